@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Generates all that is generated: deepcopy, register, clientset, informers, listers, applyconfigurations and the CRD.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+module=github.com/mycompany/podmanager
+boilerplate=$root/hack/boilerplate.go.txt
+cd "$root"
+
+# The generators are built from vendor/, so that they are the version of the libraries that their output compiles with.
+# They are installed in a folder of our own rather than in the user's.
+export GOBIN=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}/codegen
+# shellcheck source=/dev/null
+source "$root/vendor/k8s.io/code-generator/kube_codegen.sh"
+
+kube::codegen::gen_helpers --boilerplate "$boilerplate" "$root/pkg/apis"
+kube::codegen::gen_register --boilerplate "$boilerplate" "$root/pkg/apis"
+kube::codegen::gen_client \
+	--with-watch \
+	--with-applyconfig \
+	--output-dir "$root/pkg/generated" \
+	--output-pkg "$module/pkg/generated" \
+	--boilerplate "$boilerplate" \
+	"$root/pkg/apis"
+
+# generateEmbeddedObjectMeta: without it the API server silently drops the template's labels and annotations.
+echo "Generating artifacts/crd.yaml"
+controller_gen=$("$root/hack/tool.sh" controller-gen)
+"$controller_gen" crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:stdout |
+	go run ./hack/trimcrd >"$root/artifacts/.crd.yaml.new"
+mv "$root/artifacts/.crd.yaml.new" "$root/artifacts/crd.yaml"

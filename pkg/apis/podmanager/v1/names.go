@@ -1,0 +1,77 @@
+package v1
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// Kind is the kind of the custom resource.
+const Kind = "PodManager"
+
+// GroupVersionKind is the same with its group and version.
+var GroupVersionKind = schema.GroupVersionKind{Group: GroupName, Version: "v1", Kind: Kind}
+
+// What the controller puts on the objects that it owns, and looks for on them.
+const (
+	// LabelManager holds the PodManager's name. It is the selector.
+	LabelManager = "podmanager"
+	// LabelManagerUID holds the PodManager's UID, so that pods of a dead namesake can be told apart.
+	LabelManagerUID = "podmanager-uid"
+	// LabelRevision holds the hash of the template that the pod was made from.
+	LabelRevision = "apps.mycompany.com/revision"
+	// LabelPodIndex holds the number at the end of the pod's name.
+	LabelPodIndex = "apps.kubernetes.io/pod-index"
+	// LabelApp is set to the PodManager's name unless the template has its own.
+	LabelApp = "app"
+
+	// Finalizer keeps a deleted PodManager until its pods are gone or released.
+	Finalizer = "apps.mycompany.com/podmanager"
+
+	// ShorthandContainer names the one container of the short form, spec.image.
+	ShorthandContainer = "app"
+)
+
+// Condition types.
+const (
+	// ConditionReady is True when the spec as it stands now has been carried out: every pod wanted is made from the
+	// present template and available, and none is left over.
+	ConditionReady = "Ready"
+	// ConditionAvailable is True while at least the wanted number of pods is available.
+	ConditionAvailable = "Available"
+	// ConditionProgressing is True while the controller is on its way to the spec.
+	ConditionProgressing = "Progressing"
+	// ConditionStalled exists, and is then True, only when the controller will not get further until somebody acts.
+	ConditionStalled = "Stalled"
+	// ConditionReplicaFailure exists, and is then True, only while creating or deleting pods fails.
+	ConditionReplicaFailure = "ReplicaFailure"
+)
+
+// Reasons of the conditions.
+const (
+	ReasonAllAvailable  = "AllReplicasAvailable"
+	ReasonScaledToZero  = "ScaledToZero"
+	ReasonTooFew        = "TooFewReplicas"
+	ReasonTooMany       = "TooManyReplicas"
+	ReasonPodsNotReady  = "PodsNotReady"
+	ReasonMinReady      = "WaitingForMinReadySeconds"
+	ReasonOutdatedPods  = "OutdatedPods"
+	ReasonTerminating   = "Terminating"
+	ReasonComplete      = "Complete"
+	ReasonScaling       = "Scaling"
+	ReasonWaitingOnPods = "WaitingForPods"
+	ReasonEnough        = "EnoughReplicas"
+	ReasonNotEnough     = "NotEnoughReplicas"
+	ReasonFailedCreate  = "FailedCreate"
+	ReasonFailedDelete  = "FailedDelete"
+	ReasonInvalidPod    = "InvalidPod"
+	ReasonForbidden     = "Forbidden"
+)
+
+// Reasons of the events.
+const (
+	EventCreated      = "PodCreated"
+	EventDeleted      = "PodDeleted"
+	EventAdopted      = "PodAdopted"
+	EventReleased     = "PodReleased"
+	EventFailedCreate = "FailedCreate"
+	EventFailedDelete = "FailedDelete"
+	EventNameTaken    = "PodNameTaken"
+	EventFinalized    = "Finalized"
+)

@@ -1,0 +1,129 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PodManager keeps a number of pods of one template running and reports how that goes.
+//
+// +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:resource:path=podmanagers,singular=podmanager,shortName=pm,categories=all,scope=Namespaced
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Pods wanted"
+// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.replicas`,description="Pods that exist and are not ending"
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.updatedReplicas`,description="Pods made from the present template"
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`,description="Pods that are ready"
+// +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Pods that have been ready for minReadySeconds"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.status.image`,description="The images of the present template"
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready, or not"
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The same in words, with the pod that is worst off"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.template) || !has(self.spec.template.metadata) || !has(self.spec.template.metadata.labels) || !('podmanager' in self.spec.template.metadata.labels) || self.spec.template.metadata.labels['podmanager'] == self.metadata.name",message="the template's label podmanager must be the PodManager's own name; leave it out and it is set for you"
+type PodManager struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is what is wanted.
+	// +required
+	Spec PodManagerSpec `json:"spec"`
+	// Status is what was last observed. It is written by the controller only.
+	// +optional
+	// +kubebuilder:default={}
+	Status PodManagerStatus `json:"status,omitempty"`
+}
+
+// PodManagerSpec is what the user wants.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.template)",message="set exactly one of spec.image (short form: one container named app) and spec.template (a whole pod template)"
+type PodManagerSpec struct {
+	// Replicas is how many pods to keep running. 0 stops them all.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Image is the short form of template: each pod runs one container, named "app", of this image.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	Image string `json:"image,omitempty"`
+
+	// Template is the pod to run, in full. Set either image or template.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="has(self.spec) && size(self.spec.containers) > 0",message="spec.template.spec.containers needs at least one container"
+	// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.restartPolicy) || self.spec.restartPolicy == 'Always'",message="spec.template.spec.restartPolicy must be Always, or be left out; for pods that end by themselves use a Job"
+	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !('podmanager-uid' in self.metadata.labels || 'apps.mycompany.com/revision' in self.metadata.labels || 'apps.kubernetes.io/pod-index' in self.metadata.labels)",message="the labels podmanager-uid, apps.mycompany.com/revision and apps.kubernetes.io/pod-index are set by the controller; remove them from the template"
+	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
+
+	// MinReadySeconds is how long a pod has to be ready before it counts as available.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+}
+
+// PodManagerStatus is what the controller last observed.
+type PodManagerStatus struct {
+	// ObservedGeneration is the generation of the spec that this status speaks of. It is -1 until the controller
+	// has seen the object, so that a fresh object is never mistaken for a finished one.
+	// +optional
+	// +kubebuilder:default=-1
+	ObservedGeneration int64 `json:"observedGeneration"`
+
+	// Replicas is the number of active pods: neither ending nor ended.
+	// +optional
+	Replicas int32 `json:"replicas"`
+
+	// UpdatedReplicas is the number of active pods made from the present template.
+	// +optional
+	UpdatedReplicas int32 `json:"updatedReplicas"`
+
+	// ReadyReplicas is the number of active pods that are ready.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas"`
+
+	// AvailableReplicas is the number of active pods that have been ready for minReadySeconds.
+	// +optional
+	AvailableReplicas int32 `json:"availableReplicas"`
+
+	// TerminatingReplicas is the number of pods that are being deleted and still exist.
+	// +optional
+	TerminatingReplicas int32 `json:"terminatingReplicas"`
+
+	// Image has the images of the present template, separated by commas. It is here because a column of kubectl get
+	// cannot show spec.image or the template's images, whichever is set.
+	// +optional
+	Image string `json:"image,omitempty"`
+
+	// Selector selects the pods, as text, for kubectl scale and the HorizontalPodAutoscaler.
+	// +optional
+	Selector string `json:"selector,omitempty"`
+
+	// PodNames are the names of the active pods, sorted; the first 100 of them.
+	// +optional
+	// +listType=atomic
+	PodNames []string `json:"podNames,omitempty"`
+
+	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled and ReplicaFailure.
+	// +optional
+	// +patchMergeKey=type
+	// +patchStrategy=merge
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+}
+
+// PodManagerList is a list of PodManagers.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type PodManagerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+
+	Items []PodManager `json:"items"`
+}
