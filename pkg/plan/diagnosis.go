@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// How bad a finding is. A pod that cannot start matters more than one that is starting.
+const (
+	starting = iota
+	unscheduled
+	broken
+)
+
+// finding is what is wrong with one pod, in one line.
+type finding struct {
+	severity int
+	text     string
+}
+
+// diagnose names the pod that is worst off, its container and the reason.
+func diagnose(active []*corev1.Pod) string {
+	var worst finding
+	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return byIndex(a.Name, b.Name) }) {
+		if isReady(pod) {
+			continue
+		}
+		if found := examine(pod); worst.text == "" || found.severity > worst.severity {
+			worst = finding{found.severity, pod.Name + ": " + found.text}
+		}
+	}
+	return worst.text
+}
+
+func examine(pod *corev1.Pod) finding {
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	for i := range statuses {
+		if text := containerTrouble(&statuses[i]); text != "" {
+			return finding{broken, text}
+		}
+	}
+	if scheduled := condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
+		return finding{unscheduled, oneLine(scheduled.Reason, scheduled.Message)}
+	}
+	for i := range statuses {
+		if status := &statuses[i]; status.State.Running != nil && !status.Ready {
+			return finding{starting, fmt.Sprintf("container %s: not ready", status.Name)}
+		}
+	}
+	if ready := condition(pod, corev1.PodReady); ready != nil && ready.Message != "" {
+		return finding{starting, oneLine(ready.Reason, ready.Message)}
+	}
+	return finding{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
+}
+
+// containerTrouble is what keeps a container from running; empty while it runs, or is only being started.
+func containerTrouble(status *corev1.ContainerStatus) string {
+	waiting := status.State.Waiting
+	switch {
+	case waiting != nil && waiting.Reason == "CrashLoopBackOff" && status.LastTerminationState.Terminated != nil:
+		// The message is about the back-off, and changes; how the container ended says more.
+		return fmt.Sprintf("container %s: CrashLoopBackOff: %s", status.Name, ending(status.LastTerminationState.Terminated))
+	case waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing" && waiting.Reason != "":
+		return fmt.Sprintf("container %s: %s", status.Name, oneLine(waiting.Reason, waiting.Message))
+	case status.State.Terminated != nil && status.State.Terminated.ExitCode != 0:
+		return fmt.Sprintf("container %s: %s", status.Name, ending(status.State.Terminated))
+	default:
+		return ""
+	}
+}
+
+func ending(terminated *corev1.ContainerStateTerminated) string {
+	return fmt.Sprintf("%s, exit code %d", oneLine(cmp.Or(terminated.Reason, "ended"), terminated.Message), terminated.ExitCode)
+}
+
+// oneLine joins a reason and a message, and keeps them short enough for a table.
+func oneLine(reason, message string) string {
+	const longest = 200
+	text := strings.Join(strings.Fields(message), " ")
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest]) + "..."
+	}
+	switch {
+	case text == "":
+		return reason
+	case reason == "":
+		return text
+	default:
+		return reason + ": " + text
+	}
+}

@@ -1,0 +1,52 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// PodName is the name of the pod with this index. Names are made from what is known before the request is sent, so
+// that a create whose answer was lost cannot be repeated: the second one finds the name in use.
+func PodName(manager string, index int) string {
+	return manager + "-" + strconv.Itoa(index)
+}
+
+// indexOf is the index in a pod's name, or -1 for a name that is not of our making.
+func indexOf(manager, pod string) int {
+	digits, found := strings.CutPrefix(pod, manager+"-")
+	index, err := strconv.Atoi(digits)
+	if !found || err != nil || index < 0 || strconv.Itoa(index) != digits {
+		return -1
+	}
+	return index
+}
+
+// freeIndices are the count lowest indices that no pod has, be it ours or not.
+func freeIndices(o Observed, count int) []int {
+	used := make(map[int]bool, len(o.Pods))
+	for _, pod := range o.Pods {
+		used[indexOf(o.Manager.Name, pod.Name)] = true
+	}
+	free := make([]int, 0, count)
+	for index := 0; len(free) < count; index++ {
+		if !used[index] && !o.NameTaken(PodName(o.Manager.Name, index)) {
+			free = append(free, index)
+		}
+	}
+	return free
+}
+
+// podLabels are the template's labels and ours.
+func podLabels(manager *v1.PodManager, template map[string]string, revision string, index int) map[string]string {
+	labels := map[string]string{v1.LabelApp: manager.Name}
+	maps.Copy(labels, template)
+	labels[v1.LabelManager] = manager.Name
+	labels[v1.LabelManagerUID] = string(manager.UID)
+	labels[v1.LabelRevision] = revision
+	labels[v1.LabelPodIndex] = fmt.Sprint(index)
+	return labels
+}

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// IsActive tells whether a pod counts: it is neither ending nor ended.
+func IsActive(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && !hasEnded(pod)
+}
+
+// hasEnded tells whether the pod has stopped for good. An evicted pod is one that Failed.
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+func condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// readySince is when the pod became ready; zero while it is not.
+func readySince(pod *corev1.Pod) time.Time {
+	ready := condition(pod, corev1.PodReady)
+	if ready == nil || ready.Status != corev1.ConditionTrue {
+		return time.Time{}
+	}
+	return ready.LastTransitionTime.Time
+}
+
+func isReady(pod *corev1.Pod) bool {
+	ready := condition(pod, corev1.PodReady)
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+// untilAvailable is how long the pod still has to stay ready to be available. It is false while the pod is not ready.
+func untilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
+	if !isReady(pod) {
+		return 0, false
+	}
+	if minReady == 0 {
+		return 0, true
+	}
+	return max(0, readySince(pod).Add(minReady).Sub(now)), true
+}
+
+func restarts(pod *corev1.Pod) int32 {
+	var most int32
+	for i := range pod.Status.ContainerStatuses {
+		most = max(most, pod.Status.ContainerStatuses[i].RestartCount)
+	}
+	return most
+}
