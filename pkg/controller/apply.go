@@ -1,0 +1,200 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// maxParallel is how many requests one sync has under way. More of them only queue up at the API server.
+const maxParallel = 32
+
+// outcome is what came of a plan.
+type outcome struct {
+	// manager is the PodManager as the last write left it.
+	manager *v1.PodManager
+	created []*corev1.Pod
+	// deleted, adopted and released have the pods as the API server answered.
+	deleted  []*corev1.Pod
+	adopted  []*corev1.Pod
+	released []*corev1.Pod
+	// gone are pods that were to be deleted and turned out not to exist any more.
+	gone []types.UID
+	// finalized tells that the PodManager was let go; there is no status to write any more.
+	finalized bool
+	failure   *plan.Failure
+	// err makes the key come back. A refusal is not an error: it is held, told and tried again later.
+	err error
+}
+
+// apply carries out a plan, as far as it goes. A failure in one part does not keep the others from being done.
+func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) *outcome {
+	done := &outcome{manager: observed.Manager, failure: decided.Held}
+	if decided.AddFinalizer {
+		// Without it nothing may be created: pods could be left behind.
+		if done.manager, done.err = c.addFinalizer(ctx, key, observed.Manager); done.err != nil {
+			done.manager = observed.Manager
+			return done
+		}
+	}
+	c.applyRelease(ctx, key, decided.Release, done)
+	c.applyAdopt(ctx, key, decided.Adopt, done)
+	c.applyDelete(ctx, key, decided.Delete, done)
+	c.applyCreate(ctx, key, decided.Create, done)
+	if decided.Finalize && done.err == nil {
+		done.finalized, done.err = c.finalize(ctx, key, done.manager)
+	}
+	return done
+}
+
+func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []plan.Deletion, done *outcome) {
+	results := inParallel(len(deletions), func(i int) result {
+		return c.deletePod(ctx, key, deletions[i].Pod)
+	})
+	for i, r := range results {
+		switch {
+		case r.err != nil:
+			done.fail(plan.FailedDelete(r.err), r.err)
+		case r.pod == nil:
+			done.gone = append(done.gone, deletions[i].Pod.UID)
+		default:
+			done.deleted = append(done.deleted, r.pod)
+		}
+	}
+}
+
+// applyCreate creates pods in batches of 1, 2, 4 and so on, and stops at the first batch that does not go through: a
+// quota or a broken template then costs a request or two instead of hundreds.
+func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, indices []int, done *outcome) {
+	memory := c.memories.of(key)
+	for batch := 1; len(indices) > 0; batch *= 2 {
+		now := indices[:min(batch, len(indices))]
+		indices = indices[len(now):]
+		failed := false
+		for _, r := range inParallel(len(now), func(i int) result { return c.createPod(ctx, key, done.manager, now[i]) }) {
+			switch {
+			case r.err == nil && r.pod != nil:
+				done.created = append(done.created, r.pod)
+			case r.err != nil && plan.NamespaceIsGoing(r.err):
+				klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
+				return
+			case r.err != nil:
+				failed = true
+				done.fail(plan.FailedCreate(r.err), r.err)
+			}
+		}
+		if failed {
+			if done.failure.Refused() {
+				memory.refuse(*done.failure, done.manager.Generation, c.clock.Now())
+				c.queue.AddAfter(key, memory.holdFor)
+			}
+			return
+		}
+		memory.hold = nil
+	}
+}
+
+func (c *Controller) applyAdopt(ctx context.Context, key cache.ObjectName, orphans []*corev1.Pod, done *outcome) {
+	if len(orphans) == 0 {
+		return
+	}
+	// Pods are taken over only for a PodManager that is really there: the cache may still have a deleted one.
+	live, err := c.podManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		done.err = errors.Join(done.err, fmt.Errorf("looking whether pods may be adopted: %w", err))
+		return
+	case live.UID != done.manager.UID || live.DeletionTimestamp != nil:
+		klog.FromContext(ctx).V(2).Info("Not adopting pods: the PodManager is gone or going")
+		return
+	}
+	for _, r := range inParallel(len(orphans), func(i int) result { return c.adoptPod(ctx, key, done.manager, orphans[i]) }) {
+		if r.err != nil {
+			done.err = errors.Join(done.err, r.err)
+		} else if r.pod != nil {
+			done.adopted = append(done.adopted, r.pod)
+		}
+	}
+}
+
+func (c *Controller) applyRelease(ctx context.Context, key cache.ObjectName, pods []*corev1.Pod, done *outcome) {
+	for _, r := range inParallel(len(pods), func(i int) result { return c.releasePod(ctx, key, done.manager, pods[i]) }) {
+		if r.err != nil {
+			done.err = errors.Join(done.err, r.err)
+		} else if r.pod != nil {
+			done.released = append(done.released, r.pod)
+		}
+	}
+}
+
+// fail notes a failed request. The first failure is the one to tell; a refusal is held and not an error.
+func (o *outcome) fail(failure plan.Failure, err error) {
+	if o.failure == nil || (failure.Refused() && !o.failure.Refused()) {
+		o.failure = &failure
+	}
+	if !failure.Refused() {
+		o.err = errors.Join(o.err, err)
+	}
+}
+
+// pods are the observed pods with what this sync has changed.
+func (o *outcome) pods(observed []*corev1.Pod) []*corev1.Pod {
+	changed := map[types.UID]*corev1.Pod{}
+	for _, pod := range o.deleted {
+		changed[pod.UID] = pod
+	}
+	for _, pod := range o.released {
+		changed[pod.UID] = nil
+	}
+	for _, uid := range o.gone {
+		changed[uid] = nil
+	}
+	after := make([]*corev1.Pod, 0, len(observed)+len(o.created))
+	for _, pod := range observed {
+		if now, found := changed[pod.UID]; !found {
+			after = append(after, pod)
+		} else if now != nil {
+			after = append(after, now)
+		}
+	}
+	after = append(after, o.adopted...)
+	return append(after, o.created...)
+}
+
+// result is what came of one request. Neither pod nor error means that there was nothing left to do.
+type result struct {
+	pod *corev1.Pod
+	err error
+}
+
+// inParallel makes count calls, maxParallel at a time, and returns their results in order.
+func inParallel(count int, call func(i int) result) []result {
+	results := make([]result, count)
+	slots := make(chan struct{}, maxParallel)
+	var running sync.WaitGroup
+	for i := range count {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			results[i] = call(i)
+		})
+	}
+	running.Wait()
+	return results
+}
+
+// isGone tells whether a request failed because the pod that it was about is no longer there.
+func isGone(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+}

@@ -1,0 +1,182 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+const (
+	// Name is how the controller calls itself in events, field managers and metrics.
+	Name = "podmanager-controller"
+
+	// A failing sync is tried again after 5 ms, then ever later, but never later than a minute: nobody should have
+	// to wait for long once the cause is gone.
+	firstRetry = 5 * time.Millisecond
+	lastRetry  = time.Minute
+
+	// drainTimeout is how long syncs under way may go on once the controller is told to stop.
+	drainTimeout = 20 * time.Second
+)
+
+// ErrStopNow, as the cause of the cancelled context given to Run, makes it break off syncs under way instead of
+// letting them finish. It is for a leader that has lost its lease: another one is at work already.
+var ErrStopNow = errors.New("stop without draining")
+
+// Controller reconciles PodManagers. Make one with New.
+type Controller struct {
+	kube        kubernetes.Interface
+	podManagers versioned.Interface
+	scopes      map[string]Scope
+
+	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	broadcaster events.EventBroadcaster
+	recorder    events.EventRecorder
+
+	tracker  *consistency.Tracker
+	memories *memories
+	clock    clock.PassiveClock
+}
+
+// New returns a controller for the PodManagers and pods of the given scopes, and registers its handlers with their
+// informers. The informers are started by the caller.
+func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.Interface, scopes []Scope) (*Controller, error) {
+	scheme, err := eventScheme()
+	if err != nil {
+		return nil, err
+	}
+	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: kube.EventsV1()})
+	c := &Controller{
+		kube:        kube,
+		podManagers: podManagers,
+		scopes:      make(map[string]Scope, len(scopes)),
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
+			workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: "podmanager"},
+		),
+		broadcaster: broadcaster,
+		recorder:    broadcaster.NewRecorder(scheme, Name).WithLogger(klog.FromContext(ctx)),
+		tracker:     consistency.NewTracker(),
+		memories:    newMemories(),
+		clock:       clock.RealClock{},
+	}
+	for _, scope := range scopes {
+		c.scopes[scope.Namespace] = scope
+		if err := scope.addIndexes(); err != nil {
+			return nil, err
+		}
+		if err := c.addHandlers(klog.FromContext(ctx), scope); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// HasSynced tells whether all caches have been filled once.
+func (c *Controller) HasSynced() bool {
+	for _, scope := range c.scopes {
+		if !scope.hasSynced() {
+			return false
+		}
+	}
+	return true
+}
+
+// Run syncs PodManagers with the given number of workers until ctx is done. It then takes no more work, lets the
+// syncs under way finish (see ErrStopNow), and returns when no worker is left.
+func (c *Controller) Run(ctx context.Context, workers int) error {
+	defer utilruntime.HandleCrashWithContext(ctx)
+	logger := klog.FromContext(ctx)
+
+	if err := c.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
+		return fmt.Errorf("starting the event recorder: %w", err)
+	}
+	defer c.broadcaster.Shutdown()
+
+	if !cache.WaitForNamedCacheSyncWithContext(ctx, c.HasSynced) {
+		return nil // told to stop before the caches had filled
+	}
+
+	// The syncs get a context that outlives ctx, so that a write under way is not torn off by a polite shutdown.
+	syncCtx, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	var running sync.WaitGroup
+	logger.Info("Starting workers", "count", workers)
+	for range workers {
+		running.Go(func() { c.work(syncCtx) })
+	}
+
+	<-ctx.Done()
+	c.queue.ShutDown()
+	if errors.Is(context.Cause(ctx), ErrStopNow) {
+		abort()
+	}
+	logger.Info("Draining workers", "timeout", drainTimeout)
+	defer time.AfterFunc(drainTimeout, abort).Stop()
+	running.Wait()
+	logger.Info("Workers have stopped")
+	return nil
+}
+
+func (c *Controller) work(ctx context.Context) {
+	for c.processNextWorkItem(ctx) {
+	}
+}
+
+// processNextWorkItem is the one place where a key is forgotten or tried again.
+func (c *Controller) processNextWorkItem(ctx context.Context) bool {
+	key, shutdown := c.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer c.queue.Done(key)
+
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "podManager", key)
+	started := c.clock.Now()
+	err := c.syncHandler(klog.NewContext(ctx, logger), key)
+	observeSync(c.clock.Since(started), err)
+	if err == nil {
+		c.queue.Forget(key)
+		return true
+	}
+	c.queue.AddRateLimited(key)
+	utilruntime.HandleErrorWithLogger(logger, err, "Sync failed, will try again", "failures", c.queue.NumRequeues(key))
+	return true
+}
+
+// syncHandler brings one PodManager a step nearer to its spec. It gathers what is known, decides, applies the plan,
+// and reports. The status is written even when applying failed: that is when it matters most.
+func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) error {
+	logger := klog.FromContext(ctx)
+	now := c.clock.Now()
+
+	observed, err := c.gather(ctx, key, now)
+	if err != nil || observed == nil {
+		return err
+	}
+	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
+		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
+
+	decided := plan.Make(*observed)
+	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
+		"release", len(decided.Release), "addFinalizer", decided.AddFinalizer, "finalize", decided.Finalize)
+
+	outcome := c.apply(ctx, key, observed, decided)
+	err = errors.Join(outcome.err, c.report(ctx, key, observed, decided, outcome))
+	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(outcome.created), "deleted", len(outcome.deleted))
+	return err
+}

@@ -1,0 +1,13 @@
+// Package controller keeps the cluster as plan.Make wants it. All I/O is here, and no policy: what to do, and what to
+// say about it, is decided in pkg/plan.
+//
+//	controller.go  New, Run, the workers and the sync: gather, decide, apply, report
+//	scope.go       what is watched, the indexes, and the listers' answers
+//	handlers.go    which events reach the queue
+//	gather.go      what a sync rests on, and whether that is fresh enough
+//	apply.go       carrying out a plan; pods.go the single requests; finalizer.go the PodManager's finalizer
+//	report.go      status and events
+//	memory.go      what is remembered between two syncs of one PodManager
+//	transform.go   what the cache keeps of a pod
+//	metrics.go     podmanager_* metrics
+package controller

@@ -1,0 +1,145 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+const (
+	// staleRetry is how soon to look again whether the cache has caught up. Watch events take milliseconds.
+	staleRetry = 20 * time.Millisecond
+	// staleLimit is how long a cache may stay behind before the API server is read instead. It is above what a busy
+	// server needs to send its events, and far below what a user would accept.
+	staleLimit = 10 * time.Second
+)
+
+// gather collects what a decision may rest on. It returns nil when there is nothing to decide, or when the cache does
+// not yet show what this process has written itself; the key comes back then.
+func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+	logger := klog.FromContext(ctx)
+	if err := c.settleUnknown(ctx, key); err != nil {
+		return nil, err
+	}
+	scope := c.scopeOf(key.Namespace)
+	// How far the stores are is asked before they are read: what is read then is at least that new.
+	behind, isBehind := c.tracker.Behind(key, map[consistency.Resource]string{
+		podsResource:     scope.Pods.Informer().GetStore().LastStoreSyncResourceVersion(),
+		managersResource: scope.PodManagers.Informer().GetStore().LastStoreSyncResourceVersion(),
+	}, now)
+	switch {
+	case isBehind && behind > staleLimit:
+		logger.Info("Cache stays behind, reading from the API server", "behind", behind)
+		liveReads.Inc()
+		return c.gatherLive(ctx, scope, key, now)
+	case isBehind:
+		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
+		staleSkips.Inc()
+		c.queue.AddAfter(key, staleRetry)
+		return nil, nil
+	default:
+		return c.gatherCached(logger, scope, key, now)
+	}
+}
+
+func (c *Controller) gatherCached(logger klog.Logger, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+	manager, err := scope.PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		logger.V(4).Info("Gone, nothing to do")
+		c.forget(key)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	pods, err := scope.indexed(byController, string(manager.UID))
+	if err != nil {
+		return nil, err
+	}
+	orphans, err := scope.indexed(byOrphanLabel, key.String())
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Observed{
+		Manager: manager, Pods: pods, Orphans: orphans, Now: now,
+		NameTaken: func(name string) bool { return scope.hasPod(key.Namespace, name) },
+		Hold:      c.memories.of(key).holdOf(manager.Generation),
+	}, nil
+}
+
+// gatherLive reads the same from the API server.
+func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+	manager, err := c.podManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		c.forget(key)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.listPods(ctx, manager)
+	if err != nil {
+		return nil, err
+	}
+	observed := &plan.Observed{Manager: manager, Now: now, Hold: c.memories.of(key).holdOf(manager.Generation)}
+	names := make(map[string]bool, len(list.Items))
+	for i := range list.Items {
+		pod := &list.Items[i]
+		names[pod.Name] = true
+		if metav1.IsControlledBy(pod, manager) {
+			observed.Pods = append(observed.Pods, pod)
+		} else if _, orphan := orphanOf(pod); orphan {
+			observed.Orphans = append(observed.Orphans, pod)
+		}
+	}
+	observed.NameTaken = func(name string) bool { return names[name] || scope.hasPod(key.Namespace, name) }
+	c.tracker.ReadLive(key, map[consistency.Resource]string{
+		podsResource: list.ResourceVersion, managersResource: manager.ResourceVersion,
+	})
+	return observed, nil
+}
+
+// listPods reads the pods that carry the PodManager's label, as they are now.
+func (c *Controller) listPods(ctx context.Context, manager *v1.PodManager) (*corev1.PodList, error) {
+	list, err := c.kube.CoreV1().Pods(manager.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: plan.Selector(manager.Name).String(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the pods: %w", err)
+	}
+	return list, nil
+}
+
+// settleUnknown looks, at the API server itself, what became of creates whose answers were lost.
+func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) error {
+	for _, name := range c.tracker.Unsettled(key) {
+		pod, err := c.kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			// It never arrived.
+		case err != nil:
+			return fmt.Errorf("looking whether pod %s was created: %w", name, err)
+		default:
+			c.tracker.Wrote(key, podsResource, pod.ResourceVersion, c.clock.Now())
+		}
+		klog.FromContext(ctx).V(2).Info("Settled a create with a lost answer", "pod", klog.KRef(key.Namespace, name), "exists", err == nil)
+		c.tracker.Settled(key, name)
+	}
+	return nil
+}
+
+// forget drops what was kept about a PodManager that is gone.
+func (c *Controller) forget(key cache.ObjectName) {
+	c.tracker.Forget(key)
+	c.memories.forget(key)
+}

@@ -1,0 +1,75 @@
+package controller
+
+import (
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+const subsystem = "podmanager"
+
+// No metric has an object's name as a label: their number must not grow with the cluster.
+var (
+	reconciles = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "reconcile_total", StabilityLevel: metrics.ALPHA,
+		Help: "Syncs of PodManagers by result: success, conflict or error.",
+	}, []string{"result"})
+	reconcileSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
+		Subsystem: subsystem, Name: "reconcile_duration_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Duration of a sync.",
+		Buckets: metrics.ExponentialBuckets(0.001, 2, 15),
+	})
+	podsCreated = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "pods_created_total", StabilityLevel: metrics.ALPHA,
+		Help: "Pods created.",
+	})
+	podsDeleted = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "pods_deleted_total", StabilityLevel: metrics.ALPHA,
+		Help: "Pods deleted.",
+	})
+	podFailures = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "pod_request_failures_total", StabilityLevel: metrics.ALPHA,
+		Help: "Requests to create or delete a pod that failed, by operation.",
+	}, []string{"operation"})
+	statusWrites = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "status_writes_total", StabilityLevel: metrics.ALPHA,
+		Help: "Writes of a PodManager's status.",
+	})
+	triggers = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "triggers_total", StabilityLevel: metrics.ALPHA,
+		Help: "What caused a PodManager to be put in the queue, by kind.",
+	}, []string{"trigger"})
+	staleSkips = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "stale_skips_total", StabilityLevel: metrics.ALPHA,
+		Help: "Syncs put off because the cache had not seen the controller's own writes yet.",
+	})
+	liveReads = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "live_reads_total", StabilityLevel: metrics.ALPHA,
+		Help: "Syncs that read from the API server because the cache stayed behind.",
+	})
+)
+
+var registerOnce sync.Once
+
+// RegisterMetrics adds the controller's metrics to the registry that /metrics serves.
+func RegisterMetrics() {
+	registerOnce.Do(func() {
+		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podsDeleted, podFailures, statusWrites,
+			triggers, staleSkips, liveReads)
+	})
+}
+
+func observeSync(duration time.Duration, err error) {
+	result := "success"
+	switch {
+	case apierrors.IsConflict(err):
+		result = "conflict"
+	case err != nil:
+		result = "error"
+	}
+	reconciles.WithLabelValues(result).Inc()
+	reconcileSeconds.Observe(duration.Seconds())
+}

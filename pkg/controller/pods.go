@@ -1,0 +1,142 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// createPod creates the pod with this index. Its name is the protection against creating it twice: if an earlier
+// create went through unseen, this one finds the name in use, and looks whose it is.
+func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, index int) result {
+	logger := klog.FromContext(ctx)
+	wanted := plan.NewPod(manager, index)
+	pod, err := c.kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: Name})
+	switch {
+	case err == nil:
+		logger.V(2).Info("Created pod", "pod", klog.KObj(pod))
+		podsCreated.Inc()
+		c.wrote(key, pod)
+		return result{pod: pod}
+	case apierrors.IsAlreadyExists(err):
+		return c.lookWhose(ctx, key, manager, wanted.Name)
+	default:
+		if outcomeIsUnknown(err) {
+			c.tracker.Unknown(key, wanted.Name)
+		}
+		podFailures.WithLabelValues("create").Inc()
+		return result{err: fmt.Errorf("creating pod %s: %w", wanted.Name, err)}
+	}
+}
+
+// lookWhose looks at a pod that the cache did not show and that has the name of one we wanted to create. If it is
+// ours, it counts as created. If it is not, it is left alone: once the cache shows it, another index is chosen.
+func (c *Controller) lookWhose(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) result {
+	pod, err := c.kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return result{err: fmt.Errorf("pod %s was in use and is gone now", name)}
+	}
+	if err != nil {
+		return result{err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
+	}
+	c.wrote(key, pod)
+	if metav1.IsControlledBy(pod, manager) {
+		klog.FromContext(ctx).V(2).Info("Pod exists already and is ours", "pod", klog.KObj(pod))
+		return result{pod: pod}
+	}
+	return result{err: fmt.Errorf("the name %s is taken by a pod of somebody else", name)}
+}
+
+// outcomeIsUnknown tells whether a failed create may have gone through all the same: the API server has not judged
+// it, or has given up on it half way.
+func outcomeIsUnknown(err error) bool {
+	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
+}
+
+// deletePod deletes exactly this pod, not a later one of the same name. The typed client would throw the answer away;
+// its resourceVersion is what the cache has to catch up with.
+func (c *Controller) deletePod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) result {
+	deleted := &corev1.Pod{}
+	err := c.kube.CoreV1().RESTClient().Delete().
+		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}).
+		Do(ctx).Into(deleted)
+	switch {
+	case isGone(err):
+		return result{}
+	case err != nil:
+		podFailures.WithLabelValues("delete").Inc()
+		return result{err: fmt.Errorf("deleting pod %s: %w", pod.Name, err)}
+	}
+	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod))
+	podsDeleted.Inc()
+	c.wrote(key, deleted)
+	if deleted.DeletionTimestamp == nil {
+		// Gone at once. Until the event that says so is here, it counts as going.
+		deleted.DeletionTimestamp = &metav1.Time{Time: c.clock.Now()}
+	}
+	return result{pod: deleted}
+}
+
+// adoptPod makes the PodManager the controller of a pod that has none.
+func (c *Controller) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
+	r := c.patchPod(ctx, key, pod, map[string]any{
+		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
+		"labels":          map[string]any{v1.LabelManagerUID: string(manager.UID)},
+	})
+	if apierrors.IsInvalid(r.err) {
+		// Somebody else has become its controller in the meantime.
+		return result{}
+	}
+	if r.pod != nil {
+		klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
+	}
+	return r
+}
+
+// releasePod gives up the control over a pod, and leaves it running.
+func (c *Controller) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
+	r := c.patchPod(ctx, key, pod, map[string]any{
+		"ownerReferences": []any{map[string]any{"$patch": "delete", "uid": manager.UID}},
+		"labels":          map[string]any{v1.LabelManagerUID: nil},
+	})
+	if r.pod != nil {
+		klog.FromContext(ctx).V(2).Info("Released pod", "pod", klog.KObj(pod))
+	}
+	return r
+}
+
+// patchPod changes the metadata of exactly this pod. It is no error if the pod is gone.
+func (c *Controller) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) result {
+	metadata["uid"] = pod.UID
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return result{err: err}
+	}
+	patched, err := c.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: Name})
+	switch {
+	case isGone(err):
+		return result{}
+	case err != nil:
+		return result{err: fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err)}
+	}
+	c.wrote(key, patched)
+	return result{pod: patched}
+}
+
+// wrote makes the next sync wait until the cache shows the pod at least as it is here.
+func (c *Controller) wrote(key cache.ObjectName, pod *corev1.Pod) {
+	c.tracker.Wrote(key, podsResource, pod.ResourceVersion, c.clock.Now())
+}

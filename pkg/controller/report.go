@@ -1,0 +1,178 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+const (
+	// statusInterval is how often the status is written while only the counts move: 1000 pods that become ready one
+	// by one are not worth 1000 writes.
+	statusInterval = time.Second
+	// maxNamesInEvent bounds the length of an event's note.
+	maxNamesInEvent = 10
+)
+
+// report tells what was done: in events, and in the status.
+func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) error {
+	c.reportEvents(key, decided, done)
+	if done.finalized {
+		return nil
+	}
+	status, again := plan.Status(plan.Report{
+		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure, Now: observed.Now,
+	})
+	for _, wait := range []time.Duration{again, decided.Again} {
+		if wait > 0 {
+			triggers.WithLabelValues(triggerTime).Inc()
+			c.queue.AddAfter(key, wait)
+		}
+	}
+	if equality.Semantic.DeepEqual(done.manager.Status, status) {
+		return nil
+	}
+	memory := c.memories.of(key)
+	if wait := memory.statusWritten.Add(statusInterval).Sub(observed.Now); wait > 0 && !isNews(&done.manager.Status, &status) {
+		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
+		c.queue.AddAfter(key, wait)
+		return nil
+	}
+	memory.statusWritten = observed.Now
+	return c.writeStatus(ctx, key, done.manager, status)
+}
+
+// isNews tells whether a status has more to say than other counts: nobody should have to wait for that.
+func isNews(old, status *v1.PodManagerStatus) bool {
+	if old.ObservedGeneration != status.ObservedGeneration || len(old.Conditions) != len(status.Conditions) {
+		return true
+	}
+	for _, condition := range status.Conditions {
+		before := meta.FindStatusCondition(old.Conditions, condition.Type)
+		if before == nil || before.Status != condition.Status {
+			return true
+		}
+	}
+	return false
+}
+
+// writeStatus writes a status that differs. A conflict means that somebody else has changed the object; what was
+// observed stays true for the generation that the status names, so it is written onto the changed object.
+func (c *Controller) writeStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, status v1.PodManagerStatus) error {
+	client := c.podManagers.AppsV1().PodManagers(key.Namespace)
+	current := manager.DeepCopy()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		current.Status = status
+		written, err := client.UpdateStatus(ctx, current, metav1.UpdateOptions{FieldManager: Name})
+		if err == nil {
+			current = written
+			return nil
+		}
+		if apierrors.IsConflict(err) {
+			if live, getErr := client.Get(ctx, key.Name, metav1.GetOptions{}); getErr == nil && live.UID == manager.UID {
+				current = live
+			}
+		}
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return nil // gone in the meantime: its deletion brings the key back
+	}
+	if err != nil {
+		return fmt.Errorf("writing the status: %w", err)
+	}
+	statusWrites.Inc()
+	c.tracker.Wrote(key, managersResource, current.ResourceVersion, c.clock.Now())
+	klog.FromContext(ctx).V(2).Info("Status written", "replicas", status.Replicas, "ready", status.ReadyReplicas,
+		"available", status.AvailableReplicas, "terminating", status.TerminatingReplicas, "observedGeneration", status.ObservedGeneration)
+	return nil
+}
+
+// eventScheme knows the types that events are about.
+func eventScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("building the scheme for events: %w", err)
+	}
+	return scheme, nil
+}
+
+// reportEvents tells what was done or failed: one event for each kind of thing, however many pods it was done to.
+func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done *outcome) {
+	event := func(kind, reason, action string, pods []*corev1.Pod, verb, why string) {
+		if len(pods) > 0 {
+			// Events about the same objects are counted as one series; the first pod keeps two batches apart.
+			c.recorder.Eventf(done.manager, pods[0], kind, reason, action, "%s %s%s", verb, podList(pods), why)
+		}
+	}
+	event(corev1.EventTypeNormal, v1.EventReleased, "Release", done.released, "Released", "")
+	event(corev1.EventTypeNormal, v1.EventAdopted, "Adopt", done.adopted, "Adopted", "")
+	for why, pods := range deletedByReason(decided.Delete, done.deleted) {
+		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
+	}
+	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
+	c.reportFailure(key, done)
+}
+
+// reportFailure sends a warning when a failure is new, or another one than before.
+func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
+	memory := c.memories.of(key)
+	if done.failure == nil {
+		memory.told = nil
+		return
+	}
+	if memory.told != nil && *memory.told == *done.failure {
+		return
+	}
+	told := *done.failure
+	memory.told = &told
+	reason, action := v1.EventFailedCreate, "Create"
+	if told.Condition == v1.ReasonFailedDelete {
+		reason, action = v1.EventFailedDelete, "Delete"
+	}
+	c.recorder.Eventf(done.manager, nil, corev1.EventTypeWarning, reason, action, "%s", told.Message)
+}
+
+// deletedByReason sorts the pods that were deleted by why that was planned.
+func deletedByReason(planned []plan.Deletion, deleted []*corev1.Pod) map[plan.Why][]*corev1.Pod {
+	why := make(map[string]plan.Why, len(planned))
+	for _, deletion := range planned {
+		why[deletion.Pod.Name] = deletion.Why
+	}
+	byReason := map[plan.Why][]*corev1.Pod{}
+	for _, pod := range deleted {
+		byReason[why[pod.Name]] = append(byReason[why[pod.Name]], pod)
+	}
+	return byReason
+}
+
+// podList is "pod web-0", or "3 pods: web-0, web-1, web-2".
+func podList(pods []*corev1.Pod) string {
+	if len(pods) == 1 {
+		return "pod " + pods[0].Name
+	}
+	names := make([]string, 0, maxNamesInEvent)
+	for _, pod := range pods[:min(len(pods), maxNamesInEvent)] {
+		names = append(names, pod.Name)
+	}
+	list := fmt.Sprintf("%d pods: %s", len(pods), strings.Join(names, ", "))
+	if more := len(pods) - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
