@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// now is the time of every test.
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// manager is the PodManager "web" that wants this many pods.
+func manager(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
+	m := &v1.PodManager{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7, Finalizers: []string{v1.Finalizer},
+		},
+		Spec: v1.PodManagerSpec{Replicas: ptr.To(replicas), Image: "nginx"},
+	}
+	for _, c := range change {
+		c(m)
+	}
+	return m
+}
+
+func deleting(m *v1.PodManager) { m.DeletionTimestamp = &metav1.Time{Time: now} }
+
+// pod is web-<index>, ready for an hour on a node of its own, as the controller would have made it.
+func pod(index int, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := NewPod(manager(0), index)
+	p.UID = types.UID("uid-" + p.Name)
+	p.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Hour))
+	p.Spec.NodeName = "node-" + strconv.Itoa(index)
+	p.Status.Phase = corev1.PodRunning
+	readyFor(time.Hour)(p)
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func pods3() []*corev1.Pod { return []*corev1.Pod{pod(0), pod(1), pod(2)} }
+
+func readyFor(d time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-d)),
+		}}
+	}
+}
+
+func notReady(p *corev1.Pod) { p.Status.Conditions = nil }
+
+func terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: now} }
+
+func phase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Phase = phase
+		if phase != corev1.PodRunning {
+			notReady(p)
+		}
+	}
+}
+
+func onNode(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = name } }
+
+func labelled(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Labels[key] = value }
+}
+
+func annotated(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
+}
+
+func restarted(times int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: times}}
+	}
+}
+
+func createdAgo(d time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(now.Add(-d)) }
+}
+
+func orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
+
+// container sets the state of the container "app".
+func container(state corev1.ContainerState, last corev1.ContainerState) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		notReady(p)
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: state, LastTerminationState: last}}
+	}
+}
+
+func waiting(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+}
+
+func ended(reason string, code int32) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}}
+}
+
+// observe is an observation in which only the pods themselves hold names.
+func observe(m *v1.PodManager, pods ...*corev1.Pod) Observed {
+	return Observed{Manager: m, Pods: pods, Now: now, NameTaken: func(string) bool { return false }}
+}
+
+func names(pods []*corev1.Pod) []string {
+	var list []string
+	for _, p := range pods {
+		list = append(list, p.Name)
+	}
+	return list
+}

@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestDiagnose(t *testing.T) {
+	unscheduled := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/5 nodes are\navailable",
+		}}
+	}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		want string
+	}{
+		"none is unwell":         {pods: pods3(), want: ""},
+		"a new pod":              {pods: []*corev1.Pod{pod(0, phase(""))}, want: "web-0: new"},
+		"pending":                {pods: []*corev1.Pod{pod(0, phase(corev1.PodPending))}, want: "web-0: pending"},
+		"being created":          {pods: []*corev1.Pod{pod(0, container(waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
+		"probes fail":            {pods: []*corev1.Pod{pod(0, container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
+		"image":                  {pods: []*corev1.Pod{pod(0, container(waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
+		"crash loop":             {pods: []*corev1.Pod{pod(0, container(waiting("CrashLoopBackOff", "back-off 10s"), ended("OOMKilled", 137)))}, want: "web-0: container app: CrashLoopBackOff: OOMKilled, exit code 137"},
+		"just crashed":           {pods: []*corev1.Pod{pod(0, container(ended("Error", 2), corev1.ContainerState{}))}, want: "web-0: container app: Error, exit code 2"},
+		"nowhere to go":          {pods: []*corev1.Pod{pod(0, unscheduled)}, want: "web-0: Unschedulable: 0/5 nodes are available"},
+		"the worst one is named": {pods: []*corev1.Pod{pod(0, phase(corev1.PodPending)), pod(1, unscheduled), pod(2, container(ended("Error", 2), corev1.ContainerState{})), pod(3, unscheduled)}, want: "web-2: container app: Error, exit code 2"},
+		"the first of equals":    {pods: []*corev1.Pod{pod(10, unscheduled), pod(9, unscheduled)}, want: "web-9: Unschedulable: 0/5 nodes are available"},
+		"init containers too": {pods: []*corev1.Pod{pod(0, notReady, func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: ended("Error", 1)}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: waiting("PodInitializing", "")}}
+		})}, want: "web-0: container init: Error, exit code 1"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := diagnose(test.pods); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDiagnosisIsShort(t *testing.T) {
+	long := pod(0, container(waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
+	if got := diagnose([]*corev1.Pod{long}); len([]rune(got)) > 300 {
+		t.Errorf("%d characters", len([]rune(got)))
+	}
+}

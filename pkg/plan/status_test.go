@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+func TestStatus(t *testing.T) {
+	invalid := &Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonInvalidPod, Message: "no such volume"}
+	passing := &Failure{Condition: v1.ReasonFailedCreate, Message: "connection refused"}
+	minReady := func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }
+	crashing := pod(1, container(waiting("CrashLoopBackOff", "back-off 5m0s restarting"), ended("Error", 3)))
+
+	tests := map[string]struct {
+		report Report
+		// counts are replicas, updated, ready, available and terminating.
+		counts  [5]int32
+		ready   string
+		message string
+		// others are the reasons of the conditions, "-" for one that must not exist.
+		available, progressing, stalled, failure string
+		again                                    time.Duration
+	}{
+		"all available": {
+			report: Report{Manager: manager(3), Pods: pods3()},
+			counts: [5]int32{3, 3, 3, 3, 0},
+			ready:  "True/AllReplicasAvailable", message: "3 of 3 pods available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-", failure: "-",
+		},
+		"none wanted": {
+			report: Report{Manager: manager(0), Pods: []*corev1.Pod{pod(0, terminating)}},
+			counts: [5]int32{0, 0, 0, 0, 1},
+			ready:  "True/ScaledToZero", message: "no pods wanted, none running",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-", failure: "-",
+		},
+		"some missing": {
+			report: Report{Manager: manager(3), Pods: []*corev1.Pod{pod(0), pod(1, phase(corev1.PodFailed))}},
+			counts: [5]int32{1, 1, 1, 1, 0},
+			ready:  "False/TooFewReplicas", message: "1 of 3 pods exist",
+			available: "False/NotEnoughReplicas", progressing: "True/Scaling", stalled: "-", failure: "-",
+		},
+		"some too many": {
+			report: Report{Manager: manager(1), Pods: pods3()},
+			counts: [5]int32{3, 3, 3, 3, 0},
+			ready:  "False/TooManyReplicas", message: "3 pods exist, 1 wanted",
+			available: "True/EnoughReplicas", progressing: "True/Scaling", stalled: "-", failure: "-",
+		},
+		"a released pod does not count": {
+			report: Report{Manager: manager(1), Pods: []*corev1.Pod{pod(0), pod(1, labelled(v1.LabelManager, "debug"))}},
+			counts: [5]int32{1, 1, 1, 1, 0},
+			ready:  "True/AllReplicasAvailable", message: "1 of 1 pod available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-", failure: "-",
+		},
+		"one crashes": {
+			report: Report{Manager: manager(3), Pods: []*corev1.Pod{pod(0, phase(corev1.PodPending)), crashing, pod(2)}},
+			counts: [5]int32{3, 3, 1, 1, 0},
+			ready:  "False/PodsNotReady", message: "1 of 3 pods ready; web-1: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-", failure: "-",
+		},
+		"ready but not for long enough": {
+			report: Report{Manager: manager(2, minReady), Pods: []*corev1.Pod{pod(0, readyFor(15 * time.Second)), pod(1, readyFor(20 * time.Second))}},
+			counts: [5]int32{2, 2, 2, 0, 0},
+			ready:  "False/WaitingForMinReadySeconds", message: "0 of 2 pods have been ready for 60 s",
+			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-", failure: "-",
+			again: 40 * time.Second,
+		},
+		"ready for exactly long enough": {
+			report: Report{Manager: manager(1, minReady), Pods: []*corev1.Pod{pod(0, readyFor(time.Minute))}},
+			counts: [5]int32{1, 1, 1, 1, 0},
+			ready:  "True/AllReplicasAvailable", message: "1 of 1 pod available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-", failure: "-",
+		},
+		"pods of an older template": {
+			report: Report{Manager: manager(2), Pods: []*corev1.Pod{pod(0, labelled(v1.LabelRevision, "old")), pod(1)}},
+			counts: [5]int32{2, 1, 2, 2, 0},
+			ready:  "False/OutdatedPods", message: "1 of 2 pods run the present template; the others get it when they are deleted",
+			available: "True/EnoughReplicas", progressing: "False/OutdatedPods", stalled: "-", failure: "-",
+		},
+		"refused": {
+			report: Report{Manager: manager(3), Pods: []*corev1.Pod{pod(0)}, Failure: invalid},
+			counts: [5]int32{1, 1, 1, 1, 0},
+			ready:  "False/InvalidPod", message: "1 of 3 pods exist; no such volume",
+			available: "False/NotEnoughReplicas", progressing: "False/InvalidPod", stalled: "True/InvalidPod", failure: "True/FailedCreate",
+		},
+		"failing for now": {
+			report: Report{Manager: manager(3), Pods: []*corev1.Pod{pod(0)}, Failure: passing},
+			counts: [5]int32{1, 1, 1, 1, 0},
+			ready:  "False/FailedCreate", message: "1 of 3 pods exist; connection refused",
+			available: "False/NotEnoughReplicas", progressing: "True/Scaling", stalled: "-", failure: "True/FailedCreate",
+		},
+		"being deleted": {
+			report: Report{Manager: manager(3, deleting), Pods: []*corev1.Pod{pod(0, terminating), pod(1)}},
+			counts: [5]int32{1, 1, 1, 1, 1},
+			ready:  "False/Terminating", message: "being deleted, 2 pods left",
+			available: "False/NotEnoughReplicas", progressing: "True/Terminating", stalled: "-", failure: "-",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.report.Now = now
+			status, again := Status(test.report)
+			counts := [5]int32{status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas, status.TerminatingReplicas}
+			if counts != test.counts {
+				t.Errorf("replicas, updated, ready, available, terminating = %v, want %v", counts, test.counts)
+			}
+			for kind, want := range map[string]string{
+				v1.ConditionReady: test.ready, v1.ConditionAvailable: test.available, v1.ConditionProgressing: test.progressing,
+				v1.ConditionStalled: test.stalled, v1.ConditionReplicaFailure: test.failure,
+			} {
+				if got := brief(meta.FindStatusCondition(status.Conditions, kind)); got != want {
+					t.Errorf("%s is %s, want %s", kind, got, want)
+				}
+			}
+			if got := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message; got != test.message {
+				t.Errorf("message %q, want %q", got, test.message)
+			}
+			if again != test.again {
+				t.Errorf("look again after %v, want %v", again, test.again)
+			}
+			if status.ObservedGeneration != 7 || status.Selector != "podmanager=web" || status.Image != "nginx" {
+				t.Errorf("generation %d, selector %q, image %q", status.ObservedGeneration, status.Selector, status.Image)
+			}
+		})
+	}
+}
+
+func brief(condition *metav1.Condition) string {
+	if condition == nil {
+		return "-"
+	}
+	return string(condition.Status) + "/" + condition.Reason
+}
+
+func TestStatusKeepsWhatStands(t *testing.T) {
+	m := manager(3)
+	first, _ := Status(Report{Manager: m, Pods: pods3(), Now: now, Failure: &Failure{Condition: v1.ReasonFailedDelete, Message: "x"}})
+	m.Status = first
+	later, _ := Status(Report{Manager: m, Pods: pods3(), Now: now.Add(time.Hour)})
+	if meta.FindStatusCondition(later.Conditions, v1.ConditionReplicaFailure) != nil {
+		t.Error("ReplicaFailure stays after the failure is over")
+	}
+	if got := meta.FindStatusCondition(later.Conditions, v1.ConditionAvailable).LastTransitionTime; !got.Time.Equal(now) {
+		t.Errorf("Available has transition time %v although it has not changed since %v", got, now)
+	}
+	if got := meta.FindStatusCondition(later.Conditions, v1.ConditionReady).LastTransitionTime; !got.Time.Equal(now.Add(time.Hour)) {
+		t.Errorf("Ready has transition time %v, want %v", got, now.Add(time.Hour))
+	}
+	if meta.FindStatusCondition(first.Conditions, v1.ConditionReplicaFailure) == nil {
+		t.Error("the status given was changed")
+	}
+}
+
+func TestPodNamesAreSortedAndBounded(t *testing.T) {
+	var pods []*corev1.Pod
+	for i := range 120 {
+		pods = append(pods, pod(119-i))
+	}
+	status, _ := Status(Report{Manager: manager(120), Pods: pods, Now: now})
+	if len(status.PodNames) != 100 || status.PodNames[2] != "web-2" || status.PodNames[99] != "web-99" {
+		t.Errorf("podNames has %d entries: %v", len(status.PodNames), status.PodNames)
+	}
+}
