@@ -106,7 +106,7 @@ func (c *Controller) writeStatus(ctx context.Context, key cache.ObjectName, mana
 // eventScheme knows the types that events are about.
 func eventScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(corev1.AddToScheme(scheme), v1.Install(scheme)); err != nil {
 		return nil, fmt.Errorf("building the scheme for events: %w", err)
 	}
 	return scheme, nil

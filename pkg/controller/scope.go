@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
 )
 
 // Scope is what the controller watches in one namespace, or (metav1.NamespaceAll) in all of them.
@@ -53,7 +55,7 @@ func (s Scope) hasSynced() bool {
 	return s.Pods.Informer().HasSynced() && s.PodManagers.Informer().HasSynced()
 }
 
-// indexed returns the pods that an index has under a value.
+// indexed returns the pods that an index has under a value, sorted, so that the same pods always give the same plan.
 func (s Scope) indexed(index, value string) ([]*corev1.Pod, error) {
 	objects, err := s.Pods.Informer().GetIndexer().ByIndex(index, value)
 	if err != nil {
@@ -63,6 +65,7 @@ func (s Scope) indexed(index, value string) ([]*corev1.Pod, error) {
 	for _, object := range objects {
 		pods = append(pods, object.(*corev1.Pod))
 	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return plan.ByIndex(a.Name, b.Name) })
 	return pods, nil
 }
 

@@ -25,7 +25,7 @@ type finding struct {
 // diagnose names the pod that is worst off, its container and the reason.
 func diagnose(active []*corev1.Pod) string {
 	var worst finding
-	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return byIndex(a.Name, b.Name) }) {
+	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return ByIndex(a.Name, b.Name) }) {
 		if isReady(pod) {
 			continue
 		}

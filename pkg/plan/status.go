@@ -77,12 +77,12 @@ func podNames(pods []*corev1.Pod) []string {
 	for _, pod := range pods {
 		names = append(names, pod.Name)
 	}
-	slices.SortFunc(names, byIndex)
+	slices.SortFunc(names, ByIndex)
 	return names[:min(len(names), maxPodNames)]
 }
 
-// byIndex sorts web-2 before web-10.
-func byIndex(a, b string) int {
+// ByIndex compares pod names so that web-2 comes before web-10.
+func ByIndex(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}

@@ -64,7 +64,7 @@ func TestStatus(t *testing.T) {
 			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-", failure: "-",
 		},
 		"ready but not for long enough": {
-			report: Report{Manager: manager(2, minReady), Pods: []*corev1.Pod{pod(0, readyFor(15 * time.Second)), pod(1, readyFor(20 * time.Second))}},
+			report: Report{Manager: manager(2, minReady), Pods: []*corev1.Pod{pod(0, readyFor(15*time.Second)), pod(1, readyFor(20*time.Second))}},
 			counts: [5]int32{2, 2, 2, 0, 0},
 			ready:  "False/WaitingForMinReadySeconds", message: "0 of 2 pods have been ready for 60 s",
 			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-", failure: "-",
