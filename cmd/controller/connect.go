@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/flowcontrol"
+
+	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+)
+
+// discoveryTimeout is how long a server that does not answer keeps somebody waiting for the error.
+const discoveryTimeout = 10 * time.Second
+
+// clients are the connections to one API server.
+type clients struct {
+	server      string
+	kube        kubernetes.Interface
+	podManagers versioned.Interface
+	// lease has neither the limits nor the queue of the others: a leader must not lose the Lease because it is busy.
+	lease kubernetes.Interface
+}
+
+// connect makes the clients and looks whether the server is there and serves PodManagers.
+func connect(ctx context.Context, config *Config) (*clients, error) {
+	restConfig, err := loadRESTConfig(config.Kubeconfig, config.Master)
+	if err != nil {
+		return nil, err
+	}
+	restConfig.UserAgent = readBuild().userAgent()
+	c, err := newClients(restConfig, config)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be used: %w", source(config.Kubeconfig), err)
+	}
+	if err := checkServed(ctx, c.podManagers.Discovery(), c.server); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// loadRESTConfig goes without clientcmd.BuildConfigFromFlags, which warns in the log about the in-cluster case and
+// falls back to it when a file turns out to be empty.
+func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
+	if kubeconfig == "" && master == "" {
+		config, err := rest.InClusterConfig()
+		if errors.Is(err, rest.ErrNotInCluster) {
+			return nil, errors.New("no cluster to work on: this is not a pod, so give -kubeconfig FILE, such as ~/.kube/config")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the pod's ServiceAccount cannot be used: %w; is automountServiceAccountToken off? "+
+				"Turn it on, or give -kubeconfig FILE", err)
+		}
+		return config, nil
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}
+	file, err := rules.Load()
+	if err != nil {
+		return nil, fmt.Errorf("-kubeconfig %s cannot be read: %w; give a readable kubeconfig file", kubeconfig, err)
+	}
+	overrides := &clientcmd.ConfigOverrides{ClusterInfo: clientcmdapi.Cluster{Server: master}}
+	config, err := clientcmd.NewDefaultClientConfig(*file, overrides).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		err = errors.New("it names no cluster") // client-go's own words ask for an environment variable that we do not read
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be used: %w; check it with kubectl config view", source(kubeconfig), err)
+	}
+	return config, nil
+}
+
+func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
+	leaseConfig := rest.CopyConfig(restConfig)
+	// The flags are about everything that the workers do, so both clients draw from one bucket.
+	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
+	podManagers, err := versioned.NewForConfig(restConfig) // JSON: custom resources have no protobuf
+	if err != nil {
+		return nil, err
+	}
+	kube, err := kubernetes.NewForConfig(withProtobuf(restConfig))
+	if err != nil {
+		return nil, err
+	}
+	c := &clients{server: restConfig.Host, kube: kube, podManagers: podManagers}
+	if config.Lease != nil {
+		leaseConfig.UserAgent += "/leader-election"
+		// One request that hangs must leave time for another before the deadline.
+		leaseConfig.Timeout = max(time.Second, config.Lease.RenewDeadline/2)
+		if c.lease, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func withProtobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config
+}
+
+// checkServed asks for our group version. It does what ServerResourcesForGroupVersion does, but takes a context.
+func checkServed(ctx context.Context, client discovery.DiscoveryInterface, server string) error {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	var served metav1.APIResourceList
+	err := client.RESTClient().Get().AbsPath("/apis/" + podmanagerv1.GroupVersion.String()).Do(ctx).Into(&served)
+	isOurs := func(r metav1.APIResource) bool { return r.Name == "podmanagers" }
+	if apierrors.IsNotFound(err) || err == nil && !slices.ContainsFunc(served.APIResources, isOurs) {
+		return fmt.Errorf("the API server at %s does not know podmanagers.%s: run kubectl apply -f artifacts/crd.yaml",
+			server, podmanagerv1.GroupName)
+	}
+	if err != nil {
+		return explain(err, server)
+	}
+	return nil
+}
+
+// explain says what to do about an API server that does not answer as it should.
+func explain(err error, server string) error {
+	var certificate *tls.CertificateVerificationError
+	var status apierrors.APIStatus
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the API server at %s does not accept the credentials: "+
+			"renew the token or certificate in the kubeconfig (%w)", server, err)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("the API server at %s does not let this user in: "+
+			"check the user in the kubeconfig, or run kubectl apply -f artifacts/rbac.yaml (%w)", server, err)
+	case errors.As(err, &certificate):
+		return fmt.Errorf("the certificate of the API server at %s is not trusted: "+
+			"check server and certificate-authority in the kubeconfig (%w)", server, certificate.Err)
+	case errors.As(err, &status):
+		return fmt.Errorf("the API server at %s is in trouble: %w; see kubectl get --raw /readyz?verbose", server, err)
+	default:
+		return fmt.Errorf("the API server at %s cannot be reached: %w; "+
+			"check that it runs, and server in the kubeconfig or -master", server, err)
+	}
+}
+
+func source(kubeconfig string) string {
+	if kubeconfig == "" {
+		return "the connection to the API server"
+	}
+	return "-kubeconfig " + kubeconfig
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	logsapi "k8s.io/component-base/logs/api/v1"
+)
+
+// Flags that error messages elsewhere name too.
+const (
+	metricsFlag = "metrics-bind-address"
+	healthFlag  = "health-probe-bind-address"
+)
+
+// flagGroup is a part of the help with a heading of its own.
+type flagGroup struct {
+	heading string
+	flags   *flag.FlagSet
+}
+
+// Parse reads the command line. It goes on after an error, so that all of them are known at once. The error is
+// flag.ErrHelp if help was asked for.
+func (o *Options) Parse(args []string) error {
+	flags := flag.NewFlagSet(programName, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // command prints the errors and the help
+	o.AddFlags(flags)
+
+	var p problems
+	for len(args) > 0 {
+		err := flags.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		p.refuse(err != nil, "%w", err)
+		args = flags.Args()
+		if err == nil && len(args) > 0 {
+			p.refuse(true, "unexpected argument %q: everything is set by flags", args[0])
+			args = args[1:]
+		}
+	}
+	return errors.Join(p...)
+}
+
+// PrintHelp prints what -help prints.
+func (o *Options) PrintHelp(out io.Writer) {
+	fmt.Fprintf(out, `%[1]s keeps the pods of PodManagers (apps.mycompany.com/v1) running and reports how that goes.
+
+Usage:
+  %[1]s -kubeconfig FILE [flags]   against any cluster
+  %[1]s -leader-elect [flags]      in a cluster, as its own ServiceAccount
+`, programName)
+	for _, group := range o.flagGroups() {
+		fmt.Fprintf(out, "\n%s:\n", group.heading)
+		group.flags.SetOutput(out)
+		group.flags.PrintDefaults()
+	}
+}
+
+func (o *Options) flagGroups() []flagGroup {
+	return []flagGroup{
+		{"Which cluster", flagSet(o.addClusterFlags)},
+		{"What to work on", flagSet(o.addWorkFlags)},
+		{"Leader election, for more than one replica", flagSet(o.addLeaderFlags)},
+		{"What to serve", flagSet(o.addServerFlags)},
+		{"Logs and version", flagSet(o.addLoggingFlags)},
+	}
+}
+
+func flagSet(add func(*flag.FlagSet)) *flag.FlagSet {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	add(flags)
+	return flags
+}
+
+func (o *Options) addClusterFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig,
+		"kubeconfig `file`; without it, the pod's own ServiceAccount is used")
+	flags.StringVar(&o.Master, "master", o.Master, "`URL` of the API server; overrides the one in the kubeconfig")
+	flags.Float64Var(&o.QPS, "kube-api-qps", o.QPS, "most `requests` to the API server per second, in the long run")
+	flags.IntVar(&o.Burst, "kube-api-burst", o.Burst, "most `requests` to the API server at once")
+}
+
+func (o *Options) addWorkFlags(flags *flag.FlagSet) {
+	flags.IntVar(&o.Workers, "workers", o.Workers, "`number` of PodManagers worked on at the same time")
+	flags.Var(&o.Namespaces, "namespace", "`namespace` to work in; repeat it for several; all if not given")
+	flags.StringVar(&o.Selector, "selector", o.Selector,
+		"label `selector`, such as team=a: only PodManagers that match are worked on")
+	flags.DurationVar(&o.Resync, "resync", o.Resync,
+		"`period` after which the caches announce all they hold once more; 0 for never, which is right unless you hunt a bug")
+}
+
+func (o *Options) addLeaderFlags(flags *flag.FlagSet) {
+	flags.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect,
+		"work only while holding the Lease; the other replicas stand by with warm caches")
+	flags.StringVar(&o.Lease.Namespace, "leader-elect-resource-namespace", o.Lease.Namespace,
+		"`namespace` of the Lease; in a pod, its own")
+	flags.StringVar(&o.Lease.Name, "leader-elect-resource-name", o.Lease.Name, "`name` of the Lease")
+	flags.DurationVar(&o.Lease.Duration, "leader-elect-lease-duration", o.Lease.Duration,
+		"`time` after which a silent leader is replaced")
+	flags.DurationVar(&o.Lease.RenewDeadline, "leader-elect-renew-deadline", o.Lease.RenewDeadline,
+		"`time` after which a leader that cannot renew the Lease gives up; shorter than the lease duration")
+	flags.DurationVar(&o.Lease.RetryPeriod, "leader-elect-retry-period", o.Lease.RetryPeriod,
+		"`time` between attempts to get or renew the Lease")
+}
+
+func (o *Options) addServerFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.MetricsAddress, metricsFlag, o.MetricsAddress, "`address` of /metrics; 0 for none")
+	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
+}
+
+// addLoggingFlags takes three of component-base's flags. The others need a feature gate, or do nothing here.
+func (o *Options) addLoggingFlags(flags *flag.FlagSet) {
+	all := flagSet(func(flags *flag.FlagSet) { logsapi.AddGoFlags(o.Logging, flags) })
+	for name, usage := range map[string]string{
+		"logging-format": "`format` of the logs: text or json",
+		"v":              "`level` of detail: 0 the life of the process, 2 changes, 4 decisions, 5 everything",
+		"vmodule":        "level of detail of single files, such as `status=5,queue=4`; with -logging-format text only",
+	} {
+		flags.Var(all.Lookup(name).Value, name, usage)
+	}
+	flags.BoolVar(&o.Version, "version", o.Version, "print the version and exit")
+}
+
+// namespaceList is a flag that can be repeated.
+type namespaceList []string
+
+func (l *namespaceList) String() string {
+	return strings.Join(*l, ",")
+}
+
+func (l *namespaceList) Set(value string) error {
+	*l = append(*l, value)
+	return nil
+}
+
+// explainedValue says what a value should look like where the flag package only says "parse error".
+type explainedValue struct {
+	flag.Value
+}
+
+func (v explainedValue) Set(text string) error {
+	old := v.Value.String()
+	err := v.Value.Set(text)
+	getter, ok := v.Value.(flag.Getter)
+	if err == nil || !ok {
+		return err
+	}
+	_ = v.Value.Set(old) // a failed Set leaves 0 behind, about which Validate would complain once more
+	switch getter.Get().(type) {
+	case int, logsapi.VerbosityLevel:
+		return errors.New("give a whole number, such as 5")
+	case float64:
+		return errors.New("give a number, such as 50")
+	case time.Duration:
+		return errors.New("give a duration, such as 30s or 5m")
+	case bool:
+		return errors.New("give true or false")
+	}
+	return err
+}
+
+// IsBoolFlag lets -leader-elect stand for -leader-elect=true, which embedding alone would hide.
+func (v explainedValue) IsBoolFlag() bool {
+	boolean, ok := v.Value.(interface{ IsBoolFlag() bool })
+	return ok && boolean.IsBoolFlag()
+}
