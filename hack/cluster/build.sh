@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Builds the control plane from source, once, into a cache outside the clone, and prints where the programs are.
+# Progress goes to stderr; the only line on stdout is the folder, so that scripts can capture it.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
+
+# name, module folder, package
+programs="
+etcd etcd go.etcd.io/etcd/server/v3
+kubectl kubernetes k8s.io/kubernetes/cmd/kubectl
+kube-apiserver kubernetes k8s.io/kubernetes/cmd/kube-apiserver
+kube-controller-manager kubernetes k8s.io/kubernetes/cmd/kube-controller-manager
+kube-scheduler kubernetes k8s.io/kubernetes/cmd/kube-scheduler
+kwok kwok sigs.k8s.io/kwok/cmd/kwok
+kwokctl kwok sigs.k8s.io/kwok/cmd/kwokctl
+"
+
+if ! command -v go >/dev/null; then
+	echo "build.sh: go is not on PATH; install Go 1.26 or newer from https://go.dev/dl and try again" >&2
+	exit 1
+fi
+# The nested modules decide alone: neither a vendor folder nor a workspace of the user's may reach in.
+export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
+
+# The key is what decides the outcome: the pinned versions and the platform.
+key=$(cat "$here"/*/go.mod "$here"/*/go.sum <(go -C "$here/kubernetes" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
+bin=$cache/cluster-$key/bin
+kubernetes=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "$here/kubernetes/go.mod")
+stamp="-X k8s.io/component-base/version.gitVersion=$kubernetes -X k8s.io/client-go/pkg/version.gitVersion=$kubernetes"
+stamp+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(cut -d. -f2 <<<"$kubernetes")"
+
+compiler='' # the pid of the running go build
+scratch=''  # its log and its half-written program live here
+
+# cleanup: an interrupted build leaves neither a compiler running nor half a program behind.
+cleanup() {
+	if [ -n "$compiler" ]; then
+		kill "$compiler" 2>/dev/null || true
+	fi
+	if [ -n "$scratch" ]; then
+		rm -rf "$scratch"
+	fi
+}
+trap cleanup EXIT
+
+missing() {
+	local name
+	while read -r name _; do
+		if [ -n "$name" ] && [ ! -x "$bin/$name" ]; then
+			return 0
+		fi
+	done <<<"$programs"
+	return 1
+}
+
+# build NAME MODULE PACKAGE: the program appears in $bin complete, by a rename, or not at all.
+build() {
+	local name=$1 module=$2 package=$3 start=$SECONDS
+	: >"$scratch/log"
+	go -C "$here/$module" build -v -trimpath -buildvcs=false -ldflags "-s -w $stamp" \
+		-o "$scratch/$name" "$package" >"$scratch/log" 2>&1 &
+	compiler=$!
+	follow "$name"
+	if ! wait "$compiler"; then
+		compiler=''
+		printf '\n' >&2
+		tail -n 20 "$scratch/log" >&2
+		echo "build.sh: building $name failed; the lines above say why. What was built before is kept: run it again to go on." >&2
+		return 1
+	fi
+	compiler=''
+	mv "$scratch/$name" "$bin/$name"
+	if [ -t 2 ]; then printf '\r' >&2; fi
+	printf '  %-24s built in %d s%20s\n' "$name" $((SECONDS - start)) '' >&2
+}
+
+# follow NAME: reports until the compiler ends; one rewritten line on a terminal, a line every ten seconds elsewhere.
+follow() {
+	local name=$1 start=$SECONDS next=$SECONDS end='\n' every=10
+	if [ -t 2 ]; then
+		end='\r' every=1
+	fi
+	while kill -0 "$compiler" 2>/dev/null; do
+		if [ "$SECONDS" -ge "$next" ]; then
+			printf "  %-24s %4d s, %d packages compiled $end" "$name" $((SECONDS - start)) \
+				"$(grep -vc '^go: ' "$scratch/log")" >&2
+			next=$((SECONDS + every))
+		fi
+		sleep 0.5
+	done
+}
+
+build_all() {
+	local name module package
+	echo "Building Kubernetes $kubernetes, etcd and KWOK from source into $bin" >&2
+	echo "(once per version; about 8 minutes on 2 cores)" >&2
+	mkdir -p "$bin"
+	# In the same file system, for the rename.
+	scratch=$(mktemp -d "$cache/cluster-$key/build.XXXXXX")
+	while read -r name module package; do
+		if [ -n "$name" ] && [ ! -x "$bin/$name" ]; then
+			build "$name" "$module" "$package"
+		fi
+	done <<<"$programs"
+}
+
+# lock: one build at a time. -o keeps the lock from leaking into children. Without flock, two builds
+# only cost time, since each has its own scratch folder.
+lock() {
+	mkdir -p "$cache"
+	if [ -z "${BUILD_LOCKED:-}" ] && command -v flock >/dev/null; then
+		export BUILD_LOCKED=1
+		if ! flock -n "$cache/build.lock" true; then
+			echo "Another build is running; waiting for it" >&2
+		fi
+		exec flock -o "$cache/build.lock" "$here/build.sh"
+	fi
+}
+
+if missing; then
+	lock
+	build_all
+fi
+echo "$bin"

@@ -1,0 +1,218 @@
+#!/usr/bin/env bash
+# A real Kubernetes control plane on this machine, on loopback only: API server, etcd, controller manager, scheduler.
+# The nodes are simulated by KWOK: pods are scheduled, become Ready and go away, but no container ever runs.
+# kwokctl does the work; this script gives it our programs and keeps it away from ~/.kube/config and ~/.kwok.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+state=${PODMANAGER_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/podmanager}
+components="etcd kube-apiserver kube-controller-manager kube-scheduler kwok-controller"
+nodes=5
+
+usage() {
+	cat <<-'EOF'
+	usage: cluster.sh COMMAND [NAME]
+
+	  up          start the cluster or repair it, and wait until pods can run; does nothing to a healthy one
+	  down        stop it and delete everything in it
+	  status      say whether it is healthy; exit code 0 only if it is
+	  kubeconfig  print the path of its kubeconfig file
+	  audit-log   print the path of its audit log: one line of JSON for each request but heartbeats
+	  env         print shell code that points kubectl and kwokctl at it: eval "$(cluster.sh env)"
+	  bin         print the folder of kubectl and the control plane's programs, building them if need be
+
+	NAME is podmanager-demo unless given. Clusters of different names are independent of each other.
+	EOF
+}
+
+fail() {
+	echo "cluster.sh: $*" >&2
+	exit 1
+}
+
+# ctl ARGS...: kwokctl for this cluster. It takes the first kubectl on PATH: that must be ours.
+ctl() {
+	KWOK_WORKDIR=$state PATH=$bin:$PATH "$bin/kwokctl" --name "$name" "$@" >>"$log" 2>&1
+}
+
+kubectl() {
+	"$bin/kubectl" --kubeconfig "$kubeconfig" --request-timeout 5s "$@" 2>>"$log"
+}
+
+# programs: sets bin; builds what is missing.
+programs() {
+	bin=$("$here/build.sh")
+}
+
+# exists: kwokctl knows the cluster, running or not.
+exists() {
+	[ -f "$home/kwok.yaml" ]
+}
+
+# pid COMPONENT: prints its process, if that is running and is this component of this cluster. The file alone
+# proves nothing: after a crash or a reboot the number may be nobody's, a zombie's or a stranger's.
+pid() {
+	local pid args
+	pid=$(cat "$home/pids/$1.pid" 2>/dev/null) || return 1
+	args=$({ tr '\0' ' ' <"/proc/$pid/cmdline" || ps -ww -p "$pid" -o args=; } 2>/dev/null) || return 1
+	[[ $args == "$home/bin/$1 "* ]] && echo "$pid"
+}
+
+# problem: prints what keeps the cluster from being healthy, and nothing if it is.
+problem() {
+	local component ready
+	for component in $components; do
+		if ! pid "$component" >/dev/null; then
+			echo "$component is not running"
+			return
+		fi
+	done
+	if ! kubectl get --raw /readyz >/dev/null; then
+		echo "the API server is not ready"
+	elif ! kubectl get serviceaccount default --namespace default >/dev/null; then
+		echo "the controller manager has not made the default service account"
+	else
+		ready=$(kubectl get nodes --selector type=kwok --no-headers | awk '$2 == "Ready" {n++} END {print n + 0}')
+		if [ "$ready" -lt "$nodes" ]; then
+			echo "$ready of $nodes nodes are ready"
+		fi
+	fi
+}
+
+healthy() {
+	[ -z "$(problem)" ]
+}
+
+# await COMMAND: repeats it until it succeeds, for a minute at most.
+await() {
+	local deadline=$((SECONDS + 60))
+	until "$@"; do
+		if [ "$SECONDS" -ge "$deadline" ]; then
+			return 1
+		fi
+		sleep 0.2
+	done
+}
+
+# populate: the name of a node tells a person that it is no machine.
+populate() {
+	ctl scale node simulated-node --replicas "$nodes" --serial-length 1
+}
+
+create() {
+	echo "Creating cluster $name with $nodes simulated nodes" >&2
+	: >"$log"
+	ctl create cluster --config "$here/kwokctl.yaml" --kubeconfig "$kubeconfig" --timeout 60s \
+		--etcd-binary "$bin/etcd" --kube-apiserver-binary "$bin/kube-apiserver" \
+		--kube-controller-manager-binary "$bin/kube-controller-manager" \
+		--kube-scheduler-binary "$bin/kube-scheduler" --kwok-controller-binary "$bin/kwok" \
+		--kube-audit-policy "$here/audit-policy.yaml" && await populate && await healthy
+}
+
+# repair: kwokctl starts what has no pid file, so those of dead processes go first.
+repair() {
+	local component
+	echo "Repairing cluster $name: $(problem)" >&2
+	for component in $components; do
+		pid "$component" >/dev/null || rm -f "$home/pids/$component.pid"
+	done
+	ctl start cluster --timeout 60s && await populate && await healthy
+}
+
+# remove: kills without mercy, since the data goes too.
+remove() {
+	local component pid
+	for component in $components; do
+		while pid=$(pid "$component"); do
+			kill -9 "$pid" 2>/dev/null || true
+			sleep 0.05
+		done
+	done
+	rm -rf "$home" "$kubeconfig"
+}
+
+# current: the cluster was made from the programs that we have now.
+current() {
+	[ "$(readlink "$home/bin/kube-apiserver")" = "$bin/kube-apiserver" ]
+}
+
+up() {
+	programs
+	lock
+	umask 077 # keys and kubeconfig
+	mkdir -p "$state"
+	if exists && current && { healthy || repair; }; then
+		echo "Cluster $name is up"
+		return
+	fi
+	if exists; then
+		echo "Replacing cluster $name: it is of another version or beyond repair" >&2
+		remove
+	fi
+	if ! create; then
+		tail -n 5 "$log" >&2
+		fail "cluster $name did not start: $(problem). Look into $log and $home/logs, then run: cluster.sh down $name"
+	fi
+	echo "Cluster $name is up"
+}
+
+down() {
+	if ! exists; then
+		echo "Cluster $name is not running"
+		return
+	fi
+	lock
+	remove
+	rm -f "$log"
+	echo "Cluster $name is gone"
+}
+
+status() {
+	local problem
+	if ! exists; then
+		echo "Cluster $name does not exist"
+		return 1
+	fi
+	programs
+	problem=$(problem)
+	if [ -n "$problem" ]; then
+		echo "Cluster $name is broken: $problem. To repair it, run: cluster.sh up $name"
+		return 1
+	fi
+	echo "Cluster $name is healthy"
+}
+
+environment() {
+	programs
+	printf 'export KUBECONFIG=%q KWOK_WORKDIR=%q PATH=%q:"$PATH"\n' "$kubeconfig" "$state" "$bin"
+}
+
+# lock: one change at a time, also between names, since two clusters starting at once would pick the same ports.
+# -o keeps the lock from leaking into the processes we start, which would hold it for life.
+lock() {
+	if [ -z "${CLUSTER_LOCKED:-}" ] && command -v flock >/dev/null; then
+		mkdir -p "$state"
+		CLUSTER_LOCKED=1 exec flock -o "$state/lock" "$here/cluster.sh" "$command" "$name"
+	fi
+}
+
+command=${1:-}
+name=${2:-podmanager-demo}
+if [ $# -gt 2 ] || ! [[ $name =~ ^[a-z0-9][a-z0-9-]{0,39}$ ]]; then
+	usage >&2
+	exit 2
+fi
+home=$state/clusters/$name
+kubeconfig=$state/$name.kubeconfig
+log=$state/$name.log
+export KUBECACHEDIR=$state/kubectl # not ~/.kube
+
+case $command in
+up | down | status) "$command" ;;
+kubeconfig) echo "$kubeconfig" ;;
+audit-log) echo "$home/logs/audit.log" ;;
+env) environment ;;
+bin) programs && echo "$bin" ;;
+help | -h | --help) usage ;;
+*) usage >&2 && exit 2 ;;
+esac
