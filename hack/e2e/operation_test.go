@@ -1,0 +1,182 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The controller is killed in the middle of creating, scaling, healing and deleting; what comes out is the same.
+func TestRestartInTheMiddleOfEverything(t *testing.T) {
+	s := newSpace(t)
+	controller := s.private()
+	restart := func() {
+		t.Helper()
+		if err := controller.kill(); err != nil {
+			t.Fatal(err)
+		}
+		controller = s.private()
+	}
+
+	s.applyPrivate("web", "{replicas: 60, image: nginx}")
+	s.await("some pods", func() (any, bool) { n := len(s.allPods()); return n, n > 5 })
+	restart()
+	s.awaitReady("web", 60)
+	before := uids(s.pods())
+
+	s.kubectl("scale", "pm/web", "--replicas=20")
+	s.await("some pods to be going", func() (any, bool) { n := len(s.pods()); return n, n < 58 })
+	restart()
+	s.awaitReady("web", 20)
+	for name, uid := range uids(s.pods()) {
+		if before[name] != uid {
+			t.Errorf("%s was replaced", name)
+		}
+	}
+
+	if err := controller.kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl("delete", "pod", s.pods()[0].Name)
+	s.kubectl("scale", "pm/web", "--replicas=25")
+	controller = s.private()
+	s.awaitReady("web", 25)
+
+	s.kubectl("delete", "pm", "web", "--wait=false")
+	s.await("some pods to be going", func() (any, bool) { n := len(s.pods()); return n, n < 25 })
+	restart()
+	s.await("all to be gone", func() (any, bool) {
+		list, err := shared.managers.AppsV1().PodManagers(s.name).List(s.ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := s.allPods()
+		return fmt.Sprint(len(list.Items), podNames(pods)), len(list.Items) == 0 && len(pods) == 0
+	})
+}
+
+// Of two controllers one leads. When it is killed the other takes over; when it is told to stop, at once.
+func TestLeaderElection(t *testing.T) {
+	s := newSpace(t)
+	flags := []string{"-leader-elect", "-leader-elect-resource-namespace", systemSpace,
+		"-leader-elect-lease-duration", "3s", "-leader-elect-renew-deadline", "2s", "-leader-elect-retry-period", "500ms"}
+	first := s.private(flags...)
+	s.applyPrivate("web", "{replicas: 3, image: nginx}")
+	s.awaitReady("web", 3)
+	second := s.private(flags...)
+
+	leading := func(p *process) bool { return p.metric(t, "leader_election_master_status", "") == 1 }
+	if !leading(first) || leading(second) {
+		t.Fatalf("first leads: %v, second leads: %v", leading(first), leading(second))
+	}
+	if n := second.metric(t, "podmanager_reconcile_total", ""); n != 0 {
+		t.Errorf("the second controller has synced %v times without leading", n)
+	}
+	if err := first.kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl("scale", "pm/web", "--replicas=5")
+	s.awaitReady("web", 5)
+	if !leading(second) {
+		t.Error("the second controller does not lead")
+	}
+
+	third := s.private(flags...)
+	began := time.Now()
+	if err := second.stop(); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+	s.await("the third controller to lead", func() (any, bool) { return third.tail(), leading(third) })
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("taking over a released lease took %v, as long as if it had not been released", took)
+	}
+	s.kubectl("scale", "pm/web", "--replicas=2")
+	s.awaitReady("web", 2)
+	if err := third.stop(); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+}
+
+// Errors of start-up are one line that says what to do.
+func TestStartUpErrors(t *testing.T) {
+	t.Parallel()
+	unreachable := t.TempDir() + "/unreachable"
+	data, err := os.ReadFile(shared.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(data), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, "server:") {
+			lines[i] = "    server: https://127.0.0.1:1"
+		}
+	}
+	if err := os.WriteFile(unreachable, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		flags []string
+		want  string
+	}{
+		"no such kubeconfig":  {[]string{"-kubeconfig", "/no/such/file"}, "/no/such/file"},
+		"unreachable":         {[]string{"-kubeconfig", unreachable}, "127.0.0.1:1"},
+		"bad flags, all told": {[]string{"-kubeconfig", unreachable, "-workers", "0", "-selector", "a=b=c"}, "-selector"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			out, err := exec.Command(shared.binary, test.flags...).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), test.want) {
+				t.Errorf("%v: %s\nwant it to name %s", err, out, test.want)
+			}
+			if time.Since(began) > 20*time.Second {
+				t.Errorf("took %v", time.Since(began))
+			}
+			t.Logf("%s", out)
+		})
+	}
+}
+
+// An idle controller writes nothing: 100 PodManagers, and no request but reads in the time of E2E_IDLE.
+func TestIdle(t *testing.T) {
+	idle := 30 * time.Second
+	if given, err := time.ParseDuration(os.Getenv("E2E_IDLE")); err == nil {
+		idle = given
+	}
+	s := newSpace(t)
+	controller := s.private()
+	for i := range 100 {
+		s.applyPrivate(fmt.Sprintf("web-%d", i), "{replicas: 1, image: nginx}")
+	}
+	for i := range 100 {
+		s.awaitReady(fmt.Sprintf("web-%d", i), 1)
+	}
+	writes := func() float64 {
+		total := 0.0
+		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+			total += controller.metric(t, "rest_client_requests_total", `method="`+method+`"`)
+		}
+		return total
+	}
+	// Events are sent in the background: wait until the last of them is out.
+	before := writes()
+	s.await("the last events to be sent", func() (any, bool) {
+		time.Sleep(time.Second)
+		now := writes()
+		quiet := now == before
+		before = now
+		return now, quiet
+	})
+	time.Sleep(idle)
+	if after := writes(); after != before {
+		t.Errorf("%v writes in %v of idling", after-before, idle)
+	}
+	t.Logf("0 writes in %v with 100 PodManagers, after %v writes to get there", idle, before)
+}

@@ -1,0 +1,239 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// patience is how long to wait for what should take a second.
+const patience = 30 * time.Second
+
+// space is a test's namespace.
+type space struct {
+	t    *testing.T
+	ctx  context.Context
+	name string
+}
+
+// newSpace makes a namespace for a test that runs beside others.
+func newSpace(t *testing.T) *space {
+	t.Helper()
+	t.Parallel()
+	return newSerialSpace(t)
+}
+
+// newSerialSpace is for a test that must not have others beside it.
+func newSerialSpace(t *testing.T) *space {
+	t.Helper()
+	namespace, err := shared.kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &space{t: t, ctx: t.Context(), name: namespace.Name}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("what is in %s:\n%s", s.name, s.dump())
+		}
+		_ = shared.kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
+	})
+	return s
+}
+
+// dump shows what a person would look at.
+func (s *space) dump() string {
+	out, _ := exec.Command("kubectl", "--namespace", s.name, "get", "pm,pods,events", "-o", "wide").CombinedOutput()
+	described, _ := exec.Command("kubectl", "--namespace", s.name, "get", "pm", "-o", "yaml").CombinedOutput()
+	return string(out) + string(described)
+}
+
+// kubectl runs kubectl in the namespace and fails the test if it fails.
+func (s *space) kubectl(arguments ...string) string {
+	s.t.Helper()
+	out, err := s.try("", arguments...)
+	if err != nil {
+		s.t.Fatalf("kubectl %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return out
+}
+
+// try runs kubectl with an input, and returns what it printed.
+func (s *space) try(input string, arguments ...string) (string, error) {
+	command := exec.CommandContext(s.ctx, "kubectl", append([]string{"--namespace", s.name}, arguments...)...)
+	command.Stdin = strings.NewReader(input)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	err := command.Run()
+	return out.String(), err
+}
+
+// apply applies a PodManager of the given name and spec, in YAML's flow style.
+func (s *space) apply(name, spec string) {
+	s.t.Helper()
+	if out, err := s.try(manifest(name, "", spec), "apply", "-f", "-"); err != nil {
+		s.t.Fatalf("kubectl apply: %v\n%s", err, out)
+	}
+}
+
+// applyPrivate applies one that only the test's own controller looks at.
+func (s *space) applyPrivate(name, spec string) {
+	s.t.Helper()
+	if out, err := s.try(manifest(name, "labels: {"+privateLabel+": ''}", spec), "apply", "-f", "-"); err != nil {
+		s.t.Fatalf("kubectl apply: %v\n%s", err, out)
+	}
+}
+
+func manifest(name, metadata, spec string) string {
+	return fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s, %s}\nspec: %s\n", name, metadata, spec)
+}
+
+// await repeats a check until it holds, and prints what was last seen if it never does.
+func (s *space) await(what string, check func() (seen any, ok bool)) {
+	s.t.Helper()
+	s.awaitFor(patience, what, check)
+}
+
+func (s *space) awaitFor(limit time.Duration, what string, check func() (seen any, ok bool)) {
+	s.t.Helper()
+	deadline := time.Now().Add(limit)
+	for {
+		seen, ok := check()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited %v for %s; last seen: %+v", limit, what, seen)
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+}
+
+// manager reads a PodManager.
+func (s *space) manager(name string) *v1.PodManager {
+	s.t.Helper()
+	manager, err := shared.managers.AppsV1().PodManagers(s.name).Get(s.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return manager
+}
+
+// pods reads the namespace's pods that are active: neither ending nor ended.
+func (s *space) pods() []corev1.Pod {
+	s.t.Helper()
+	return slices.DeleteFunc(s.allPods(), func(pod corev1.Pod) bool {
+		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	})
+}
+
+func (s *space) allPods() []corev1.Pod {
+	s.t.Helper()
+	list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return list.Items
+}
+
+func podNames(pods []corev1.Pod) []string {
+	names := []string{}
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// awaitReady waits until the PodManager is Ready with this many pods, and checks that its whole status is true.
+func (s *space) awaitReady(name string, replicas int) *v1.PodManager {
+	s.t.Helper()
+	var manager *v1.PodManager
+	s.await(fmt.Sprintf("%s to be Ready with %d pods", name, replicas), func() (any, bool) {
+		manager = s.manager(name)
+		return brief(manager), isReady(manager) && int(manager.Status.Replicas) == replicas && manager.Status.TerminatingReplicas == 0
+	})
+	s.checkStatus(manager)
+	return manager
+}
+
+func isReady(manager *v1.PodManager) bool {
+	return manager.Status.ObservedGeneration == manager.Generation && meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady)
+}
+
+// checkStatus compares a settled status with the pods that there are.
+func (s *space) checkStatus(manager *v1.PodManager) {
+	s.t.Helper()
+	var own []corev1.Pod
+	for _, pod := range s.pods() {
+		if metav1.IsControlledBy(&pod, manager) {
+			own = append(own, pod)
+		}
+	}
+	status, count := manager.Status, int32(len(own))
+	if status.Replicas != count || status.ReadyReplicas != count || status.AvailableReplicas != count || status.UpdatedReplicas != count {
+		s.t.Errorf("status speaks of %d pods (%d ready, %d available, %d updated), there are %d", status.Replicas,
+			status.ReadyReplicas, status.AvailableReplicas, status.UpdatedReplicas, count)
+	}
+	names := slices.Clone(status.PodNames)
+	slices.Sort(names)
+	if count <= 100 && !slices.Equal(names, podNames(own)) {
+		s.t.Errorf("status names pods %v, there are %v", names, podNames(own))
+	}
+	for _, condition := range status.Conditions {
+		if condition.ObservedGeneration != manager.Generation {
+			s.t.Errorf("condition %s is of generation %d, the object is at %d", condition.Type, condition.ObservedGeneration, manager.Generation)
+		}
+	}
+}
+
+// brief is what matters of a PodManager, for messages.
+func brief(manager *v1.PodManager) string {
+	status := manager.Status
+	status.PodNames = nil
+	data, _ := json.Marshal(status)
+	return fmt.Sprintf("generation %d, status %s", manager.Generation, data)
+}
+
+// condition is a condition of a PodManager; empty if it has none of the type.
+func (s *space) condition(name, kind string) metav1.Condition {
+	s.t.Helper()
+	if found := meta.FindStatusCondition(s.manager(name).Status.Conditions, kind); found != nil {
+		return *found
+	}
+	return metav1.Condition{}
+}
+
+// setPodStatus changes a pod's status as a kubelet would.
+func (s *space) setPodStatus(name, status string) {
+	s.t.Helper()
+	_, err := shared.kube.CoreV1().Pods(s.name).Patch(s.ctx, name, types.StrategicMergePatchType,
+		[]byte(`{"status":`+status+`}`), metav1.PatchOptions{}, "status")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// uids are the UIDs of pods by name.
+func uids(pods []corev1.Pod) map[string]types.UID {
+	byName := map[string]types.UID{}
+	for _, pod := range pods {
+		byName[pod.Name] = pod.UID
+	}
+	return byName
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs the end-to-end tests on a real API server of their own. Arguments go to `go test`.
+# KEEP=1 leaves the cluster running afterwards; TEST_CLUSTER names another one, for two runs at the same time.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+name=${TEST_CLUSTER:-podmanager-test}
+cluster=hack/cluster/cluster.sh
+
+stop() {
+	if [ "${KEEP:-}" = 1 ]; then
+		echo "Cluster $name is left running. To stop it: $cluster down $name"
+	else
+		"$cluster" down "$name"
+	fi
+}
+
+trap stop EXIT
+trap 'exit 130' INT TERM
+"$cluster" up "$name"
+eval "$("$cluster" env "$name")"
+PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
+export PODMANAGER_AUDIT_LOG
+go test -tags e2e ./hack/e2e/... -count=1 -timeout "${E2E_TIMEOUT:-20m}" "$@"
