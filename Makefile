@@ -1,0 +1,130 @@
+# Everything a developer does here, one target each; `make` alone lists them.
+SHELL := bash
+.SHELLFLAGS := -e -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# component-base's metrics refuse to start in a program whose version is not vX.Y.Z..., so a bare commit never is the version.
+ifndef VERSION
+VERSION := $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
+	echo "v0.0.0-dev-$$(git describe --always --exclude '*' --dirty 2>/dev/null)" | sed 's/-$$//')
+endif
+ifeq ($(shell [[ '$(VERSION)' =~ ^v[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z._-]*$$ ]] && echo ok),)
+$(error VERSION is '$(VERSION)', but must look like v1.2.3 or v1.2.3-rc1)
+endif
+COMMIT := $(shell git rev-parse --verify --quiet HEAD 2>/dev/null || echo unknown)
+TREE := $(if $(shell git status --porcelain 2>/dev/null || echo unknown),dirty,clean)
+# The commit's date rather than today's: the same commit builds the same bytes.
+DATE := $(shell TZ=UTC0 git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null || echo 1970-01-01T00:00:00Z)
+
+stamp := k8s.io/component-base/version
+LDFLAGS := -X $(stamp).gitVersion=$(VERSION) -X $(stamp).gitCommit=$(COMMIT) \
+	-X $(stamp).gitTreeState=$(TREE) -X $(stamp).buildDate=$(DATE)
+
+IMG ?= mycompany/podmanager:$(VERSION)
+BASE_IMAGE ?= gcr.io/distroless/static-debian12:nonroot
+DOCKER ?= docker
+# Evaluated when a recipe needs it: without a kubectl on PATH this builds the one of the local cluster.
+KUBECTL ?= $(shell command -v kubectl || echo "$$(hack/cluster/cluster.sh bin)/kubectl")
+export CLUSTER ?= podmanager-demo
+export TEST_CLUSTER ?= podmanager-test
+export KEEP E2E_TIMEOUT
+# More arguments for the controller (run, debug) or go test (unit, e2e).
+ARGS ?=
+
+##@ Start here
+.PHONY: help demo demo-down test
+help: ## Print this list
+	@awk 'BEGIN {FS = ":.*## "; print "usage: make TARGET"} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+demo: ## See it work: a local cluster, the controller, and a tour with kubectl
+	@hack/demo.sh
+
+demo-down: ## Stop what demo has left running
+	@hack/demo.sh down
+
+test: ## Run all tests: unit, verify, vulncheck and e2e
+	@hack/test.sh unit verify vulncheck e2e
+
+##@ Develop
+.PHONY: build generate verify lint vulncheck unit e2e
+build: ## Compile the programs into .bin/
+	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
+
+generate: ## Generate client code, deepcopy functions and the CRD from the types
+	@hack/update-codegen.sh
+
+verify: lint ## Check that nothing is left to generate, format or vendor; changes no file
+	@hack/verify-codegen.sh
+
+lint: ## Check with gofmt, go vet and staticcheck; changes no file
+	@hack/lint.sh
+
+vulncheck: ## Check that no code with a known vulnerability is called
+	@hack/vulncheck.sh
+
+unit: ## Run the unit tests with the race detector
+	@# The race detector needs a C compiler; better no detector than no tests.
+	@race=-race; \
+	if [ "$$(go env CGO_ENABLED)" != 1 ]; then race=; echo "No C compiler found: testing without the race detector"; fi; \
+	go test $$race ./pkg/... ./cmd/... $(ARGS)
+
+e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
+	@hack/test-e2e.sh $(ARGS)
+
+##@ Run the controller on this machine
+.PHONY: cluster-up cluster-down run debug need-kubeconfig
+cluster-up: ## Start the local cluster and say how to use it
+	@hack/cluster/cluster.sh up $(CLUSTER)
+	@echo 'To use it: eval "$$(hack/cluster/cluster.sh env $(CLUSTER))"'
+
+cluster-down: ## Stop the local cluster and delete everything in it
+	@hack/cluster/cluster.sh down $(CLUSTER)
+
+run: need-kubeconfig ## Run the controller against a cluster: make run KUBECONFIG=FILE
+	go run -buildvcs=false -ldflags '$(LDFLAGS)' ./cmd/controller -kubeconfig '$(KUBECONFIG)' $(ARGS)
+
+debug: need-kubeconfig ## The same under the debugger delve, which waits for a client on port 2345
+	@mkdir -p .bin
+	@dlv=$$(hack/tool.sh dlv) && \
+	echo "Connect with: $$dlv connect 127.0.0.1:2345  (or an IDE's remote Go debugger)" && \
+	exec "$$dlv" debug ./cmd/controller --headless --listen=127.0.0.1:2345 --api-version=2 --accept-multiclient \
+		--build-flags='-mod=vendor -buildvcs=false' --output .bin/controller-debug -- -kubeconfig '$(KUBECONFIG)' $(ARGS)
+
+need-kubeconfig:
+ifeq ($(KUBECONFIG),)
+	@echo "KUBECONFIG is missing: say which cluster, for example" >&2
+	@echo '  make $(firstword $(MAKECMDGOALS)) KUBECONFIG=$$HOME/.kube/config' >&2
+	@echo '  make $(firstword $(MAKECMDGOALS)) KUBECONFIG="$$(hack/cluster/cluster.sh kubeconfig)"   after make cluster-up' >&2
+	@exit 1
+endif
+
+##@ Install on a cluster (the current kubectl context)
+.PHONY: install uninstall deploy undeploy
+install: ## Install the CRD
+	$(KUBECTL) apply -f artifacts/crd.yaml
+
+uninstall: ## Delete the CRD and with it all PodManagers; the controller must be running, to finalize them
+	$(KUBECTL) delete -f artifacts/crd.yaml --ignore-not-found --timeout=2m || \
+		{ echo "PodManagers go only while a controller runs (make run, make deploy): their finalizers wait for it" >&2; exit 1; }
+
+# The image is replaced on the way to the cluster, so that no file in the tree changes.
+deploy: ## Install the CRD and the controller: make deploy IMG=NAME:TAG
+	$(KUBECTL) kustomize artifacts | \
+		awk -v img='$(IMG)' '/^---/ {ours = 0} /^kind: Deployment/ {ours = 1} \
+			ours && /^ +(- )?image: / {sub(/image: .*/, "image: " img)} {print}' | \
+		$(KUBECTL) apply -f -
+
+undeploy: ## Remove the controller; CRD and PodManagers stay (uninstall removes these, and comes first)
+	$(KUBECTL) delete -f artifacts/deployment.yaml -f artifacts/rbac.yaml --ignore-not-found
+
+##@ Container image
+.PHONY: docker-build docker-push
+docker-build: ## Build the image: IMG, VERSION and BASE_IMAGE may be given
+	$(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg TREE=$(TREE) \
+		--build-arg DATE=$(DATE) --build-arg BASE_IMAGE=$(BASE_IMAGE) --tag $(IMG) .
+
+docker-push: ## Push the image: IMG
+	$(DOCKER) push $(IMG)

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# A tour of PodManager on a real API server: it prints each kubectl command and its real output, checks what it says,
+# and fails at the first thing that does not happen. `demo.sh down` stops what it leaves running.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cluster=$root/hack/cluster/cluster.sh
+name=${CLUSTER:-podmanager-demo}
+export KUBECONFIG
+KUBECONFIG=$("$cluster" kubeconfig "$name")
+state=$(dirname "$KUBECONFIG")
+controller=$state/$name-controller
+cd "$root"
+
+if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; else bold='' dim='' plain=''; fi
+
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+
+fail() {
+	printf '\nThe demo stops here: %s\n' "$*" >&2
+	echo "The controller's log: $controller.log    To start over: make demo-down demo" >&2
+	exit 1
+}
+
+# show COMMAND...: prints a command, and what it prints.
+show() {
+	printf '%s$ %s%s\n' "$dim" "$*" "$plain"
+	"$@" || fail "'$*' failed"
+}
+
+# observe WHAT COMMAND...: waits until the command succeeds, for half a minute at most.
+observe() {
+	local what=$1 deadline=$((SECONDS + 30))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$deadline" ] || fail "waited 30 s for this: $what"
+		sleep 0.1
+	done
+	printf '%s# seen: %s%s\n' "$dim" "$what" "$plain"
+}
+
+# controller_pid: prints the controller's process if it runs. The file alone proves nothing.
+controller_pid() {
+	local pid
+	pid=$(cat "$controller.pid" 2>/dev/null) && [[ $(ps -p "$pid" -o args= 2>/dev/null) == "$controller "* ]] && echo "$pid"
+}
+
+stop_controller() {
+	local pid
+	if pid=$(controller_pid); then
+		kill "$pid"
+		while controller_pid >/dev/null; do sleep 0.1; done
+	fi
+	rm -f "$controller" "$controller.pid" "$controller.kubeconfig"
+}
+
+# start_controller: runs it as the pod in a cluster would run: with the rights of its own ServiceAccount, no others.
+start_controller() {
+	local token server authority
+	stop_controller
+	go build -buildvcs=false -o "$controller" ./cmd/controller
+	token=$(kubectl create token podmanager-controller --namespace podmanager-system --duration 24h)
+	server=$(kubectl config view --raw -o jsonpath='{.clusters[0].cluster.server}')
+	authority=$(kubectl config view --raw --flatten -o jsonpath='{.clusters[0].cluster.certificate-authority-data}')
+	(
+		umask 077
+		cat >"$controller.kubeconfig" <<-EOF
+		apiVersion: v1
+		kind: Config
+		clusters: [{name: demo, cluster: {server: "$server", certificate-authority-data: "$authority"}}]
+		users: [{name: controller, user: {token: "$token"}}]
+		contexts: [{name: demo, context: {cluster: demo, user: controller}}]
+		current-context: demo
+		EOF
+	)
+	"$controller" -kubeconfig "$controller.kubeconfig" -v 2 -metrics-bind-address 127.0.0.1:0 \
+		-health-probe-bind-address 127.0.0.1:0 >"$controller.log" 2>&1 </dev/null &
+	echo $! >"$controller.pid"
+	disown
+	observe "the controller's workers have started" grep -q 'Starting workers' "$controller.log"
+}
+
+pod_uid() { kubectl get pod "$1" -o jsonpath='{.metadata.uid}'; }
+# is_replaced UID: there are three pods, and that one is not among them.
+is_replaced() {
+	local uids
+	uids=$(kubectl get pods --selector podmanager=my-pod-manager -o jsonpath='{.items[*].metadata.uid}')
+	[ "$(wc -w <<<"$uids")" -eq 3 ] && [[ $uids != *"$1"* ]]
+}
+field_is() { [ "$(kubectl get pm my-pod-manager -o jsonpath="{$1}")" = "$2" ]; }
+no_pods() { [ -z "$(kubectl get pods --selector podmanager=my-pod-manager --no-headers 2>/dev/null)" ]; }
+
+tour() {
+	local uid
+	say "1. Apply a PodManager: three pods of one image"
+	show cat artifacts/examples/image.yaml
+	show kubectl apply -f artifacts/examples/image.yaml
+	show kubectl wait --for=condition=Ready --timeout=30s pm/my-pod-manager
+	show kubectl get pm,pods
+	field_is .status.readyReplicas 3 || fail "three pods should be ready"
+
+	say "2. Delete a pod: it is replaced"
+	uid=$(pod_uid my-pod-manager-1)
+	show kubectl delete pod my-pod-manager-1
+	observe "another pod has taken its place" is_replaced "$uid"
+	show kubectl wait --for=condition=Ready --timeout=30s pm/my-pod-manager
+	show kubectl get pods
+
+	say "3. Scale it, like a Deployment"
+	show kubectl scale pm/my-pod-manager --replicas=5
+	observe "5 of 5 pods are available" field_is .status.availableReplicas 5
+	show kubectl get pm -o wide
+
+	say "4. What it says of itself, and what it has done"
+	show kubectl describe pm my-pod-manager
+	kubectl get events --field-selector involvedObject.name=my-pod-manager | grep -q PodCreated || fail "there should be events"
+
+	say "5. Delete it: its pods go first"
+	show kubectl delete pm my-pod-manager --timeout=30s
+	no_pods || fail "no pod should be left"
+	show kubectl get pods
+}
+
+down() {
+	stop_controller
+	"$cluster" down "$name"
+	rm -f "$controller.log"
+}
+
+up() {
+	"$cluster" up "$name"
+	PATH=$("$cluster" bin):$PATH
+	say "Install the CRD and the controller's permissions, and start the controller"
+	show kubectl apply -f artifacts/crd.yaml
+	show kubectl apply -f artifacts/rbac.yaml
+	show kubectl wait --for=condition=Established --timeout=30s crd/podmanagers.apps.mycompany.com
+	start_controller
+	kubectl delete pm my-pod-manager --ignore-not-found --timeout=30s # from an earlier tour
+	tour
+	say "Every step was seen. The cluster and the controller go on running; to try more:"
+	cat <<-EOF
+	  eval "\$(hack/cluster/cluster.sh env $name)"      # kubectl for this cluster (its nodes are simulated: no container runs)
+	  kubectl apply -f artifacts/examples/full.yaml     # a fuller PodManager
+	  kubectl get pm,pods -w                            # watch it
+	  tail -f $controller.log
+	  make demo-down                                    # stop it all
+	EOF
+}
+
+case ${1:-up} in
+up | down) "${1:-up}" ;;
+*) echo "usage: demo.sh [up|down]" >&2 && exit 2 ;;
+esac

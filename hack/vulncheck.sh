@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Runs govulncheck over the project: fails when our code calls something with a known vulnerability.
+# The database is the module golang.org/x/vulndb, so that the Go module proxy is the only host needed,
+# and the copy in the module cache serves when there is no network at all.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
+module=golang.org/x/vulndb
+
+# database: prints the folder of the newest database there is. Runs outside any module, so that no go.mod or vendor folder matters.
+database() {
+	local version
+	mkdir -p "$cache"
+	cd "$cache"
+	export GOFLAGS=-mod=mod GOWORK=off
+	# The branch, not @latest: that asks the proxy for a list of tags too, and the module has none.
+	if version=$(go list -m -f '{{.Version}}' "$module@master") &&
+		go mod download "$module@$version"; then
+		echo "$(go env GOMODCACHE)/$module@$version"
+		return
+	fi
+	echo "vulncheck.sh: no newer database could be fetched (see above); looking for an older copy" >&2
+	cached
+}
+
+# cached: pseudo-versions start with their date, so the last name is the newest.
+cached() {
+	local copies
+	copies=("$(go env GOMODCACHE)/$module@"*/)
+	if [ ! -d "${copies[${#copies[@]} - 1]}" ]; then
+		echo "vulncheck.sh: there is no copy of $module in the module cache; run this once with access to the Go module proxy" >&2
+		return 1
+	fi
+	echo "${copies[${#copies[@]} - 1]%/}"
+}
+
+# age FOLDER: the day in the pseudo-version v0.0.0-YYYYMMDDhhmmss-commit.
+age() {
+	sed -E 's/.*-([0-9]{4})([0-9]{2})([0-9]{2})[0-9]{6}-[0-9a-f]+$/\1-\2-\3/' <<<"$1"
+}
+
+govulncheck=$("$root/hack/tool.sh" govulncheck)
+database=$(database)
+echo "Vulnerability database of $(age "$database"), $(find "$database/data/osv" -name '*.json' | wc -l | tr -d ' ') entries"
+cd "$root"
+exec "$govulncheck" -db "file://$database/data/osv" "${@:-./...}"
