@@ -8,6 +8,8 @@ boilerplate=$root/hack/boilerplate.go.txt
 cd "$root"
 
 # The generators are built from vendor/, so that they are the version of the libraries that their output compiles with.
+# Without the paths in them they need not be compiled anew for each folder that this runs in.
+export GOFLAGS="${GOFLAGS:-} -trimpath"
 # They are installed in a folder of our own rather than in the user's.
 export GOBIN=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}/codegen
 # shellcheck source=/dev/null

@@ -160,15 +160,18 @@ func podNames(pods []corev1.Pod) []string {
 	return names
 }
 
-// awaitReady waits until the PodManager is Ready with this many pods, and checks that its whole status is true.
+// awaitReady waits until the PodManager is Ready with this many pods and its whole status is true.
 func (s *space) awaitReady(name string, replicas int) *v1.PodManager {
 	s.t.Helper()
 	var manager *v1.PodManager
 	s.await(fmt.Sprintf("%s to be Ready with %d pods", name, replicas), func() (any, bool) {
 		manager = s.manager(name)
-		return brief(manager), isReady(manager) && int(manager.Status.Replicas) == replicas && manager.Status.TerminatingReplicas == 0
+		if !isReady(manager) || int(manager.Status.Replicas) != replicas || manager.Status.TerminatingReplicas != 0 {
+			return brief(manager), false
+		}
+		untruth := s.untruth(manager)
+		return untruth + "\n" + brief(manager), untruth == ""
 	})
-	s.checkStatus(manager)
 	return manager
 }
 
@@ -176,8 +179,8 @@ func isReady(manager *v1.PodManager) bool {
 	return manager.Status.ObservedGeneration == manager.Generation && meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady)
 }
 
-// checkStatus compares a settled status with the pods that there are.
-func (s *space) checkStatus(manager *v1.PodManager) {
+// untruth is what a status of all pods ready says that the pods there are do not bear out; empty if there is nothing.
+func (s *space) untruth(manager *v1.PodManager) string {
 	s.t.Helper()
 	var own []corev1.Pod
 	for _, pod := range s.pods() {
@@ -187,19 +190,19 @@ func (s *space) checkStatus(manager *v1.PodManager) {
 	}
 	status, count := manager.Status, int32(len(own))
 	if status.Replicas != count || status.ReadyReplicas != count || status.AvailableReplicas != count || status.UpdatedReplicas != count {
-		s.t.Errorf("status speaks of %d pods (%d ready, %d available, %d updated), there are %d", status.Replicas,
-			status.ReadyReplicas, status.AvailableReplicas, status.UpdatedReplicas, count)
+		return fmt.Sprintf("there are %d pods", count)
 	}
 	names := slices.Clone(status.PodNames)
 	slices.Sort(names)
 	if count <= 100 && !slices.Equal(names, podNames(own)) {
-		s.t.Errorf("status names pods %v, there are %v", names, podNames(own))
+		return fmt.Sprintf("status names pods %v, there are %v", names, podNames(own))
 	}
 	for _, condition := range status.Conditions {
 		if condition.ObservedGeneration != manager.Generation {
-			s.t.Errorf("condition %s is of generation %d, the object is at %d", condition.Type, condition.ObservedGeneration, manager.Generation)
+			return fmt.Sprintf("condition %s is of generation %d", condition.Type, condition.ObservedGeneration)
 		}
 	}
+	return ""
 }
 
 // brief is what matters of a PodManager, for messages.
