@@ -97,7 +97,7 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, indi
 		if failed {
 			if done.failure.Refused() {
 				memory.refuse(*done.failure, done.manager.Generation, c.clock.Now())
-				c.queue.AddAfter(key, memory.holdFor)
+				c.enqueueAfter(key, memory.holdFor)
 			}
 			return
 		}

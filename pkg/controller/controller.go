@@ -48,6 +48,7 @@ type Controller struct {
 	recorder    events.EventRecorder
 
 	tracker  *consistency.Tracker
+	causes   *causes
 	memories *memories
 	clock    clock.PassiveClock
 }
@@ -71,6 +72,7 @@ func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.I
 		broadcaster: broadcaster,
 		recorder:    broadcaster.NewRecorder(scheme, Name).WithLogger(klog.FromContext(ctx)),
 		tracker:     consistency.NewTracker(),
+		causes:      newCauses(),
 		memories:    newMemories(),
 		clock:       clock.RealClock{},
 	}
@@ -79,7 +81,7 @@ func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.I
 		if err := scope.addIndexes(); err != nil {
 			return nil, err
 		}
-		if err := c.addHandlers(klog.FromContext(ctx), scope); err != nil {
+		if err := c.addHandlers(scope); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +147,13 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	}
 	defer c.queue.Done(key)
 
+	triggers := c.triggers(key)
+	if len(triggers) == 0 {
+		echoSkips.Inc()
+		return true
+	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "podManager", key)
+	logger.V(4).Info("Syncing", "triggers", triggers)
 	started := c.clock.Now()
 	err := c.syncHandler(klog.NewContext(ctx, logger), key)
 	observeSync(c.clock.Since(started), err)
@@ -153,6 +161,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 		c.queue.Forget(key)
 		return true
 	}
+	c.causes.add(key, cause{trigger: triggerRetry})
 	c.queue.AddRateLimited(key)
 	utilruntime.HandleErrorWithLogger(logger, err, "Sync failed, will try again", "failures", c.queue.NumRequeues(key))
 	return true

@@ -3,7 +3,7 @@
 //
 //	controller.go  New, Run, the workers and the sync: gather, decide, apply, report
 //	scope.go       what is watched, the indexes, and the listers' answers
-//	handlers.go    which events reach the queue
+//	handlers.go    which events reach the queue; causes.go why a key is in it
 //	gather.go      what a sync rests on, and whether that is fresh enough
 //	apply.go       carrying out a plan; pods.go the single requests; finalizer.go the PodManager's finalizer
 //	report.go      status and events

@@ -35,7 +35,7 @@ func (c *Controller) finalize(ctx context.Context, key cache.ObjectName, manager
 	if left >= 0 {
 		klog.FromContext(ctx).V(2).Info("A pod is left, not finalizing yet", "pod", klog.KObj(&list.Items[left]))
 		c.wrote(key, &list.Items[left])
-		c.queue.AddAfter(key, staleRetry)
+		c.enqueueAfter(key, staleRetry)
 		return false, nil
 	}
 	_, err = c.changeFinalizers(ctx, key, manager, func(finalizers []string) []string {

@@ -45,7 +45,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	case isBehind:
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		staleSkips.Inc()
-		c.queue.AddAfter(key, staleRetry)
+		c.enqueueAfter(key, staleRetry)
 		return nil, nil
 	default:
 		return c.gatherCached(logger, scope, key, now)

@@ -5,8 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
@@ -18,37 +18,25 @@ const (
 	managersResource consistency.Resource = "podmanagers"
 )
 
-// What made a PodManager be looked at, as logs and metrics call it.
-const (
-	triggerManagerAdded   = "managerAdded"
-	triggerManagerChanged = "managerChanged"
-	triggerManagerDeleted = "managerDeleted"
-	triggerPodAdded       = "podAdded"
-	triggerPodChanged     = "podChanged"
-	triggerPodDeleted     = "podDeleted"
-	triggerPodOrphaned    = "podOrphaned"
-	triggerTime           = "time"
-)
-
-// addHandlers registers the filters and handlers of both informers. The filters keep away what can never matter; the
-// handlers what has not changed anything, and what this process itself has written.
-func (c *Controller) addHandlers(logger klog.Logger, scope Scope) error {
-	_, err := scope.PodManagers.Informer().AddEventHandlerWithOptions(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { c.managerAdded(logger, obj) },
-		UpdateFunc: func(old, obj any) { c.managerUpdated(logger, old, obj) },
-		DeleteFunc: func(obj any) { c.managerDeleted(logger, obj) },
-	}, cache.HandlerOptions{Logger: &logger})
+// addHandlers registers the filters and handlers of both informers. They keep away what cannot matter; what this
+// process itself has written is told apart later, see causes.
+func (c *Controller) addHandlers(scope Scope) error {
+	_, err := scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    c.managerAdded,
+		UpdateFunc: c.managerUpdated,
+		DeleteFunc: c.managerDeleted,
+	})
 	if err != nil {
 		return fmt.Errorf("adding the PodManager handler: %w", err)
 	}
-	_, err = scope.Pods.Informer().AddEventHandlerWithOptions(cache.FilteringResourceEventHandler{
+	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
 		FilterFunc: isManaged,
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { c.podAdded(logger, obj) },
-			UpdateFunc: func(old, obj any) { c.podUpdated(logger, old, obj) },
-			DeleteFunc: func(obj any) { c.podDeleted(logger, obj) },
+			AddFunc:    c.podAdded,
+			UpdateFunc: c.podUpdated,
+			DeleteFunc: c.podDeleted,
 		},
-	}, cache.HandlerOptions{Logger: &logger})
+	})
 	if err != nil {
 		return fmt.Errorf("adding the pod handler: %w", err)
 	}
@@ -68,68 +56,68 @@ func isManaged(obj any) bool {
 	return orphan || controllerOf(pod) != nil
 }
 
-func (c *Controller) managerAdded(logger klog.Logger, obj any) {
-	c.enqueue(logger, cache.MetaObjectToName(obj.(*v1.PodManager)), triggerManagerAdded)
+func (c *Controller) managerAdded(obj any) {
+	c.enqueue(cache.MetaObjectToName(obj.(*v1.PodManager)), cause{trigger: triggerManagerAdded})
 }
 
-func (c *Controller) managerUpdated(logger klog.Logger, oldObj, obj any) {
+func (c *Controller) managerUpdated(oldObj, obj any) {
 	old, manager := oldObj.(*v1.PodManager), obj.(*v1.PodManager)
 	key := cache.MetaObjectToName(manager)
-	if old.ResourceVersion == manager.ResourceVersion {
-		return // a resync: nothing has changed
+	switch {
+	case old.ResourceVersion == manager.ResourceVersion:
+		// Nothing has changed, but somebody has asked for this with -resync.
+		c.enqueue(key, cause{trigger: triggerResync})
+	case old.UID != manager.UID:
+		c.enqueue(key, cause{trigger: triggerManagerAdded})
+	default:
+		c.enqueue(key, cause{triggerManagerChanged, managersResource, manager.ResourceVersion})
 	}
-	if old.UID == manager.UID && c.tracker.IsEcho(key, managersResource, manager.ResourceVersion) {
-		return
-	}
-	c.enqueue(logger, key, triggerManagerChanged)
 }
 
-func (c *Controller) managerDeleted(logger klog.Logger, obj any) {
+func (c *Controller) managerDeleted(obj any) {
 	key, err := cache.DeletionHandlingObjectToName(obj)
 	if err != nil {
-		logger.Error(err, "Cannot tell which PodManager was deleted")
+		utilruntime.HandleError(fmt.Errorf("cannot tell which PodManager was deleted: %w", err))
 		return
 	}
-	c.enqueue(logger, key, triggerManagerDeleted)
+	c.enqueue(key, cause{trigger: triggerManagerDeleted})
 }
 
-func (c *Controller) podAdded(logger klog.Logger, obj any) {
+func (c *Controller) podAdded(obj any) {
 	pod := obj.(*corev1.Pod)
 	if owner, orphan := orphanOf(pod); orphan {
-		c.enqueue(logger, owner, triggerPodOrphaned)
+		c.enqueue(owner, cause{trigger: triggerPodOrphaned})
 		return
 	}
-	if owner, found := c.managerOf(pod); found && !c.tracker.IsEcho(owner, podsResource, pod.ResourceVersion) {
-		c.enqueue(logger, owner, triggerPodAdded)
+	if owner, found := c.managerOf(pod); found {
+		c.enqueue(owner, cause{triggerPodAdded, podsResource, pod.ResourceVersion})
 	}
 }
 
-func (c *Controller) podUpdated(logger klog.Logger, oldObj, obj any) {
+func (c *Controller) podUpdated(oldObj, obj any) {
 	old, pod := oldObj.(*corev1.Pod), obj.(*corev1.Pod)
 	if old.ResourceVersion == pod.ResourceVersion {
-		return // a resync: nothing has changed
+		return // a resync: that of the PodManagers serves
 	}
 	owner, found := c.managerOf(pod)
 	if before, had := c.managerOf(old); had && (!found || before != owner) {
-		c.enqueue(logger, before, triggerPodChanged)
+		c.enqueue(before, cause{trigger: triggerPodChanged})
 	}
 	switch {
-	case found:
-		if !c.tracker.IsEcho(owner, podsResource, pod.ResourceVersion) && matters(old, pod) {
-			c.enqueue(logger, owner, triggerPodChanged)
-		}
-	default:
-		c.podAdded(logger, pod)
+	case !found:
+		c.podAdded(pod)
+	case matters(old, pod):
+		c.enqueue(owner, cause{triggerPodChanged, podsResource, pod.ResourceVersion})
 	}
 }
 
-func (c *Controller) podDeleted(logger klog.Logger, obj any) {
+func (c *Controller) podDeleted(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
 	// Never an echo: even if we asked for it, that the pod is gone is news.
 	if owner, found := c.managerOf(obj.(*corev1.Pod)); found {
-		c.enqueue(logger, owner, triggerPodDeleted)
+		c.enqueue(owner, cause{trigger: triggerPodDeleted})
 	}
 }
 
@@ -155,10 +143,4 @@ func matters(old, pod *corev1.Pod) bool {
 		!equality.Semantic.DeepEqual(old.Annotations, pod.Annotations) ||
 		!old.DeletionTimestamp.Equal(pod.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(old.Status, pod.Status)
-}
-
-func (c *Controller) enqueue(logger klog.Logger, key cache.ObjectName, trigger string) {
-	logger.V(4).Info("Triggered", "podManager", key, "trigger", trigger)
-	triggers.WithLabelValues(trigger).Inc()
-	c.queue.Add(key)
 }

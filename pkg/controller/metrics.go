@@ -38,10 +38,14 @@ var (
 		Subsystem: subsystem, Name: "status_writes_total", StabilityLevel: metrics.ALPHA,
 		Help: "Writes of a PodManager's status.",
 	})
-	triggers = metrics.NewCounterVec(&metrics.CounterOpts{
+	triggersTotal = metrics.NewCounterVec(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "triggers_total", StabilityLevel: metrics.ALPHA,
-		Help: "What caused a PodManager to be put in the queue, by kind.",
+		Help: "What PodManagers were synced for, by kind; echoes of the controller's own writes are not among them.",
 	}, []string{"trigger"})
+	echoSkips = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "echo_skips_total", StabilityLevel: metrics.ALPHA,
+		Help: "Syncs left out because the events showed nothing but the controller's own writes.",
+	})
 	staleSkips = metrics.NewCounter(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "stale_skips_total", StabilityLevel: metrics.ALPHA,
 		Help: "Syncs put off because the cache had not seen the controller's own writes yet.",
@@ -58,7 +62,7 @@ var registerOnce sync.Once
 func RegisterMetrics() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podsDeleted, podFailures, statusWrites,
-			triggers, staleSkips, liveReads)
+			triggersTotal, echoSkips, staleSkips, liveReads)
 	})
 }
 

@@ -40,8 +40,7 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	})
 	for _, wait := range []time.Duration{again, decided.Again} {
 		if wait > 0 {
-			triggers.WithLabelValues(triggerTime).Inc()
-			c.queue.AddAfter(key, wait)
+			c.enqueueAfter(key, wait)
 		}
 	}
 	if equality.Semantic.DeepEqual(done.manager.Status, status) {
@@ -50,7 +49,7 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	memory := c.memories.of(key)
 	if wait := memory.statusWritten.Add(statusInterval).Sub(observed.Now); wait > 0 && !isNews(&done.manager.Status, &status) {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
-		c.queue.AddAfter(key, wait)
+		c.enqueueAfter(key, wait)
 		return nil
 	}
 	memory.statusWritten = observed.Now
