@@ -76,11 +76,11 @@ func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, dele
 
 // applyCreate creates pods in batches of 1, 2, 4 and so on, and stops at the first batch that does not go through: a
 // quota or a broken template then costs a request or two instead of hundreds.
-func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, indices []int, done *outcome) {
+func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *outcome) {
 	memory := c.memories.of(key)
-	for batch := 1; len(indices) > 0; batch *= 2 {
-		now := indices[:min(batch, len(indices))]
-		indices = indices[len(now):]
+	for batch := 1; len(creations) > 0; batch *= 2 {
+		now := creations[:min(batch, len(creations))]
+		creations = creations[len(now):]
 		failed := false
 		for _, r := range inParallel(len(now), func(i int) result { return c.createPod(ctx, key, done.manager, now[i]) }) {
 			switch {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -72,8 +73,8 @@ func (c *Controller) gatherCached(logger klog.Logger, scope Scope, key cache.Obj
 	}
 	return &plan.Observed{
 		Manager: manager, Pods: pods, Orphans: orphans, Now: now,
-		NameTaken: func(name string) bool { return scope.hasPod(key.Namespace, name) },
-		Hold:      c.memories.of(key).holdOf(manager.Generation),
+		PodNamed: func(name string) *corev1.Pod { return scope.podNamed(key.Namespace, name) },
+		Hold:     c.memories.of(key).holdOf(manager.Generation),
 	}, nil
 }
 
@@ -92,17 +93,17 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 		return nil, err
 	}
 	observed := &plan.Observed{Manager: manager, Now: now, Hold: c.memories.of(key).holdOf(manager.Generation)}
-	names := make(map[string]bool, len(list.Items))
+	byName := make(map[string]*corev1.Pod, len(list.Items))
 	for i := range list.Items {
 		pod := &list.Items[i]
-		names[pod.Name] = true
+		byName[pod.Name] = pod
 		if metav1.IsControlledBy(pod, manager) {
 			observed.Pods = append(observed.Pods, pod)
 		} else if _, orphan := orphanOf(pod); orphan {
 			observed.Orphans = append(observed.Orphans, pod)
 		}
 	}
-	observed.NameTaken = func(name string) bool { return names[name] || scope.hasPod(key.Namespace, name) }
+	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.podNamed(key.Namespace, name)) }
 	c.tracker.ReadLive(key, map[consistency.Resource]string{
 		podsResource: list.ResourceVersion, managersResource: manager.ResourceVersion,
 	})

@@ -24,6 +24,8 @@ type memory struct {
 	holdGeneration int64
 	// told is the failure that the last event was about.
 	told *plan.Failure
+	// foreign are the names of other people's pods that an event was about.
+	foreign []string
 	// statusWritten is when the status was last written.
 	statusWritten time.Time
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// createPod creates the pod with this index. Its name is the protection against creating it twice: if an earlier
+// createPod creates one pod. Its name is the protection against creating it twice: if an earlier
 // create went through unseen, this one finds the name in use, and looks whose it is.
-func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, index int) result {
+func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) result {
 	logger := klog.FromContext(ctx)
-	wanted := plan.NewPod(manager, index)
+	wanted := plan.NewPod(manager, creation)
 	pod, err := c.kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: Name})
 	switch {
 	case err == nil:

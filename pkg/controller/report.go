@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,8 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return nil
 	}
 	status, again := plan.Status(plan.Report{
-		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure, Now: observed.Now,
+		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure,
+		Waiting: decided.Waiting, Foreign: decided.Foreign, Now: observed.Now,
 	})
 	for _, wait := range []time.Duration{again, decided.Again} {
 		if wait > 0 {
@@ -125,7 +127,23 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
 	}
 	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
+	c.reportForeign(key, decided.Foreign, done)
 	c.reportFailure(key, done)
+}
+
+// reportForeign warns, once for each name, that a pod of somebody else has it.
+func (c *Controller) reportForeign(key cache.ObjectName, names []string, done *outcome) {
+	memory := c.memories.of(key)
+	for _, name := range names {
+		if slices.Contains(memory.foreign, name) {
+			continue
+		}
+		// The reference keeps events about two names from being counted as one.
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
+		c.recorder.Eventf(done.manager, pod, corev1.EventTypeWarning, v1.EventNameTaken, "Create",
+			"Pod %s is somebody else's: it is left alone, and another index is used", name)
+	}
+	memory.foreign = names
 }
 
 // reportFailure sends a warning when a failure is new, or another one than before.

@@ -69,10 +69,13 @@ func (s Scope) indexed(index, value string) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// hasPod tells whether the cache has a pod of this name, whoever it belongs to.
-func (s Scope) hasPod(namespace, name string) bool {
-	_, found, err := s.Pods.Informer().GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
-	return err == nil && found
+// podNamed is the pod of this name in the cache, whoever it belongs to; nil if there is none.
+func (s Scope) podNamed(namespace, name string) *corev1.Pod {
+	object, found, err := s.Pods.Informer().GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
+	if err != nil || !found {
+		return nil
+	}
+	return object.(*corev1.Pod)
 }
 
 // scopeOf is the scope that a namespace belongs to.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,7 +34,7 @@ func deleting(m *v1.PodManager) { m.DeletionTimestamp = &metav1.Time{Time: now} 
 
 // pod is web-<index>, ready for an hour on a node of its own, as the controller would have made it.
 func pod(index int, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := NewPod(manager(0), index)
+	p := NewPod(manager(0), Creation{Index: index})
 	p.UID = types.UID("uid-" + p.Name)
 	p.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Hour))
 	p.Spec.NodeName = "node-" + strconv.Itoa(index)
@@ -106,9 +107,42 @@ func ended(reason string, code int32) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}}
 }
 
-// observe is an observation in which only the pods themselves hold names.
+// observe is an observation in which no other pods than these hold names.
 func observe(m *v1.PodManager, pods ...*corev1.Pod) Observed {
-	return Observed{Manager: m, Pods: pods, Now: now, NameTaken: func(string) bool { return false }}
+	o := Observed{Manager: m, Pods: pods, Now: now}
+	o.PodNamed = func(name string) *corev1.Pod {
+		for _, p := range slices.Concat(o.Pods, o.Orphans) {
+			if p.Name == name {
+				return p
+			}
+		}
+		return nil
+	}
+	return o
+}
+
+// with changes an observation.
+func (o Observed) with(change func(*Observed)) Observed {
+	change(&o)
+	return o
+}
+
+// failed is a pod that has lived for a minute and failed so long ago, after so many failures before it.
+func failed(index int, ago time.Duration, before int, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := pod(index, phase(corev1.PodFailed), createdAgo(ago+time.Minute))
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: ended("Error", 1)}}
+	p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(now.Add(-ago))
+	if before > 0 {
+		annotated(v1.AnnotationFailuresBefore, strconv.Itoa(before))(p)
+	}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func after(failures int) func(*corev1.Pod) {
+	return annotated(v1.AnnotationFailuresBefore, strconv.Itoa(failures))
 }
 
 func names(pods []*corev1.Pod) []string {

@@ -29,6 +29,7 @@ func conditions(r Report, counts v1.PodManagerStatus, active []*corev1.Pod) []me
 			ObservedGeneration: r.Manager.Generation, LastTransitionTime: metav1.NewTime(r.Now),
 		})
 	}
+	ready.message += foreignHint(r.Foreign)
 	set(v1.ConditionReady, ready)
 	set(v1.ConditionAvailable, availability(r.Manager, counts))
 	set(v1.ConditionProgressing, progress(r, counts, ready))
@@ -61,6 +62,8 @@ func readiness(r Report, counts v1.PodManagerStatus, active []*corev1.Pod) verdi
 		return no(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
 	case r.Failure != nil:
 		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%d of %s exist; %s", counts.Replicas, pods(int(wanted)), r.Failure.Message)
+	case counts.Replicas < wanted && r.Waiting != nil:
+		return no(v1.ReasonBackOff, "%d of %s exist; %s", counts.Replicas, pods(int(wanted)), r.Waiting)
 	case counts.Replicas < wanted:
 		return no(v1.ReasonTooFew, "%d of %s exist", counts.Replicas, pods(int(wanted)))
 	case counts.Replicas > wanted:
@@ -98,12 +101,26 @@ func progress(r Report, counts v1.PodManagerStatus, ready verdict) verdict {
 		return verdict{metav1.ConditionFalse, r.Failure.Reason, "stalled; see the condition Stalled"}
 	case ready.reason == v1.ReasonTerminating:
 		return verdict{metav1.ConditionTrue, v1.ReasonTerminating, "deleting the pods"}
+	case ready.reason == v1.ReasonBackOff:
+		return verdict{metav1.ConditionTrue, v1.ReasonBackOff, "waiting to replace a failed pod"}
 	case int(counts.Replicas) != r.Manager.DesiredReplicas():
 		return verdict{metav1.ConditionTrue, v1.ReasonScaling, "creating or deleting pods"}
 	case ready.reason == v1.ReasonOutdatedPods:
 		return verdict{metav1.ConditionFalse, v1.ReasonOutdatedPods, "pods of an older template wait to be deleted"}
 	default:
 		return verdict{metav1.ConditionTrue, v1.ReasonWaitingOnPods, "waiting for pods to become available"}
+	}
+}
+
+// foreignHint tells of pods that have a name that we would have used.
+func foreignHint(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; the pod %s is somebody else's and is left alone", names[0])
+	default:
+		return fmt.Sprintf("; the pod %s and %d more are somebody else's and are left alone", names[0], len(names)-1)
 	}
 }
 

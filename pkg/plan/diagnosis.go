@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -92,4 +93,19 @@ func oneLine(reason, message string) string {
 	default:
 		return reason + ": " + text
 	}
+}
+
+// String tells what failed and when the next try is. The time is absolute, so that the text stays the same until then.
+func (r Retry) String() string {
+	what := r.Pod.Name + " has failed"
+	for i := range r.Pod.Status.ContainerStatuses {
+		if text := containerTrouble(&r.Pod.Status.ContainerStatuses[i]); text != "" {
+			what = r.Pod.Name + " has failed: " + text
+			break
+		}
+	}
+	if why := oneLine(r.Pod.Status.Reason, r.Pod.Status.Message); why != "" {
+		what = r.Pod.Name + " has failed: " + why
+	}
+	return fmt.Sprintf("%s (%d in a row), next try at %s", what, r.Failures, r.Due.UTC().Format(time.RFC3339))
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,17 +28,46 @@ func indexOf(manager, pod string) int {
 
 // freeIndices are the count lowest indices that no pod has, be it ours or not.
 func freeIndices(o Observed, count int) []int {
-	used := make(map[int]bool, len(o.Pods))
-	for _, pod := range o.Pods {
-		used[indexOf(o.Manager.Name, pod.Name)] = true
-	}
-	free := make([]int, 0, count)
+	used := usedIndices(o)
+	free := make([]int, 0, max(0, count))
 	for index := 0; len(free) < count; index++ {
-		if !used[index] && !o.NameTaken(PodName(o.Manager.Name, index)) {
+		if !used[index] && o.PodNamed(PodName(o.Manager.Name, index)) == nil {
 			free = append(free, index)
 		}
 	}
 	return free
+}
+
+// foreignNames are the names below our highest, or next, that pods of somebody else have. A pod that is on its way out
+// is not worth a word.
+func foreignNames(o Observed) []string {
+	used := usedIndices(o)
+	var foreign []string
+	for index, passed := 0, 0; passed < max(len(used), o.Manager.DesiredReplicas()); index++ {
+		if used[index] {
+			passed++
+			continue
+		}
+		name := PodName(o.Manager.Name, index)
+		switch pod := o.PodNamed(name); {
+		case pod == nil:
+			passed++ // free
+		case pod.DeletionTimestamp == nil:
+			foreign = append(foreign, name)
+		}
+	}
+	return foreign
+}
+
+// usedIndices are the indices of our own pods, and of those that are about to be.
+func usedIndices(o Observed) map[int]bool {
+	used := make(map[int]bool, len(o.Pods)+len(o.Orphans))
+	for _, pod := range slices.Concat(o.Pods, o.Orphans) {
+		if index := indexOf(o.Manager.Name, pod.Name); index >= 0 {
+			used[index] = true
+		}
+	}
+	return used
 }
 
 // podLabels are the template's labels and ours.

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -21,8 +22,8 @@ type Observed struct {
 	Pods []*corev1.Pod
 	// Orphans are pods that carry Manager's label and have no controller.
 	Orphans []*corev1.Pod
-	// NameTaken tells whether any pod in the namespace has this name.
-	NameTaken func(name string) bool
+	// PodNamed is the pod in the namespace that has this name, whoever it belongs to; nil if there is none.
+	PodNamed func(name string) *corev1.Pod
 	// Hold is set while creating pods was refused and is not to be tried again yet.
 	Hold *Hold
 	Now  time.Time
@@ -41,14 +42,24 @@ type Plan struct {
 	Adopt        []*corev1.Pod
 	Release      []*corev1.Pod
 	Delete       []Deletion
-	// Create has the index of each pod to create.
-	Create []int
+	Create       []Creation
 	// Finalize lets the deleted PodManager go, once a live look has shown that none of its pods is left.
 	Finalize bool
 	// Held is the failure because of which wanted pods are not created this time.
 	Held *Failure
+	// Waiting is the failed pod that is next to be replaced, if its time has not come.
+	Waiting *Retry
+	// Foreign are the names that pods of somebody else keep from us.
+	Foreign []string
 	// Again is when to look again even if nothing happens; zero for never.
 	Again time.Duration
+}
+
+// Creation is a pod to create.
+type Creation struct {
+	Index int
+	// FailuresBefore is how many pods have failed one after the other before this one takes their place.
+	FailuresBefore int
 }
 
 // Deletion is a pod to delete, and why.
@@ -63,6 +74,7 @@ type Why string
 // The reasons for deleting a pod.
 const (
 	WhySurplus  Why = "scaled down"
+	WhyMarked   Why = "it was marked for deletion"
 	WhyEnded    Why = "it had ended"
 	WhyFinalize Why = "the PodManager is being deleted"
 )
@@ -82,33 +94,92 @@ func Make(o Observed) Plan {
 		AddFinalizer: !slices.Contains(o.Manager.Finalizers, v1.Finalizer),
 		Adopt:        adoptable(o.Orphans),
 		Release:      released,
+		Foreign:      foreignNames(o),
 	}
 	active, ended := split(kept)
-	for _, pod := range ended {
+	going := len(kept) - len(active) - len(ended)
+	active = append(active, plan.Adopt...)
+	going += plan.takeAway(o.Manager, active, going)
+	missing := o.Manager.DesiredReplicas() - (len(active) - len(plan.Delete))
+	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
+		missing -= going
+	}
+	waiting := plan.fill(o, missing, retriesOf(o, active, ended))
+	for _, pod := range beyondHistory(o.Manager, ended, waiting) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyEnded})
 	}
-	active = append(active, plan.Adopt...)
-	plan.scale(o, active)
-	if len(plan.Delete) > MaxPerSync {
-		plan.Delete = plan.Delete[:MaxPerSync]
-	}
+	plan.Delete = plan.Delete[:min(len(plan.Delete), MaxPerSync)]
 	return plan
 }
 
-// scale adds the creates, or the deletes, that lead from the active pods to the wanted number.
-func (p *Plan) scale(o Observed, active []*corev1.Pod) {
-	missing := o.Manager.DesiredReplicas() - len(active)
-	switch {
-	case missing < 0:
-		for _, pod := range rank(active)[:-missing] {
-			p.Delete = append(p.Delete, Deletion{Pod: pod, Why: WhySurplus})
+// takeAway plans to delete the pods that are too many, and those that are marked for it, as far as scaleDown lets so
+// many be going at once. It returns how many that are.
+func (p *Plan) takeAway(manager *v1.PodManager, active []*corev1.Pod, going int) int {
+	surplus := max(0, len(active)-manager.DesiredReplicas())
+	marked := 0
+	for _, pod := range active {
+		if isMarked(pod) {
+			marked++
 		}
-	case missing > 0 && o.Hold != nil && o.Now.Before(o.Hold.Until):
-		p.Held = &o.Hold.Failure
-		p.Again = o.Hold.Until.Sub(o.Now)
-	case missing > 0:
-		p.Create = freeIndices(o, min(missing, MaxPerSync))
 	}
+	count := min(max(surplus, marked), allowance(manager, len(active), going))
+	if count == 0 {
+		return 0
+	}
+	for i, pod := range rank(active)[:count] {
+		why := WhySurplus
+		if i >= surplus {
+			why = WhyMarked
+		}
+		p.Delete = append(p.Delete, Deletion{Pod: pod, Why: why})
+	}
+	return count
+}
+
+// allowance is how many more pods may be sent away while some are still going.
+func allowance(manager *v1.PodManager, active, going int) int {
+	limit := active + going
+	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxUnavailable != nil {
+		// The CRD lets only valid values in; anything else would be from before it did, and means no limit.
+		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxUnavailable, active+going, true); err == nil {
+			limit = max(1, scaled)
+		}
+	}
+	return max(0, min(limit-going, MaxPerSync))
+}
+
+// fill plans to create the missing pods, but for the places of failed pods whose time has not come. It returns those.
+func (p *Plan) fill(o Observed, missing int, retries retries) []Retry {
+	if missing <= 0 {
+		return nil
+	}
+	waiting := retries.waiting[:min(missing, len(retries.waiting))]
+	if len(waiting) > 0 {
+		p.Waiting = &waiting[0]
+		p.Again = waiting[0].Due.Sub(o.Now)
+	}
+	missing = min(missing-len(waiting), MaxPerSync)
+	if missing > 0 && o.Hold != nil && o.Now.Before(o.Hold.Until) {
+		p.Held = &o.Hold.Failure
+		p.Again = soonest(p.Again, o.Hold.Until.Sub(o.Now))
+		return waiting
+	}
+	for i, index := range freeIndices(o, missing) {
+		creation := Creation{Index: index}
+		if i < len(retries.due) {
+			creation.FailuresBefore = retries.due[i].Failures
+		}
+		p.Create = append(p.Create, creation)
+	}
+	return waiting
+}
+
+// soonest is the shorter of two waits, of which zero means none.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
 }
 
 // makeFinal decides about a PodManager that is being deleted. With the orphan finalizer the user has asked for the
@@ -117,15 +188,17 @@ func makeFinal(o Observed) Plan {
 	if !slices.Contains(o.Manager.Finalizers, v1.Finalizer) {
 		return Plan{}
 	}
-	if slices.Contains(o.Manager.Finalizers, metav1.FinalizerOrphanDependents) {
-		return Plan{Release: o.Pods, Finalize: len(o.Pods) == 0}
-	}
 	plan := Plan{Finalize: len(o.Pods) == 0}
-	for _, pod := range o.Pods {
-		if pod.DeletionTimestamp == nil && len(plan.Delete) < MaxPerSync {
-			plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFinalize})
-		}
+	if slices.Contains(o.Manager.Finalizers, metav1.FinalizerOrphanDependents) {
+		plan.Release = o.Pods
+		return plan
 	}
+	active, ended := split(o.Pods)
+	allowed := allowance(o.Manager, len(active), len(o.Pods)-len(active)-len(ended))
+	for _, pod := range slices.Concat(rank(active)[:min(allowed, len(active))], ended) {
+		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFinalize})
+	}
+	plan.Delete = plan.Delete[:min(len(plan.Delete), MaxPerSync)]
 	return plan
 }
 

@@ -14,10 +14,12 @@ import (
 // want is a plan in names.
 type want struct {
 	create       []int
+	failures     []int // before each created pod; nil for none
 	remove       []string
 	why          Why
 	adopt        []string
 	release      []string
+	foreign      []string
 	addFinalizer bool
 	finalize     bool
 	held         bool
@@ -52,21 +54,40 @@ func TestMake(t *testing.T) {
 			observed: observe(manager(3), pod(0), pod(1, terminating), pod(2)),
 			want:     want{create: []int{3}},
 		},
-		"a failed pod is removed and replaced": {
-			observed: observe(manager(3), pod(0), pod(1, phase(corev1.PodFailed)), pod(2)),
-			want:     want{create: []int{3}, remove: []string{"web-1"}, why: WhyEnded},
+		"a failed pod is replaced at once, and kept for a look": {
+			observed: observe(manager(3), pod(0), failed(1, time.Second, 0), pod(2)),
+			want:     want{create: []int{3}, failures: []int{1}},
 		},
-		"a pod that has succeeded is removed and replaced": {
-			observed: observe(manager(1), pod(0, phase(corev1.PodSucceeded))),
-			want:     want{create: []int{1}, remove: []string{"web-0"}, why: WhyEnded},
+		"only the newest failed pod is kept": {
+			observed: observe(manager(1), pod(0), failed(1, time.Hour, 0), failed(2, time.Minute, 0), failed(3, 2*time.Minute, 0)),
+			want:     want{remove: []string{"web-1", "web-3"}, why: WhyEnded},
+		},
+		"a history of none keeps none": {
+			observed: observe(manager(1, history(0)), pod(0, after(1)), failed(1, time.Hour, 0)),
+			want:     want{remove: []string{"web-1"}, why: WhyEnded},
+		},
+		"a pod that has succeeded is replaced, too": {
+			observed: observe(manager(1, history(0)), pod(0, phase(corev1.PodSucceeded))),
+			want:     want{create: []int{1}, failures: []int{1}, remove: []string{"web-0"}, why: WhyEnded},
 		},
 		"a name that somebody else's pod has is passed over": {
-			observed: func() Observed {
-				o := observe(manager(3), pod(0))
-				o.NameTaken = func(name string) bool { return name == "web-1" || name == "web-3" }
-				return o
-			}(),
-			want: want{create: []int{2, 4}},
+			observed: observe(manager(3), pod(0)).with(taken("web-1", "web-3")),
+			want:     want{create: []int{2, 4}, foreign: []string{"web-1", "web-3"}},
+		},
+		"it is told for as long as the name is passed over": {
+			observed: observe(manager(2), pod(0), pod(2)).with(taken("web-1", "web-3")),
+			want:     want{foreign: []string{"web-1"}},
+		},
+		"a name that will soon be free is passed over in silence": {
+			observed: observe(manager(1)).with(func(o *Observed) {
+				o.PodNamed = func(name string) *corev1.Pod {
+					if name == "web-0" {
+						return pod(0, terminating)
+					}
+					return nil
+				}
+			}),
+			want: want{create: []int{1}},
 		},
 		"scaling down deletes the least useful": {
 			observed: observe(manager(1), pod(0), pod(1, notReady), pod(2, phase(corev1.PodPending), onNode(""))),
@@ -84,42 +105,28 @@ func TestMake(t *testing.T) {
 			observed: observe(manager(2), pod(0), pod(1, labelled(v1.LabelManager, "debug"), terminating), pod(2)),
 		},
 		"an orphan is adopted instead of creating a pod": {
-			observed: func() Observed {
-				o := observe(manager(3), pod(0), pod(1))
-				o.Orphans = []*corev1.Pod{pod(7, orphaned)}
-				return o
-			}(),
-			want: want{adopt: []string{"web-7"}},
+			observed: observe(manager(3), pod(0), pod(1)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned)} }),
+			want:     want{adopt: []string{"web-7"}},
 		},
 		"too many orphans: adopted, and the surplus is deleted": {
-			observed: func() Observed {
-				o := observe(manager(1), pod(0))
-				o.Orphans = []*corev1.Pod{pod(7, orphaned, notReady)}
-				return o
-			}(),
-			want: want{adopt: []string{"web-7"}, remove: []string{"web-7"}, why: WhySurplus},
+			observed: observe(manager(1), pod(0)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned, notReady)} }),
+			want:     want{adopt: []string{"web-7"}, remove: []string{"web-7"}, why: WhySurplus},
 		},
 		"orphans that end or have ended are not worth adopting": {
-			observed: func() Observed {
-				o := observe(manager(1), pod(0))
+			observed: observe(manager(1), pod(0)).with(func(o *Observed) {
 				o.Orphans = []*corev1.Pod{pod(7, orphaned, terminating), pod(8, orphaned, phase(corev1.PodFailed))}
-				return o
-			}(),
+			}),
 		},
 		"a refused create is not repeated before its time": {
-			observed: func() Observed { o := observe(manager(3), pod(0)); o.Hold = refused; return o }(),
+			observed: observe(manager(3), pod(0)).with(func(o *Observed) { o.Hold = refused }),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused create is repeated when its time has come": {
-			observed: func() Observed {
-				o := observe(manager(2), pod(0))
-				o.Hold = &Hold{Until: now}
-				return o
-			}(),
-			want: want{create: []int{1}},
+			observed: observe(manager(2), pod(0)).with(func(o *Observed) { o.Hold = &Hold{Until: now} }),
+			want:     want{create: []int{1}},
 		},
 		"a hold does not matter when nothing is missing": {
-			observed: func() Observed { o := observe(manager(1), pod(0)); o.Hold = refused; return o }(),
+			observed: observe(manager(1), pod(0)).with(func(o *Observed) { o.Hold = refused }),
 		},
 		"on deletion the pods go first": {
 			observed: observe(manager(3, deleting), pod(0), pod(1, terminating), pod(2, phase(corev1.PodFailed))),
@@ -144,18 +151,31 @@ func TestMake(t *testing.T) {
 			want:     want{finalize: true},
 		},
 		"a deleted PodManager adopts nothing": {
-			observed: func() Observed {
-				o := observe(manager(3, deleting, orphaning))
-				o.Orphans = []*corev1.Pod{pod(0, orphaned)}
-				return o
-			}(),
-			want: want{finalize: true},
+			observed: observe(manager(3, deleting, orphaning)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(0, orphaned)} }),
+			want:     want{finalize: true},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			check(t, Make(test.observed), test.want)
 		})
+	}
+}
+
+func history(limit int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.FailedPodsHistoryLimit = &limit }
+}
+
+// taken gives names to pods of somebody else.
+func taken(names ...string) func(*Observed) {
+	return func(o *Observed) {
+		ours := o.PodNamed
+		o.PodNamed = func(name string) *corev1.Pod {
+			if slices.Contains(names, name) {
+				return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			}
+			return ours(name)
+		}
 	}
 }
 
@@ -182,8 +202,17 @@ func check(t *testing.T, got Plan, want want) {
 	same("deletes", removed, want.remove)
 	same("adopts", names(got.Adopt), want.adopt)
 	same("releases", names(got.Release), want.release)
-	if !slices.Equal(got.Create, want.create) {
-		t.Errorf("creates %v, want %v", got.Create, want.create)
+	same("tells of foreign pods", got.Foreign, want.foreign)
+	var indices, failures []int
+	for _, creation := range got.Create {
+		indices = append(indices, creation.Index)
+		failures = append(failures, creation.FailuresBefore)
+	}
+	if want.failures == nil {
+		want.failures = make([]int, len(want.create))
+	}
+	if !slices.Equal(indices, want.create) || !slices.Equal(failures, want.failures) {
+		t.Errorf("creates %v after %v failures, want %v after %v", indices, failures, want.create, want.failures)
 	}
 	if got.AddFinalizer != want.addFinalizer || got.Finalize != want.finalize {
 		t.Errorf("addFinalizer %v finalize %v, want %v and %v", got.AddFinalizer, got.Finalize, want.addFinalizer, want.finalize)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,19 +35,23 @@ func Revision(template *corev1.PodTemplateSpec) string {
 	return rand.SafeEncodeString(fmt.Sprint(hash.Sum64()))
 }
 
-// NewPod is the pod with this index, as it is sent to the API server.
-func NewPod(manager *v1.PodManager, index int) *corev1.Pod {
+// NewPod is the pod to create, as it is sent to the API server.
+func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 	template := Template(&manager.Spec).DeepCopy()
 	owner := metav1.NewControllerRef(manager, v1.GroupVersionKind)
-	return &corev1.Pod{
+	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       manager.Namespace,
-			Name:            PodName(manager.Name, index),
-			Labels:          podLabels(manager, template.Labels, Revision(template), index),
+			Name:            PodName(manager.Name, creation.Index),
+			Labels:          podLabels(manager, template.Labels, Revision(template), creation.Index),
 			Annotations:     template.Annotations,
 			Finalizers:      template.Finalizers,
 			OwnerReferences: []metav1.OwnerReference{*owner},
 		},
 		Spec: template.Spec,
 	}
+	if creation.FailuresBefore > 0 {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationFailuresBefore, strconv.Itoa(creation.FailuresBefore))
+	}
+	return pod
 }

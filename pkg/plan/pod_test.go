@@ -11,7 +11,7 @@ import (
 )
 
 func TestNewPod(t *testing.T) {
-	short := NewPod(manager(3), 4)
+	short := NewPod(manager(3), Creation{Index: 4})
 	if short.Name != "web-4" || short.Namespace != "ns" {
 		t.Errorf("made %s/%s", short.Namespace, short.Name)
 	}
@@ -41,12 +41,12 @@ func TestNewPodFromTemplate(t *testing.T) {
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 		}
 	})
-	made := NewPod(m, 0)
+	made := NewPod(m, Creation{})
 	if made.Labels["app"] != "shop" || made.Labels["tier"] != "front" || made.Labels["podmanager"] != "web" || made.Annotations["note"] != "x" {
 		t.Errorf("labels %v annotations %v", made.Labels, made.Annotations)
 	}
 	made.Labels["tier"], made.Annotations["note"], made.Spec.Containers[0].Image = "changed", "changed", "changed"
-	if made := NewPod(m, 0); made.Labels["tier"] != "front" || made.Annotations["note"] != "x" || made.Spec.Containers[0].Image != "busybox" {
+	if made := NewPod(m, Creation{}); made.Labels["tier"] != "front" || made.Annotations["note"] != "x" || made.Spec.Containers[0].Image != "busybox" {
 		t.Error("the pod shares memory with the template")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // IsActive tells whether a pod counts: it is neither ending nor ended.
@@ -56,4 +58,32 @@ func restarts(pod *corev1.Pod) int32 {
 		most = max(most, pod.Status.ContainerStatuses[i].RestartCount)
 	}
 	return most
+}
+
+// endedAt is when the pod failed or succeeded, as near as its status tells: a pod that was evicted, or never admitted
+// to its node, has no containers that could have ended.
+func endedAt(pod *corev1.Pod) time.Time {
+	latest := pod.CreationTimestamp.Time
+	later := func(t time.Time) {
+		if t.After(latest) {
+			latest = t
+		}
+	}
+	if pod.Status.StartTime != nil {
+		later(pod.Status.StartTime.Time)
+	}
+	for i := range pod.Status.Conditions {
+		later(pod.Status.Conditions[i].LastTransitionTime.Time)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if terminated := pod.Status.ContainerStatuses[i].State.Terminated; terminated != nil {
+			later(terminated.FinishedAt.Time)
+		}
+	}
+	return latest
+}
+
+// isMarked tells whether somebody has asked for this pod to go.
+func isMarked(pod *corev1.Pod) bool {
+	return pod.Annotations[v1.AnnotationDelete] == "true"
 }

@@ -17,6 +17,7 @@ func rank(pods []*corev1.Pod) []*corev1.Pod {
 	ranked := slices.Clone(pods)
 	slices.SortFunc(ranked, func(a, b *corev1.Pod) int {
 		return cmp.Or(
+			-falseFirst(isMarked(a), isMarked(b)),
 			falseFirst(a.Spec.NodeName != "", b.Spec.NodeName != ""),
 			cmp.Compare(phaseRank(a), phaseRank(b)),
 			falseFirst(isReady(a), isReady(b)),

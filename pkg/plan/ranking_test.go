@@ -17,6 +17,10 @@ func TestRank(t *testing.T) {
 		createdAgo(time.Minute)(p)
 	}
 	tests := map[string]struct{ first, second *corev1.Pod }{
+		"marked before all": {
+			first:  pod(0, marked),
+			second: pod(1, phase(corev1.PodPending), onNode("")),
+		},
 		"unassigned before assigned": {
 			first:  pod(0, phase(corev1.PodRunning), onNode("")),
 			second: pod(1, phase(corev1.PodPending)),

@@ -20,6 +20,9 @@ type Report struct {
 	Pods []*corev1.Pod
 	// Failure is why the plan could not be carried out in full.
 	Failure *Failure
+	// Waiting and Foreign are the plan's.
+	Waiting *Retry
+	Foreign []string
 	Now     time.Time
 }
 

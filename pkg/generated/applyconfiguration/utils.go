@@ -38,6 +38,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &podmanagerv1.PodManagerSpecApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManagerStatus"):
 		return &podmanagerv1.PodManagerStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("ScaleDown"):
+		return &podmanagerv1.ScaleDownApplyConfiguration{}
 
 	}
 	return nil

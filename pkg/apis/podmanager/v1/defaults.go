@@ -1,8 +1,10 @@
 package v1
 
-// DefaultReplicas is what spec.replicas means when it is left out. The API server fills it in; this is for objects
-// that were written before the default existed.
-const DefaultReplicas = 3
+// The defaults. The API server fills them in; these are for objects that were written before they existed.
+const (
+	DefaultReplicas               = 3
+	DefaultFailedPodsHistoryLimit = 1
+)
 
 // DesiredReplicas is the number of pods wanted.
 func (m *PodManager) DesiredReplicas() int {
@@ -10,4 +12,12 @@ func (m *PodManager) DesiredReplicas() int {
 		return DefaultReplicas
 	}
 	return int(*m.Spec.Replicas)
+}
+
+// FailedPodsKept is how many failed pods are kept for a look.
+func (m *PodManager) FailedPodsKept() int {
+	if m.Spec.FailedPodsHistoryLimit == nil {
+		return DefaultFailedPodsHistoryLimit
+	}
+	return int(*m.Spec.FailedPodsHistoryLimit)
 }

@@ -21,6 +21,12 @@ const (
 	// LabelApp is set to the PodManager's name unless the template has its own.
 	LabelApp = "app"
 
+	// AnnotationDelete, with the value "true", asks for a pod to be taken away first when there are too many, and to be
+	// replaced when there are not.
+	AnnotationDelete = "apps.mycompany.com/delete"
+	// AnnotationFailuresBefore is how many pods have failed one after the other before this one was made in their place.
+	AnnotationFailuresBefore = "apps.mycompany.com/failures-before"
+
 	// Finalizer keeps a deleted PodManager until its pods are gone or released.
 	Finalizer = "apps.mycompany.com/podmanager"
 
@@ -62,6 +68,9 @@ const (
 	ReasonFailedDelete  = "FailedDelete"
 	ReasonInvalidPod    = "InvalidPod"
 	ReasonForbidden     = "Forbidden"
+	ReasonBackOff       = "FailedPodsBackOff"
+	ReasonInternalError = "InternalError"
+	ReasonUndecodable   = "Undecodable"
 )
 
 // Reasons of the events.
@@ -73,5 +82,6 @@ const (
 	EventFailedCreate = "FailedCreate"
 	EventFailedDelete = "FailedDelete"
 	EventNameTaken    = "PodNameTaken"
-	EventFinalized    = "Finalized"
+	EventInternal     = "InternalError"
+	EventUndecodable  = "Undecodable"
 )

@@ -3,6 +3,7 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // PodManager keeps a number of pods of one template running and reports how that goes.
@@ -65,7 +66,44 @@ type PodManagerSpec struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+
+	// ScaleDown limits how fast pods are taken away, when replicas drops and when the PodManager is deleted.
+	// +optional
+	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
+
+	// PodReplacementPolicy tells when a pod that is ending is replaced: at once (TerminationStarted), or only when it
+	// is gone (TerminationComplete), for pods that must not run beside their replacement.
+	// +optional
+	// +kubebuilder:default=TerminationStarted
+	PodReplacementPolicy PodReplacementPolicy `json:"podReplacementPolicy,omitempty"`
+
+	// FailedPodsHistoryLimit is how many pods that have failed are kept for a look, the newest ones.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
 }
+
+// ScaleDown limits how fast pods are taken away.
+type ScaleDown struct {
+	// MaxUnavailable is how many pods may be going away at the same time: a number, or a percentage of the pods that
+	// there are at the time, rounded up. At least one always may.
+	// +optional
+	// +kubebuilder:default="100%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 : self.matches('^([1-9][0-9]?|100)%$')",message="scaleDown.maxUnavailable must be a number of at least 1 or a percentage from 1% to 100%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+}
+
+// PodReplacementPolicy tells when a pod that is ending is replaced.
+// +kubebuilder:validation:Enum=TerminationStarted;TerminationComplete
+type PodReplacementPolicy string
+
+// The replacement policies.
+const (
+	TerminationStarted  PodReplacementPolicy = "TerminationStarted"
+	TerminationComplete PodReplacementPolicy = "TerminationComplete"
+)
 
 // PodManagerStatus is what the controller last observed.
 type PodManagerStatus struct {

@@ -19,6 +19,7 @@ limitations under the License.
 package v1
 
 import (
+	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -35,6 +36,13 @@ type PodManagerSpecApplyConfiguration struct {
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 	// MinReadySeconds is how long a pod has to be ready before it counts as available.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+	// ScaleDown limits how fast pods are taken away, when replicas drops and when the PodManager is deleted.
+	ScaleDown *ScaleDownApplyConfiguration `json:"scaleDown,omitempty"`
+	// PodReplacementPolicy tells when a pod that is ending is replaced: at once (TerminationStarted), or only when it
+	// is gone (TerminationComplete), for pods that must not run beside their replacement.
+	PodReplacementPolicy *podmanagerv1.PodReplacementPolicy `json:"podReplacementPolicy,omitempty"`
+	// FailedPodsHistoryLimit is how many pods that have failed are kept for a look, the newest ones.
+	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
 }
 
 // PodManagerSpecApplyConfiguration constructs a declarative configuration of the PodManagerSpec type for use with
@@ -72,5 +80,29 @@ func (b *PodManagerSpecApplyConfiguration) WithTemplate(value corev1.PodTemplate
 // If called multiple times, the MinReadySeconds field is set to the value of the last call.
 func (b *PodManagerSpecApplyConfiguration) WithMinReadySeconds(value int32) *PodManagerSpecApplyConfiguration {
 	b.MinReadySeconds = &value
+	return b
+}
+
+// WithScaleDown sets the ScaleDown field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ScaleDown field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithScaleDown(value *ScaleDownApplyConfiguration) *PodManagerSpecApplyConfiguration {
+	b.ScaleDown = value
+	return b
+}
+
+// WithPodReplacementPolicy sets the PodReplacementPolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the PodReplacementPolicy field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithPodReplacementPolicy(value podmanagerv1.PodReplacementPolicy) *PodManagerSpecApplyConfiguration {
+	b.PodReplacementPolicy = &value
+	return b
+}
+
+// WithFailedPodsHistoryLimit sets the FailedPodsHistoryLimit field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FailedPodsHistoryLimit field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithFailedPodsHistoryLimit(value int32) *PodManagerSpecApplyConfiguration {
+	b.FailedPodsHistoryLimit = &value
 	return b
 }

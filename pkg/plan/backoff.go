@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// A failed pod is replaced at once; if the replacement fails too, the next one has to wait, ever longer.
+const (
+	firstBackOff = 10 * time.Second
+	lastBackOff  = 10 * time.Minute
+)
+
+// Retry is a failed pod whose place is to be filled again. All that is known about it is written on the pod itself, and
+// the pod is kept until its replacement is made: so nothing is lost when the controller restarts.
+type Retry struct {
+	Pod *corev1.Pod
+	// Failures is how many pods have failed one after the other, this one included.
+	Failures int
+	// Due is when the place may be filled again.
+	Due time.Time
+}
+
+// retries are the failed pods that have not been replaced.
+type retries struct {
+	// waiting are those whose time has not come, the next one first; due are the others, the worst first.
+	waiting, due []Retry
+}
+
+// retriesOf finds the failed pods of the present template that have not been replaced. A changed template is worth a
+// fresh try.
+func retriesOf(o Observed, active, ended []*corev1.Pod) retries {
+	revision := Revision(Template(&o.Manager.Spec))
+	// Each replacement tells how many failures it comes after: that is how a failed pod is known to have one.
+	replacements := map[int]int{}
+	for _, pod := range active {
+		replacements[failuresBefore(pod)]++
+	}
+	var found retries
+	for _, pod := range slices.SortedFunc(slices.Values(ended), newestFailureFirst) {
+		failures := failuresWith(pod)
+		if pod.Labels[v1.LabelRevision] != revision {
+			continue
+		}
+		if replacements[failures] > 0 {
+			replacements[failures]--
+			continue
+		}
+		retry := Retry{Pod: pod, Failures: failures, Due: endedAt(pod).Add(backOff(failures))}
+		if o.Now.Before(retry.Due) {
+			found.waiting = append(found.waiting, retry)
+		} else {
+			found.due = append(found.due, retry)
+		}
+	}
+	slices.SortStableFunc(found.waiting, func(a, b Retry) int { return a.Due.Compare(b.Due) })
+	slices.SortStableFunc(found.due, func(a, b Retry) int { return -cmp.Compare(a.Failures, b.Failures) })
+	return found
+}
+
+// beyondHistory are the ended pods to remove: all but the newest that the history keeps, and those that wait to be
+// replaced.
+func beyondHistory(manager *v1.PodManager, ended []*corev1.Pod, waiting []Retry) []*corev1.Pod {
+	var remove []*corev1.Pod
+	kept := 0
+	for _, pod := range slices.SortedFunc(slices.Values(ended), newestFailureFirst) {
+		isWaiting := slices.ContainsFunc(waiting, func(r Retry) bool { return r.Pod == pod })
+		if isWaiting || kept < manager.FailedPodsKept() {
+			kept++
+			continue
+		}
+		remove = append(remove, pod)
+	}
+	return remove
+}
+
+// backOff is how long the place stays empty after so many failures in a row.
+func backOff(failures int) time.Duration {
+	if failures <= 1 {
+		return 0
+	}
+	wait := firstBackOff
+	for range failures - 2 {
+		if wait *= 2; wait >= lastBackOff {
+			return lastBackOff
+		}
+	}
+	return wait
+}
+
+// failuresWith is how many pods have failed in a row up to this one. A pod that had lived for long is no part of a row.
+func failuresWith(pod *corev1.Pod) int {
+	if endedAt(pod).Sub(pod.CreationTimestamp.Time) >= lastBackOff {
+		return 1
+	}
+	return failuresBefore(pod) + 1
+}
+
+func failuresBefore(pod *corev1.Pod) int {
+	count, err := strconv.Atoi(pod.Annotations[v1.AnnotationFailuresBefore])
+	if err != nil || count < 0 {
+		return 0
+	}
+	return count
+}
+
+func newestFailureFirst(a, b *corev1.Pod) int {
+	return cmp.Or(-endedAt(a).Compare(endedAt(b)), -ByIndex(a.Name, b.Name))
+}
