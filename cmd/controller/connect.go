@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -30,6 +31,8 @@ type clients struct {
 	server      string
 	kube        kubernetes.Interface
 	podManagers versioned.Interface
+	// dynamic reads PodManagers one by one, see controller.TolerantInformer.
+	dynamic dynamic.Interface
 	// lease has neither the limits nor the queue of the others: a leader must not lose the Lease because it is busy.
 	lease kubernetes.Interface
 }
@@ -89,11 +92,15 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	if err != nil {
 		return nil, err
 	}
+	dynamic, err := dynamic.NewForConfig(restConfig)
+	if err != nil {
+		return nil, err
+	}
 	kube, err := kubernetes.NewForConfig(withProtobuf(restConfig))
 	if err != nil {
 		return nil, err
 	}
-	c := &clients{server: restConfig.Host, kube: kube, podManagers: podManagers}
+	c := &clients{server: restConfig.Host, kube: kube, podManagers: podManagers, dynamic: dynamic}
 	if config.Lease != nil {
 		leaseConfig.UserAgent += "/leader-election"
 		// One request that hangs must leave time for another before the deadline.

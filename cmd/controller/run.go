@@ -7,11 +7,11 @@ import (
 	"runtime"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 
+	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
@@ -80,13 +80,13 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 // addController makes the informers, a pair for each namespace, and the controller on top of them.
 func (p *process) addController(ctx context.Context, c *clients) error {
 	controller.RegisterMetrics()
-	onlyOurs := func(list *metav1.ListOptions) { list.LabelSelector = p.config.Selector }
 	var scopes []controller.Scope
 	for _, namespace := range p.config.Namespaces {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.kube, p.config.Resync,
 			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(controller.TrimPod))
 		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.podManagers, p.config.Resync,
-			podmanagerinformers.WithNamespace(namespace), podmanagerinformers.WithTweakListOptions(onlyOurs))
+			podmanagerinformers.WithNamespace(namespace))
+		podManagers.InformerFor(&podmanagerv1.PodManager{}, controller.TolerantInformer(c.dynamic, namespace, p.config.Selector))
 		p.informers = append(p.informers, kube, podManagers)
 		scopes = append(scopes, controller.Scope{
 			Namespace:   namespace,

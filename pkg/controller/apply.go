@@ -187,6 +187,7 @@ func inParallel(count int, call func(i int) result) []result {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
+			defer caught(&results[i].err)
 			results[i] = call(i)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 // What made a PodManager be looked at, as logs and metrics call it.
 const (
+	triggerStart          = "start"
 	triggerManagerAdded   = "managerAdded"
 	triggerManagerChanged = "managerChanged"
 	triggerManagerDeleted = "managerDeleted"
@@ -50,6 +51,20 @@ func (c *causes) add(key cache.ObjectName, why cause) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.byKey[key] = append(c.byKey[key], why)
+}
+
+// priority is that of the most urgent reason for which a key is queued.
+func (c *causes) priority(key cache.ObjectName) priority {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byKey[key]) == 0 {
+		return byEvent // it is due
+	}
+	most := byBacklog
+	for _, why := range c.byKey[key] {
+		most = min(most, priorityOf(why.trigger))
+	}
+	return most
 }
 
 func (c *causes) addDue(key cache.ObjectName, at time.Time) {

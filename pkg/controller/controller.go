@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -51,6 +52,8 @@ type Controller struct {
 	causes   *causes
 	memories *memories
 	clock    clock.PassiveClock
+	// decide is plan.Make.
+	decide func(plan.Observed) plan.Plan
 }
 
 // New returns a controller for the PodManagers and pods of the given scopes, and registers its handlers with their
@@ -60,19 +63,18 @@ func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.I
 	if err != nil {
 		return nil, err
 	}
+	causes := newCauses()
 	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: kube.EventsV1()})
 	c := &Controller{
 		kube:        kube,
 		podManagers: podManagers,
 		scopes:      make(map[string]Scope, len(scopes)),
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
-			workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: "podmanager"},
-		),
+		queue:       newQueue(causes),
 		broadcaster: broadcaster,
 		recorder:    broadcaster.NewRecorder(scheme, Name).WithLogger(klog.FromContext(ctx)),
 		tracker:     consistency.NewTracker(),
-		causes:      newCauses(),
+		causes:      causes,
+		decide:      plan.Make,
 		memories:    newMemories(),
 		clock:       clock.RealClock{},
 	}
@@ -86,6 +88,24 @@ func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.I
 		}
 	}
 	return c, nil
+}
+
+// newQueue makes the queue of keys. The delaying queue underneath is given our own order of keys; everything else is
+// client-go's.
+func newQueue(causes *causes) workqueue.TypedRateLimitingInterface[cache.ObjectName] {
+	const name = "podmanager"
+	return workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{
+			Name: name,
+			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[cache.ObjectName]{
+				Name: name,
+				Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[cache.ObjectName]{
+					Name: name, Queue: newPriorityQueue(causes.priority),
+				}),
+			}),
+		},
+	)
 }
 
 // HasSynced tells whether all caches have been filled once.
@@ -155,8 +175,8 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "podManager", key)
 	logger.V(4).Info("Syncing", "triggers", triggers)
 	started := c.clock.Now()
-	err := c.syncHandler(klog.NewContext(ctx, logger), key)
-	observeSync(c.clock.Since(started), err)
+	result, err := c.syncIsolated(klog.NewContext(ctx, logger), key)
+	observeSync(c.clock.Since(started), result, err)
 	if err == nil {
 		c.queue.Forget(key)
 		return true
@@ -169,23 +189,30 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 
 // syncHandler brings one PodManager a step nearer to its spec. It gathers what is known, decides, applies the plan,
 // and reports. The status is written even when applying failed: that is when it matters most.
-func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) error {
+func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syncResult, error) {
 	logger := klog.FromContext(ctx)
 	now := c.clock.Now()
 
 	observed, err := c.gather(ctx, key, now)
 	if err != nil || observed == nil {
-		return err
+		return resultWaiting, err
 	}
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
+	if why, broken := observed.Manager.Annotations[undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
+		c.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
+		return resultUnchanged, nil
+	}
 
-	decided := plan.Make(*observed)
+	decided := c.decide(*observed)
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
 		"release", len(decided.Release), "addFinalizer", decided.AddFinalizer, "finalize", decided.Finalize)
 
-	outcome := c.apply(ctx, key, observed, decided)
-	err = errors.Join(outcome.err, c.report(ctx, key, observed, decided, outcome))
-	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(outcome.created), "deleted", len(outcome.deleted))
-	return err
+	done := c.apply(ctx, key, observed, decided)
+	wrote, err := c.report(ctx, key, observed, decided, done)
+	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(done.created), "deleted", len(done.deleted), "statusWritten", wrote)
+	if decided.Empty() && !wrote {
+		return resultUnchanged, errors.Join(done.err, err)
+	}
+	return resultChanged, errors.Join(done.err, err)
 }

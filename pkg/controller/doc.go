@@ -7,6 +7,8 @@
 //	gather.go      what a sync rests on, and whether that is fresh enough
 //	apply.go       carrying out a plan; pods.go the single requests; finalizer.go the PodManager's finalizer
 //	report.go      status and events
+//	priority.go    the order in which keys leave the queue
+//	isolation.go   what happens when one object breaks; decode.go when it cannot even be read
 //	memory.go      what is remembered between two syncs of one PodManager
 //	transform.go   what the cache keeps of a pod
 //	metrics.go     podmanager_* metrics

@@ -21,7 +21,7 @@ const (
 // addHandlers registers the filters and handlers of both informers. They keep away what cannot matter; what this
 // process itself has written is told apart later, see causes.
 func (c *Controller) addHandlers(scope Scope) error {
-	_, err := scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    c.managerAdded,
 		UpdateFunc: c.managerUpdated,
 		DeleteFunc: c.managerDeleted,
@@ -56,8 +56,12 @@ func isManaged(obj any) bool {
 	return orphan || controllerOf(pod) != nil
 }
 
-func (c *Controller) managerAdded(obj any) {
-	c.enqueue(cache.MetaObjectToName(obj.(*v1.PodManager)), cause{trigger: triggerManagerAdded})
+func (c *Controller) managerAdded(obj any, isInInitialList bool) {
+	trigger := triggerManagerAdded
+	if isInInitialList {
+		trigger = triggerStart
+	}
+	c.enqueue(cache.MetaObjectToName(obj.(*v1.PodManager)), cause{trigger: trigger})
 }
 
 func (c *Controller) managerUpdated(oldObj, obj any) {

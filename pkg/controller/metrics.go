@@ -15,7 +15,7 @@ const subsystem = "podmanager"
 var (
 	reconciles = metrics.NewCounterVec(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "reconcile_total", StabilityLevel: metrics.ALPHA,
-		Help: "Syncs of PodManagers by result: success, conflict or error.",
+		Help: "Syncs of PodManagers by result: changed, unchanged, waiting (for the cache), conflict or error.",
 	}, []string{"result"})
 	reconcileSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
 		Subsystem: subsystem, Name: "reconcile_duration_seconds", StabilityLevel: metrics.ALPHA,
@@ -50,6 +50,10 @@ var (
 		Subsystem: subsystem, Name: "stale_skips_total", StabilityLevel: metrics.ALPHA,
 		Help: "Syncs put off because the cache had not seen the controller's own writes yet.",
 	})
+	panics = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "panics_total", StabilityLevel: metrics.ALPHA,
+		Help: "Panics caught while syncing a PodManager. Each is a bug.",
+	})
 	liveReads = metrics.NewCounter(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "live_reads_total", StabilityLevel: metrics.ALPHA,
 		Help: "Syncs that read from the API server because the cache stayed behind.",
@@ -62,18 +66,28 @@ var registerOnce sync.Once
 func RegisterMetrics() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podsDeleted, podFailures, statusWrites,
-			triggersTotal, echoSkips, staleSkips, liveReads)
+			triggersTotal, echoSkips, staleSkips, liveReads, panics)
 	})
 }
 
-func observeSync(duration time.Duration, err error) {
-	result := "success"
+// syncResult is what came of a sync, as the metric calls it.
+type syncResult string
+
+const (
+	resultChanged   syncResult = "changed"
+	resultUnchanged syncResult = "unchanged"
+	resultWaiting   syncResult = "waiting"
+	resultConflict  syncResult = "conflict"
+	resultError     syncResult = "error"
+)
+
+func observeSync(duration time.Duration, result syncResult, err error) {
 	switch {
 	case apierrors.IsConflict(err):
-		result = "conflict"
+		result = resultConflict
 	case err != nil:
-		result = "error"
+		result = resultError
 	}
-	reconciles.WithLabelValues(result).Inc()
+	reconciles.WithLabelValues(string(result)).Inc()
 	reconcileSeconds.Observe(duration.Seconds())
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,11 +29,11 @@ const (
 	maxNamesInEvent = 10
 )
 
-// report tells what was done: in events, and in the status.
-func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) error {
+// report tells what was done: in events, and in the status. It returns whether the status was written.
+func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) (bool, error) {
 	c.reportEvents(key, decided, done)
 	if done.finalized {
-		return nil
+		return false, nil
 	}
 	status, again := plan.Status(plan.Report{
 		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure,
@@ -45,17 +44,17 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 			c.enqueueAfter(key, wait)
 		}
 	}
-	if equality.Semantic.DeepEqual(done.manager.Status, status) {
-		return nil
+	if !plan.StatusDiffers(&done.manager.Status, &status) {
+		return false, nil
 	}
 	memory := c.memories.of(key)
 	if wait := memory.statusWritten.Add(statusInterval).Sub(observed.Now); wait > 0 && !isNews(&done.manager.Status, &status) {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		c.enqueueAfter(key, wait)
-		return nil
+		return false, nil
 	}
 	memory.statusWritten = observed.Now
-	return c.writeStatus(ctx, key, done.manager, status)
+	return true, c.writeStatus(ctx, key, done.manager, status)
 }
 
 // isNews tells whether a status has more to say than other counts: nobody should have to wait for that.

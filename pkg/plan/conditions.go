@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,6 +47,21 @@ func conditions(r Report, counts v1.PodManagerStatus, active []*corev1.Pod) []me
 		meta.RemoveStatusCondition(&list, v1.ConditionStalled)
 	}
 	return list
+}
+
+// Broken is the status of a PodManager that the controller cannot handle. The counts stay as they were last known.
+func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.PodManagerStatus {
+	status := *manager.Status.DeepCopy()
+	for kind, truth := range map[string]metav1.ConditionStatus{
+		v1.ConditionReady: metav1.ConditionFalse, v1.ConditionStalled: metav1.ConditionTrue,
+	} {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: truth, Reason: reason, Message: message,
+			ObservedGeneration: manager.Generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+	status.ObservedGeneration = manager.Generation
+	return status
 }
 
 // isStalled tells whether the controller will not get further until somebody changes the spec, a quota or a policy.

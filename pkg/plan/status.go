@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -64,6 +65,11 @@ func Status(r Report) (v1.PodManagerStatus, time.Duration) {
 	}
 	status.Conditions = conditions(r, status, active)
 	return status, again
+}
+
+// StatusDiffers tells whether a status is worth writing.
+func StatusDiffers(old, status *v1.PodManagerStatus) bool {
+	return !equality.Semantic.DeepEqual(old, status)
 }
 
 // images are the template's images, for people.

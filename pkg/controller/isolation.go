@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// panicError is a panic that was caught.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// caught turns a panic into an error. Call it deferred.
+func caught(err *error) {
+	if value := recover(); value != nil {
+		panics.Inc()
+		*err = &panicError{value, debug.Stack()}
+	}
+}
+
+// syncIsolated syncs one PodManager. A bug that one object brings to light must not stop the others: the panic is
+// caught, shown on that object, and backed off like any error.
+func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result syncResult, err error) {
+	err = func() (err error) {
+		defer caught(&err)
+		result, err = c.syncHandler(ctx, key)
+		return err
+	}()
+	if broken, ok := err.(*panicError); ok {
+		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(broken.stack))
+		c.tellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal,
+			fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", broken.value))
+	}
+	return result, err
+}
+
+// tellBroken shows, in the conditions and in an event, that the controller cannot handle a PodManager. It touches
+// nothing but the conditions: what else there is to say is not known.
+func (c *Controller) tellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) {
+	err := func() (err error) {
+		defer caught(&err) // the object may be what breaks this, too
+		manager, err := c.scopeOf(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
+		if err != nil {
+			return err
+		}
+		status := plan.Broken(manager, reason, message, c.clock.Now())
+		if !plan.StatusDiffers(&manager.Status, &status) {
+			return nil
+		}
+		c.recorder.Eventf(manager, nil, corev1.EventTypeWarning, event, "Sync", "%s", message)
+		return c.writeStatus(ctx, key, manager, status)
+	}()
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled", "message", message)
+	}
+}

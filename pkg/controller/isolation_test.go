@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	kubeinformers "k8s.io/client-go/informers"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2/ktesting"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
+	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// One object that makes the controller panic, in the sync or in a request of it, does not keep it from the others.
+func TestPanicIsIsolated(t *testing.T) {
+	_, ctx := ktesting.NewTestContext(t)
+	ctx, cancel := context.WithCancel(ctx)
+	poison := func(name string) *v1.PodManager {
+		return &v1.PodManager{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1},
+			Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](2), Image: "nginx"},
+		}
+	}
+	kube := kubefake.NewClientset()
+	managers := fake.NewSimpleClientset(poison("poison"), poison("good"))
+	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
+	informers := externalversions.NewSharedInformerFactory(managers, 0)
+	c, err := New(ctx, kube, managers, []Scope{{Pods: pods.Core().V1().Pods(), PodManagers: informers.Apps().V1().PodManagers()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.decide = func(o plan.Observed) plan.Plan {
+		if o.Manager.Name == "poison" {
+			panic("cannot happen")
+		}
+		return plan.Make(o)
+	}
+	pods.StartWithContext(ctx)
+	informers.StartWithContext(ctx)
+	ended := make(chan error)
+	go func() { ended <- c.Run(ctx, 1) }()
+
+	var seen []metav1.Condition
+	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		list, err := kube.CoreV1().Pods("ns").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err
+		}
+		manager, err := managers.AppsV1().PodManagers("ns").Get(ctx, "poison", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		seen = manager.Status.Conditions
+		stalled := meta.FindStatusCondition(seen, v1.ConditionStalled)
+		return len(list.Items) == 2 && stalled != nil && stalled.Reason == v1.ReasonInternalError, nil
+	})
+	if err != nil {
+		t.Errorf("%v: two pods of the good one, and a condition on the other; it has %+v", err, seen)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func TestPanicInARequestIsAnError(t *testing.T) {
+	results := inParallel(3, func(i int) result {
+		if i == 1 {
+			panic("cannot happen")
+		}
+		return result{}
+	})
+	if results[0].err != nil || results[1].err == nil || results[2].err != nil {
+		t.Errorf("results %v", results)
+	}
+}
