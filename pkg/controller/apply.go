@@ -31,6 +31,8 @@ type outcome struct {
 	released []*corev1.Pod
 	// gone are pods that were to be deleted and turned out not to exist any more.
 	gone []types.UID
+	// outdated tells that nothing was done, because the PodManager is not what the cache shows.
+	outdated bool
 	// finalized tells that the PodManager was let go; there is no status to write any more.
 	finalized bool
 	failure   *plan.Failure
@@ -41,10 +43,15 @@ type outcome struct {
 // apply carries out a plan, as far as it goes. A failure in one part does not keep the others from being done.
 func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) *outcome {
 	done := &outcome{manager: observed.Manager, failure: decided.Held}
-	if decided.AddFinalizer {
+	switch {
+	case decided.AddFinalizer:
 		// Without it nothing may be created: pods could be left behind.
 		if done.manager, done.err = c.addFinalizer(ctx, key, observed.Manager); done.err != nil {
 			done.manager = observed.Manager
+			return done
+		}
+	case observed.Manager.DeletionTimestamp == nil && len(decided.Create)+len(decided.Delete)+len(decided.Adopt) > 0:
+		if done.outdated, done.err = c.isOutdated(ctx, key, observed.Manager); done.outdated || done.err != nil {
 			return done
 		}
 	}
@@ -56,6 +63,27 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 		done.finalized, done.err = c.finalize(ctx, key, done.manager)
 	}
 	return done
+}
+
+// isOutdated looks, at the API server itself, whether the PodManager still is what the plan was made for. The cache may
+// be minutes old: that of a leader that was stopped and does not know yet that another one has taken over, say. One
+// read is a small price for not creating, deleting or adopting pods that nobody wants any more.
+func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) (bool, error) {
+	live, err := c.podManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("looking whether the PodManager is still the same: %w", err)
+	}
+	if err == nil && live.UID == manager.UID && live.Generation == manager.Generation && live.DeletionTimestamp == nil {
+		return false, nil
+	}
+	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
+	if err != nil {
+		c.enqueueAfter(key, goneRetry) // there is no version to wait for
+		return true, nil
+	}
+	c.tracker.Wrote(key, managersResource, live.ResourceVersion, c.clock.Now())
+	c.enqueueAfter(key, staleRetry)
+	return true, nil
 }
 
 func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []plan.Deletion, done *outcome) {
@@ -106,19 +134,6 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 }
 
 func (c *Controller) applyAdopt(ctx context.Context, key cache.ObjectName, orphans []*corev1.Pod, done *outcome) {
-	if len(orphans) == 0 {
-		return
-	}
-	// Pods are taken over only for a PodManager that is really there: the cache may still have a deleted one.
-	live, err := c.podManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	switch {
-	case err != nil:
-		done.err = errors.Join(done.err, fmt.Errorf("looking whether pods may be adopted: %w", err))
-		return
-	case live.UID != done.manager.UID || live.DeletionTimestamp != nil:
-		klog.FromContext(ctx).V(2).Info("Not adopting pods: the PodManager is gone or going")
-		return
-	}
 	for _, r := range inParallel(len(orphans), func(i int) result { return c.adoptPod(ctx, key, done.manager, orphans[i]) }) {
 		if r.err != nil {
 			done.err = errors.Join(done.err, r.err)

@@ -211,7 +211,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 	done := c.apply(ctx, key, observed, decided)
 	wrote, err := c.report(ctx, key, observed, decided, done)
 	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(done.created), "deleted", len(done.deleted), "statusWritten", wrote)
-	if decided.Empty() && !wrote {
+	if (decided.Empty() || done.outdated) && !wrote {
 		return resultUnchanged, errors.Join(done.err, err)
 	}
 	return resultChanged, errors.Join(done.err, err)

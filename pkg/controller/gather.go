@@ -20,6 +20,8 @@ import (
 const (
 	// staleRetry is how soon to look again whether the cache has caught up. Watch events take milliseconds.
 	staleRetry = 20 * time.Millisecond
+	// goneRetry is the same for an object that is gone and that the cache still has: each look costs a request.
+	goneRetry = time.Second
 	// staleLimit is how long a cache may stay behind before the API server is read instead. It is above what a busy
 	// server needs to send its events, and far below what a user would accept.
 	staleLimit = 10 * time.Second

@@ -32,7 +32,7 @@ const (
 // report tells what was done: in events, and in the status. It returns whether the status was written.
 func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) (bool, error) {
 	c.reportEvents(key, decided, done)
-	if done.finalized {
+	if done.finalized || done.outdated {
 		return false, nil
 	}
 	status, again := plan.Status(plan.Report{
