@@ -11,7 +11,6 @@ import (
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 
-	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
@@ -86,13 +85,9 @@ func (p *process) addController(ctx context.Context, c *clients) error {
 			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(controller.TrimPod))
 		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.podManagers, p.config.Resync,
 			podmanagerinformers.WithNamespace(namespace))
-		podManagers.InformerFor(&podmanagerv1.PodManager{}, controller.TolerantInformer(c.dynamic, namespace, p.config.Selector))
 		p.informers = append(p.informers, kube, podManagers)
-		scopes = append(scopes, controller.Scope{
-			Namespace:   namespace,
-			Pods:        kube.Core().V1().Pods(),
-			PodManagers: podManagers.Apps().V1().PodManagers(),
-		})
+		scopes = append(scopes, controller.NewScope(controller.Clients{Kube: c.kube, Dynamic: c.dynamic},
+			kube, podManagers, namespace, p.config.Selector))
 	}
 	var err error
 	p.controller, err = controller.New(ctx, c.kube, c.podManagers, scopes)

@@ -29,6 +29,8 @@ type space struct {
 	t    *testing.T
 	ctx  context.Context
 	name string
+	// kubeconfig is that of a cluster of the test's own; empty for the one that all share.
+	kubeconfig string
 }
 
 // newSpace makes a namespace for a test that runs beside others.
@@ -75,7 +77,11 @@ func (s *space) kubectl(arguments ...string) string {
 
 // try runs kubectl with an input, and returns what it printed.
 func (s *space) try(input string, arguments ...string) (string, error) {
-	command := exec.CommandContext(s.ctx, "kubectl", append([]string{"--namespace", s.name}, arguments...)...)
+	flags := []string{"--namespace", s.name}
+	if s.kubeconfig != "" {
+		flags = append(flags, "--kubeconfig", s.kubeconfig)
+	}
+	command := exec.CommandContext(s.ctx, "kubectl", append(flags, arguments...)...)
 	command.Stdin = strings.NewReader(input)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out

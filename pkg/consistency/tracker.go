@@ -34,6 +34,12 @@ type record struct {
 	unsettled map[string]bool
 }
 
+func (r *record) saw(resource Resource, version string) {
+	if newest, found := r.newest[resource]; !found || IsNewer(version, newest) {
+		r.newest[resource] = version
+	}
+}
+
 type echo struct {
 	resource Resource
 	version  string
@@ -44,14 +50,20 @@ func NewTracker() *Tracker {
 	return &Tracker{owners: map[cache.ObjectName]*record{}}
 }
 
-// Wrote notes that a write for owner was answered with this resourceVersion.
+// Saw notes that owner's objects were read, past the store, at this resourceVersion: the store has to catch up with it.
+func (t *Tracker) Saw(owner cache.ObjectName, resource Resource, version string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.record(owner).saw(resource, version)
+}
+
+// Wrote notes that a write for owner was answered with this resourceVersion, and that there is nothing in the answer
+// that the writer did not know: the event that shows it is an echo.
 func (t *Tracker) Wrote(owner cache.ObjectName, resource Resource, version string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.record(owner)
-	if newest, found := r.newest[resource]; !found || isNewer(version, newest) {
-		r.newest[resource] = version
-	}
+	r.saw(resource, version)
 	for old, since := range r.echoes {
 		if now.Sub(since) > echoLifetime {
 			delete(r.echoes, old)
@@ -83,7 +95,7 @@ func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now t
 		return 0, false
 	}
 	for resource, written := range r.newest {
-		if isNewer(written, seen[resource]) {
+		if IsNewer(written, seen[resource]) {
 			if r.behindSince.IsZero() {
 				r.behindSince = now
 			}
@@ -160,9 +172,9 @@ func (t *Tracker) record(owner cache.ObjectName) *record {
 	return r
 }
 
-// isNewer tells whether version a comes after b. A store that has not told a version yet has seen nothing. Versions
+// IsNewer tells whether version a comes after b. A store that has not told a version yet has seen nothing. Versions
 // that cannot be compared are no reason to wait: the server does not number its objects the way that this relies on.
-func isNewer(a, b string) bool {
+func IsNewer(a, b string) bool {
 	if b == "" {
 		return a != ""
 	}

@@ -40,6 +40,7 @@ func TestBehind(t *testing.T) {
 		"forgotten":                 {func(t *Tracker) { t.Wrote(web, pods, "10", now); t.Forget(web) }, seen("1", "1"), false},
 		"a server that went back":   {func(t *Tracker) { t.Wrote(web, pods, "900", now); t.ReadLive(web, seen("50", "50")) }, seen("50", "50"), false},
 		"live is newer than stores": {func(t *Tracker) { t.ReadLive(web, seen("50", "50")) }, seen("49", "50"), true},
+		"what was read counts":      {func(t *Tracker) { t.Saw(web, pods, "10") }, seen("9", "1"), true},
 		"not comparable":            {func(t *Tracker) { t.Wrote(web, pods, "abc", now) }, seen("7", "1"), false},
 	}
 	for name, test := range tests {
@@ -74,6 +75,7 @@ func TestIsEcho(t *testing.T) {
 	tracker := NewTracker()
 	tracker.Wrote(web, pods, "10", now)
 	tracker.Wrote(web, pods, "11", now)
+	tracker.Saw(web, pods, "12")
 	steps := []struct {
 		owner    cache.ObjectName
 		resource Resource
@@ -86,6 +88,7 @@ func TestIsEcho(t *testing.T) {
 		{web, pods, "10", true},
 		{web, pods, "10", false}, // told once
 		{web, pods, "11", true},
+		{web, pods, "12", false}, // only read
 	}
 	for _, step := range steps {
 		if got := tracker.IsEcho(step.owner, step.resource, step.version); got != step.want {

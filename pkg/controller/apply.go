@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
@@ -73,16 +75,17 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false, fmt.Errorf("looking whether the PodManager is still the same: %w", err)
 	}
-	if err == nil && live.UID == manager.UID && live.Generation == manager.Generation && live.DeletionTimestamp == nil {
+	// The generation alone does not tell: after an etcd restore the same number may stand for another spec.
+	if err == nil && live.UID == manager.UID && live.DeletionTimestamp == nil && equality.Semantic.DeepEqual(live.Spec, manager.Spec) {
 		return false, nil
 	}
 	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
-	if err != nil {
-		c.enqueueAfter(key, goneRetry) // there is no version to wait for
-		return true, nil
+	wait := goneRetry
+	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {
+		c.tracker.Saw(key, managersResource, live.ResourceVersion)
+		wait = staleRetry
 	}
-	c.tracker.Wrote(key, managersResource, live.ResourceVersion, c.clock.Now())
-	c.enqueueAfter(key, staleRetry)
+	c.enqueueAfter(key, wait)
 	return true, nil
 }
 

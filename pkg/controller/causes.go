@@ -20,6 +20,7 @@ const (
 	triggerPodChanged     = "podChanged"
 	triggerPodDeleted     = "podDeleted"
 	triggerPodOrphaned    = "podOrphaned"
+	triggerNameFreed      = "nameFreed"
 	triggerRetry          = "retry"
 	triggerTime           = "time"
 )

@@ -133,6 +133,10 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 		return nil // told to stop before the caches had filled
 	}
 
+	var watching sync.WaitGroup
+	watching.Go(func() { c.watchForRewinds(ctx) })
+	defer watching.Wait()
+
 	// The syncs get a context that outlives ctx, so that a write under way is not torn off by a polite shutdown.
 	syncCtx, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()

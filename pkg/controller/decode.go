@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,18 +14,17 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
 // undecodable marks, in the cache only, a PodManager that could not be decoded; the value is why.
 const undecodable = "apps.mycompany.com/undecodable"
 
-// TolerantInformer makes an informer for the generated factory's InformerFor. A typed list fails as a whole if a single
-// object in it does not fit the Go type, which a CRD that was edited, or is from another version, can bring about: no
-// PodManager would be looked after any more. This one decodes each object by itself.
-func TolerantInformer(client dynamic.Interface, namespace, selector string) func(versioned.Interface, time.Duration) cache.SharedIndexInformer {
+// tolerantSource lists and watches PodManagers. A typed list fails as a whole if a single object in it does not fit the
+// Go type, which a CRD that was edited, or is from another version, can bring about: no PodManager would be looked after
+// any more. This one decodes each object by itself.
+func tolerantSource(client dynamic.Interface, namespace, selector string) *cache.ListWatch {
 	resource := client.Resource(v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")).Namespace(namespace)
-	listWatch := &cache.ListWatch{
+	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = selector
 			list, err := resource.List(ctx, options)
@@ -43,10 +41,6 @@ func TolerantInformer(client dynamic.Interface, namespace, selector string) func
 			}
 			return watch.Filter(watcher, decodeEvent), nil
 		},
-	}
-	return func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(listWatch, client), &v1.PodManager{}, resync,
-			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	}
 }
 

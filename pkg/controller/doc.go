@@ -9,6 +9,7 @@
 //	report.go      status and events
 //	priority.go    the order in which keys leave the queue
 //	isolation.go   what happens when one object breaks; decode.go when it cannot even be read
+//	rewind.go      what happens when the API server goes back in time
 //	memory.go      what is remembered between two syncs of one PodManager
 //	transform.go   what the cache keeps of a pod
 //	metrics.go     podmanager_* metrics

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,7 +35,7 @@ func (c *Controller) finalize(ctx context.Context, key cache.ObjectName, manager
 	left := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool { return metav1.IsControlledBy(&pod, manager) })
 	if left >= 0 {
 		klog.FromContext(ctx).V(2).Info("A pod is left, not finalizing yet", "pod", klog.KObj(&list.Items[left]))
-		c.wrote(key, &list.Items[left])
+		c.tracker.Saw(key, podsResource, list.Items[left].ResourceVersion)
 		c.enqueueAfter(key, staleRetry)
 		return false, nil
 	}
@@ -77,6 +78,16 @@ func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName,
 	if err != nil {
 		return nil, fmt.Errorf("changing the finalizers: %w", err)
 	}
-	c.tracker.Wrote(key, managersResource, current.ResourceVersion, c.clock.Now())
+	c.wroteManager(key, manager, current)
 	return current, nil
+}
+
+// wroteManager makes the next sync wait until the cache shows what was written. Its event is an echo only if nobody
+// else's change is in it: what was written onto a spec that no sync has seen yet must still be looked at.
+func (c *Controller) wroteManager(key cache.ObjectName, synced, written *v1.PodManager) {
+	if equality.Semantic.DeepEqual(synced.Spec, written.Spec) && synced.DeletionTimestamp.Equal(written.DeletionTimestamp) {
+		c.tracker.Wrote(key, managersResource, written.ResourceVersion, c.clock.Now())
+	} else {
+		c.tracker.Saw(key, managersResource, written.ResourceVersion)
+	}
 }

@@ -20,7 +20,8 @@ import (
 const (
 	// staleRetry is how soon to look again whether the cache has caught up. Watch events take milliseconds.
 	staleRetry = 20 * time.Millisecond
-	// goneRetry is the same for an object that is gone and that the cache still has: each look costs a request.
+	// goneRetry is the same for when there is no version to wait for, because the object is gone or the API server has
+	// gone back in time: each look costs a request then.
 	goneRetry = time.Second
 	// staleLimit is how long a cache may stay behind before the API server is read instead. It is above what a busy
 	// server needs to send its events, and far below what a user would accept.
@@ -133,7 +134,7 @@ func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) er
 		case err != nil:
 			return fmt.Errorf("looking whether pod %s was created: %w", name, err)
 		default:
-			c.tracker.Wrote(key, podsResource, pod.ResourceVersion, c.clock.Now())
+			c.tracker.Saw(key, podsResource, pod.ResourceVersion)
 		}
 		klog.FromContext(ctx).V(2).Info("Settled a create with a lost answer", "pod", klog.KRef(key.Namespace, name), "exists", err == nil)
 		c.tracker.Settled(key, name)

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/plan"
 )
 
 // The resources that the tracker follows.
@@ -39,6 +40,13 @@ func (c *Controller) addHandlers(scope Scope) error {
 	})
 	if err != nil {
 		return fmt.Errorf("adding the pod handler: %w", err)
+	}
+	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
+		FilterFunc: func(obj any) bool { return !isManaged(obj) },
+		Handler:    cache.ResourceEventHandlerFuncs{DeleteFunc: c.foreignPodDeleted},
+	})
+	if err != nil {
+		return fmt.Errorf("adding the handler for other people's pods: %w", err)
 	}
 	return nil
 }
@@ -122,6 +130,21 @@ func (c *Controller) podDeleted(obj any) {
 	// Never an echo: even if we asked for it, that the pod is gone is news.
 	if owner, found := c.managerOf(obj.(*corev1.Pod)); found {
 		c.enqueue(owner, cause{trigger: triggerPodDeleted})
+	}
+}
+
+// foreignPodDeleted tells the PodManager that would have used the pod's name: it may say that the name is taken.
+func (c *Controller) foreignPodDeleted(obj any) {
+	key, err := cache.DeletionHandlingObjectToName(obj)
+	if err != nil {
+		return // nothing that has a name
+	}
+	name, found := plan.ManagerOfName(key.Name)
+	if !found {
+		return
+	}
+	if _, err := c.scopeOf(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(name); err == nil {
+		c.enqueue(cache.NewObjectName(key.Namespace, name), cause{trigger: triggerNameFreed})
 	}
 }
 

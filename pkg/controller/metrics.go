@@ -54,6 +54,10 @@ var (
 		Subsystem: subsystem, Name: "panics_total", StabilityLevel: metrics.ALPHA,
 		Help: "Panics caught while syncing a PodManager. Each is a bug.",
 	})
+	rewinds = metrics.NewCounter(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "rewinds_total", StabilityLevel: metrics.ALPHA,
+		Help: "Informers made to list anew because the API server had gone back in time, as after an etcd restore.",
+	})
 	liveReads = metrics.NewCounter(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "live_reads_total", StabilityLevel: metrics.ALPHA,
 		Help: "Syncs that read from the API server because the cache stayed behind.",
@@ -66,7 +70,7 @@ var registerOnce sync.Once
 func RegisterMetrics() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podsDeleted, podFailures, statusWrites,
-			triggersTotal, echoSkips, staleSkips, liveReads, panics)
+			triggersTotal, echoSkips, staleSkips, liveReads, panics, rewinds)
 	})
 }
 

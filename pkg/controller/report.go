@@ -97,7 +97,7 @@ func (c *Controller) writeStatus(ctx context.Context, key cache.ObjectName, mana
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	statusWrites.Inc()
-	c.tracker.Wrote(key, managersResource, current.ResourceVersion, c.clock.Now())
+	c.wroteManager(key, manager, current)
 	klog.FromContext(ctx).V(2).Info("Status written", "replicas", status.Replicas, "ready", status.ReadyReplicas,
 		"available", status.AvailableReplicas, "terminating", status.TerminatingReplicas, "observedGeneration", status.ObservedGeneration)
 	return nil

@@ -1,15 +1,24 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	kubeinformers "k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
@@ -19,6 +28,61 @@ type Scope struct {
 	Namespace   string
 	Pods        coreinformers.PodInformer
 	PodManagers podmanagerinformers.PodManagerInformer
+
+	// What the informers list and watch from; nil for the generated defaults.
+	podSource, managerSource *rewindable
+}
+
+// Clients are what a scope's informers read with.
+type Clients struct {
+	Kube    kubernetes.Interface
+	Dynamic dynamic.Interface
+}
+
+// NewScope makes a scope of informers of the two factories. In place of the factories' own informers it puts such that
+// survive an object that cannot be decoded, and an API server that goes back in time.
+func NewScope(clients Clients, pods kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace, selector string) Scope {
+	s := Scope{
+		Namespace:     namespace,
+		Pods:          pods.Core().V1().Pods(),
+		PodManagers:   managers.Apps().V1().PodManagers(),
+		podSource:     newRewindable("pods", podSourceOf(clients.Kube, namespace)),
+		managerSource: newRewindable("podmanagers", tolerantSource(clients.Dynamic, namespace, selector)),
+	}
+	informer := func(source *rewindable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
+		return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
+			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	}
+	pods.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return informer(s.podSource, clients.Kube, &corev1.Pod{}, resync)
+	})
+	managers.InformerFor(&v1.PodManager{}, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return informer(s.managerSource, clients.Dynamic, &v1.PodManager{}, resync)
+	})
+	return s
+}
+
+func podSourceOf(client kubernetes.Interface, namespace string) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.CoreV1().Pods(namespace).List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return client.CoreV1().Pods(namespace).Watch(ctx, options)
+		},
+	}
+}
+
+// sources are what the informers read from, with the stores that they fill.
+func (s Scope) sources() map[*rewindable]cache.Store {
+	sources := map[*rewindable]cache.Store{}
+	if s.podSource != nil {
+		sources[s.podSource] = s.Pods.Informer().GetStore()
+	}
+	if s.managerSource != nil {
+		sources[s.managerSource] = s.PodManagers.Informer().GetStore()
+	}
+	return sources
 }
 
 // The indexes of the pod informers. A sync asks them for its own pods, so that it costs the same in a cluster of ten

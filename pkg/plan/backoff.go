@@ -43,8 +43,8 @@ func retriesOf(o Observed, active, ended []*corev1.Pod) retries {
 		replacements[failuresBefore(pod)]++
 	}
 	var found retries
-	for _, pod := range slices.SortedFunc(slices.Values(ended), newestFailureFirst) {
-		failures := failuresWith(pod)
+	for _, pod := range newestFirst(ended, o.Now) {
+		failures := failuresWith(pod, o.Now)
 		if pod.Labels[v1.LabelRevision] != revision {
 			continue
 		}
@@ -52,7 +52,7 @@ func retriesOf(o Observed, active, ended []*corev1.Pod) retries {
 			replacements[failures]--
 			continue
 		}
-		retry := Retry{Pod: pod, Failures: failures, Due: endedAt(pod).Add(backOff(failures))}
+		retry := Retry{Pod: pod, Failures: failures, Due: endedAt(pod, o.Now).Add(backOff(failures))}
 		if o.Now.Before(retry.Due) {
 			found.waiting = append(found.waiting, retry)
 		} else {
@@ -64,14 +64,14 @@ func retriesOf(o Observed, active, ended []*corev1.Pod) retries {
 	return found
 }
 
-// beyondHistory are the ended pods to remove: all but the newest that the history keeps, and those that wait to be
-// replaced.
-func beyondHistory(manager *v1.PodManager, ended []*corev1.Pod, waiting []Retry) []*corev1.Pod {
+// beyondHistory are the ended pods to remove: all but the newest that the history keeps, and those whose place is yet to
+// be filled.
+func beyondHistory(o Observed, ended []*corev1.Pod, unfilled []Retry) []*corev1.Pod {
 	var remove []*corev1.Pod
 	kept := 0
-	for _, pod := range slices.SortedFunc(slices.Values(ended), newestFailureFirst) {
-		isWaiting := slices.ContainsFunc(waiting, func(r Retry) bool { return r.Pod == pod })
-		if isWaiting || kept < manager.FailedPodsKept() {
+	for _, pod := range newestFirst(ended, o.Now) {
+		isUnfilled := slices.ContainsFunc(unfilled, func(r Retry) bool { return r.Pod == pod })
+		if isUnfilled || kept < o.Manager.FailedPodsKept() {
 			kept++
 			continue
 		}
@@ -95,8 +95,8 @@ func backOff(failures int) time.Duration {
 }
 
 // failuresWith is how many pods have failed in a row up to this one. A pod that had lived for long is no part of a row.
-func failuresWith(pod *corev1.Pod) int {
-	if endedAt(pod).Sub(pod.CreationTimestamp.Time) >= lastBackOff {
+func failuresWith(pod *corev1.Pod, now time.Time) int {
+	if endedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= lastBackOff {
 		return 1
 	}
 	return failuresBefore(pod) + 1
@@ -110,6 +110,9 @@ func failuresBefore(pod *corev1.Pod) int {
 	return count
 }
 
-func newestFailureFirst(a, b *corev1.Pod) int {
-	return cmp.Or(-endedAt(a).Compare(endedAt(b)), -ByIndex(a.Name, b.Name))
+// newestFirst sorts ended pods by when they ended.
+func newestFirst(ended []*corev1.Pod, now time.Time) []*corev1.Pod {
+	return slices.SortedFunc(slices.Values(ended), func(a, b *corev1.Pod) int {
+		return cmp.Or(-endedAt(a, now).Compare(endedAt(b, now)), -ByIndex(a.Name, b.Name))
+	})
 }

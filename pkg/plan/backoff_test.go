@@ -67,6 +67,22 @@ func TestFailedPods(t *testing.T) {
 			observed: observe(manager(1), failed(0, time.Second, 5, createdAgo(time.Hour))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
+		"a failed pod is kept until it has been replaced, for a create may fail": {
+			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3)),
+			want:     want{create: []int{1}, failures: []int{4}},
+		},
+		"and while creating is held": {
+			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3)).with(func(o *Observed) { o.Hold = &Hold{Until: now.Add(time.Second)} }),
+			want:     want{held: true, again: time.Second},
+		},
+		"then it goes": {
+			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3), pod(1, after(4))),
+			want:     want{remove: []string{"web-0"}, why: WhyEnded},
+		},
+		"a clock that is ahead keeps no place empty": {
+			observed: observe(manager(1), failed(0, -time.Hour, 0, createdAgo(time.Minute))),
+			want:     want{create: []int{1}, failures: []int{1}},
+		},
 		"nonsense in the annotation is no failure": {
 			observed: observe(manager(1), failed(0, time.Second, 0, annotated(v1.AnnotationFailuresBefore, "-3"))),
 			want:     want{create: []int{1}, failures: []int{1}},

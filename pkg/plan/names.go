@@ -38,8 +38,17 @@ func freeIndices(o Observed, count int) []int {
 	return free
 }
 
+// ManagerOfName is the name of the PodManager that would use this pod name.
+func ManagerOfName(pod string) (string, bool) {
+	end := strings.LastIndexByte(pod, '-')
+	if end <= 0 || indexOf(pod[:end], pod) < 0 {
+		return "", false
+	}
+	return pod[:end], true
+}
+
 // foreignNames are the names below our highest, or next, that pods of somebody else have. A pod that is on its way out
-// is not worth a word.
+// is not worth a word, nor is one that we made and that somebody has relabelled away.
 func foreignNames(o Observed) []string {
 	used := usedIndices(o)
 	var foreign []string
@@ -52,7 +61,7 @@ func foreignNames(o Observed) []string {
 		switch pod := o.PodNamed(name); {
 		case pod == nil:
 			passed++ // free
-		case pod.DeletionTimestamp == nil:
+		case pod.DeletionTimestamp == nil && pod.Labels[v1.LabelRevision] == "":
 			foreign = append(foreign, name)
 		}
 	}

@@ -104,8 +104,8 @@ func Make(o Observed) Plan {
 	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
 		missing -= going
 	}
-	waiting := plan.fill(o, missing, retriesOf(o, active, ended))
-	for _, pod := range beyondHistory(o.Manager, ended, waiting) {
+	unfilled := plan.fill(o, missing, retriesOf(o, active, ended))
+	for _, pod := range beyondHistory(o, ended, unfilled) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyEnded})
 	}
 	plan.Delete = plan.Delete[:min(len(plan.Delete), MaxPerSync)]
@@ -148,7 +148,8 @@ func allowance(manager *v1.PodManager, active, going int) int {
 	return max(0, min(limit-going, MaxPerSync))
 }
 
-// fill plans to create the missing pods, but for the places of failed pods whose time has not come. It returns those.
+// fill plans to create the missing pods, but for the places of failed pods whose time has not come. It returns the failed
+// pods whose places are not filled yet; that a place is to be filled now does not mean that it will be.
 func (p *Plan) fill(o Observed, missing int, retries retries) []Retry {
 	if missing <= 0 {
 		return nil
@@ -158,11 +159,13 @@ func (p *Plan) fill(o Observed, missing int, retries retries) []Retry {
 		p.Waiting = &waiting[0]
 		p.Again = waiting[0].Due.Sub(o.Now)
 	}
-	missing = min(missing-len(waiting), MaxPerSync)
+	missing -= len(waiting)
+	unfilled := slices.Concat(waiting, retries.due[:min(missing, len(retries.due))])
+	missing = min(missing, MaxPerSync)
 	if missing > 0 && o.Hold != nil && o.Now.Before(o.Hold.Until) {
 		p.Held = &o.Hold.Failure
 		p.Again = soonest(p.Again, o.Hold.Until.Sub(o.Now))
-		return waiting
+		return unfilled
 	}
 	for i, index := range freeIndices(o, missing) {
 		creation := Creation{Index: index}
@@ -171,7 +174,7 @@ func (p *Plan) fill(o Observed, missing int, retries retries) []Retry {
 		}
 		p.Create = append(p.Create, creation)
 	}
-	return waiting
+	return unfilled
 }
 
 // soonest is the shorter of two waits, of which zero means none.

@@ -68,7 +68,7 @@ func TestMake(t *testing.T) {
 		},
 		"a pod that has succeeded is replaced, too": {
 			observed: observe(manager(1, history(0)), pod(0, phase(corev1.PodSucceeded))),
-			want:     want{create: []int{1}, failures: []int{1}, remove: []string{"web-0"}, why: WhyEnded},
+			want:     want{create: []int{1}, failures: []int{1}},
 		},
 		"a name that somebody else's pod has is passed over": {
 			observed: observe(manager(3), pod(0)).with(taken("web-1", "web-3")),
@@ -77,6 +77,17 @@ func TestMake(t *testing.T) {
 		"it is told for as long as the name is passed over": {
 			observed: observe(manager(2), pod(0), pod(2)).with(taken("web-1", "web-3")),
 			want:     want{foreign: []string{"web-1"}},
+		},
+		"a pod that somebody has relabelled away is no stranger": {
+			observed: observe(manager(1), pod(1)).with(func(o *Observed) {
+				ours := o.PodNamed
+				o.PodNamed = func(name string) *corev1.Pod {
+					if name == "web-0" {
+						return pod(0, labelled(v1.LabelManager, "debug"), orphaned)
+					}
+					return ours(name)
+				}
+			}),
 		},
 		"a name that will soon be free is passed over in silence": {
 			observed: observe(manager(1)).with(func(o *Observed) {

@@ -61,11 +61,11 @@ func restarts(pod *corev1.Pod) int32 {
 }
 
 // endedAt is when the pod failed or succeeded, as near as its status tells: a pod that was evicted, or never admitted
-// to its node, has no containers that could have ended.
-func endedAt(pod *corev1.Pod) time.Time {
+// to its node, has no containers that could have ended. Times in the future are those of a node whose clock is wrong.
+func endedAt(pod *corev1.Pod, now time.Time) time.Time {
 	latest := pod.CreationTimestamp.Time
 	later := func(t time.Time) {
-		if t.After(latest) {
+		if t.After(latest) && !t.After(now) {
 			latest = t
 		}
 	}

@@ -1,0 +1,230 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// otherOwner is a reference to an object that exists, so that the garbage collector leaves its dependents alone.
+func (s *space) otherOwner(controller *bool) metav1.OwnerReference {
+	s.t.Helper()
+	config, err := shared.kube.CoreV1().ConfigMaps(s.name).Create(s.ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "owner-"}}, metav1.CreateOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: config.Name, UID: config.UID, Controller: controller}
+}
+
+// ownedBy is a reference to a PodManager.
+func ownedBy(manager *v1.PodManager, controller, block *bool) metav1.OwnerReference {
+	return metav1.OwnerReference{
+		APIVersion: v1.GroupVersionKind.GroupVersion().String(), Kind: v1.Kind, Name: manager.Name, UID: manager.UID,
+		Controller: controller, BlockOwnerDeletion: block,
+	}
+}
+
+// A pod with the label is taken over if nobody controls it, whatever other references it has, and no other is made in
+// its place. The pods are there before the controller is.
+func TestAdoptionByReference(t *testing.T) {
+	s := newSpace(t)
+	yes := new(true)
+	other := s.otherOwner(yes)
+	tests := []struct {
+		name         string
+		before, want func(m *v1.PodManager) []metav1.OwnerReference
+		pod          string // the one pod that the PodManager ends up with
+	}{
+		{
+			name:   "a pod without owners is adopted",
+			before: func(*v1.PodManager) []metav1.OwnerReference { return nil },
+			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, yes)} },
+			pod:    "by-hand-0",
+		},
+		{
+			name:   "an owner that is not the controller becomes it",
+			before: func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, nil, nil)} },
+			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, yes)} },
+			pod:    "by-hand-1",
+		},
+		{
+			name:   "a controller stays as it is",
+			before: func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, nil)} },
+			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, nil)} },
+			pod:    "by-hand-2",
+		},
+		{
+			name: "a pod that somebody else controls is left alone",
+			before: func(m *v1.PodManager) []metav1.OwnerReference {
+				return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
+			},
+			want: func(m *v1.PodManager) []metav1.OwnerReference {
+				return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
+			},
+			pod: "web-3-0",
+		},
+	}
+	for i, test := range tests {
+		s.applyPrivate(fmt.Sprintf("web-%d", i), "{replicas: 1, image: nginx}")
+		manager := s.manager(fmt.Sprintf("web-%d", i))
+		s.createPod(fmt.Sprintf("by-hand-%d", i), func(pod *corev1.Pod) {
+			labelled(manager.Name)(pod)
+			pod.OwnerReferences = test.before(manager)
+		})
+	}
+	s.private()
+	for i, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := s.with(t)
+			manager := s.manager(fmt.Sprintf("web-%d", i))
+			s.await("the status to name "+test.pod, func() (any, bool) {
+				status := s.manager(manager.Name).Status
+				return status, status.Replicas == 1 && slices.Equal(status.PodNames, []string{test.pod})
+			})
+			got, want := s.pod(fmt.Sprintf("by-hand-%d", i)).OwnerReferences, test.want(manager)
+			if !equality.Semantic.DeepEqual(got, want) {
+				t.Errorf("owners %v, want %v", got, want)
+			}
+		})
+	}
+	if got, want := podNames(s.allPods()), []string{"by-hand-0", "by-hand-1", "by-hand-2", "by-hand-3", "web-3-0"}; !slices.Equal(got, want) {
+		t.Errorf("pods %v, want %v", got, want)
+	}
+}
+
+// A pod whose references somebody has overwritten is taken back, beside its other owners, and not replaced.
+func TestAdoptionBesideOtherOwners(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{replicas: 1, image: nginx}")
+	manager := s.awaitReady("web", 1)
+	no, yes := new(false), new(true)
+	other := s.otherOwner(no)
+	tests := []struct {
+		name         string
+		before, want []metav1.OwnerReference
+	}{
+		{"beside another owner", []metav1.OwnerReference{other}, []metav1.OwnerReference{other, ownedBy(manager, yes, yes)}},
+		{"in place of a reference that does not control", []metav1.OwnerReference{ownedBy(manager, no, nil)}, []metav1.OwnerReference{ownedBy(manager, yes, yes)}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := s.with(t)
+			before := uids(s.allPods())
+			references, err := json.Marshal(test.before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.patchPod("web-0", `{"ownerReferences":`+string(references)+`}`)
+			s.await("the pod to be taken back", func() (any, bool) {
+				got := s.pod("web-0").OwnerReferences
+				return got, len(got) == len(test.want) && !slices.ContainsFunc(test.want, func(want metav1.OwnerReference) bool {
+					return !slices.ContainsFunc(got, func(got metav1.OwnerReference) bool { return equality.Semantic.DeepEqual(got, want) })
+				})
+			})
+			s.awaitReady("web", 1)
+			if after := uids(s.allPods()); len(after) != 1 || after["web-0"] != before["web-0"] {
+				t.Errorf("pods were replaced: before %v, after %v", before, after)
+			}
+		})
+	}
+}
+
+// A pod that is relabelled away is let go, keeps running and is replaced; relabelled back, it is one too many.
+func TestRelabelledPod(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{replicas: 1, image: nginx}")
+	s.awaitReady("web", 1)
+	before := s.pod("web-0")
+	s.patchPod("web-0", `{"labels":{"podmanager":null,"debug":"yes"}}`)
+	s.await("the pod to be released", func() (any, bool) {
+		pod := s.pod("web-0")
+		_, marked := pod.Labels[v1.LabelManagerUID]
+		return pod.ObjectMeta, len(pod.OwnerReferences) == 0 && !marked
+	})
+	manager := s.awaitReady("web", 1)
+	if want := []string{"web-1"}; !slices.Equal(manager.Status.PodNames, want) {
+		t.Errorf("the status names %v, want %v", manager.Status.PodNames, want)
+	}
+	if pod := s.pod("web-0"); pod.UID != before.UID || pod.DeletionTimestamp != nil || pod.Labels["debug"] != "yes" {
+		t.Errorf("the released pod was not left alone: %+v", pod.ObjectMeta)
+	}
+
+	s.patchPod("web-0", `{"labels":{"podmanager":"web"}}`)
+	s.await("one pod to be left", func() (any, bool) { got := podNames(s.allPods()); return got, len(got) == 1 })
+	s.awaitReady("web", 1)
+	// The newer one has to go.
+	if pod := s.pod("web-0"); pod.UID != before.UID || !metav1.IsControlledBy(pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
+		t.Errorf("the pod was not taken back: %+v", pod.ObjectMeta)
+	}
+}
+
+// Of more pods than are wanted, all are taken over and the surplus goes; none is made.
+func TestExtraPods(t *testing.T) {
+	s := newSpace(t)
+	before := map[string]bool{}
+	for i := range 3 {
+		before[string(s.createPod(fmt.Sprintf("by-hand-%d", i), labelled("web")).UID)] = true
+	}
+	s.apply("web", "{replicas: 2, image: nginx}")
+	s.await("two pods to be left", func() (any, bool) {
+		status := s.manager("web").Status
+		return status, status.Replicas == 2 && len(s.allPods()) == 2
+	})
+	manager := s.manager("web")
+	for _, pod := range s.allPods() {
+		if !before[string(pod.UID)] || !metav1.IsControlledBy(&pod, manager) {
+			t.Errorf("%s is new, or not under control: %+v", pod.Name, pod.ObjectMeta)
+		}
+	}
+}
+
+// Two PodManagers whose pods cannot be told apart but by our label do not mix them up.
+func TestSameTemplateLabels(t *testing.T) {
+	s := newSpace(t)
+	const template = "template: {metadata: {labels: {app: same, tier: same}}, spec: {containers: [{name: a, image: a}]}}"
+	s.apply("one", "{replicas: 1, "+template+"}")
+	s.apply("two", "{replicas: 2, "+template+"}")
+	s.awaitReady("one", 1)
+	s.awaitReady("two", 2)
+	s.awaitPods("one-0 two-0 two-1")
+}
+
+// A pod that is relabelled for another PodManager changes its owner once, and nobody fights over it.
+func TestPodMovesToAnotherManager(t *testing.T) {
+	s := newSpace(t)
+	s.apply("from", "{replicas: 2, image: nginx}")
+	s.apply("to", "{replicas: 1, image: nginx}")
+	from, to := s.awaitReady("from", 2), s.awaitReady("to", 1)
+	s.patchPod("from-0", `{"labels":{"podmanager":"to"}}`)
+	s.await("each to have its number again", func() (any, bool) {
+		pods := s.allPods()
+		ours, theirs := 0, 0
+		for _, pod := range pods {
+			if metav1.IsControlledBy(&pod, from) && pod.Labels[v1.LabelManager] == "from" && pod.Name != "from-0" {
+				ours++
+			}
+			if metav1.IsControlledBy(&pod, to) && pod.Labels[v1.LabelManager] == "to" {
+				theirs++
+			}
+		}
+		return podNames(pods), len(pods) == 3 && ours == 2 && theirs == 1
+	})
+	s.awaitReady("from", 2)
+	s.awaitReady("to", 1)
+	settled := uids(s.allPods())
+	s.steadily(time.Second, "the pods stay as they are", func() (any, bool) {
+		now := uids(s.allPods())
+		return now, equality.Semantic.DeepEqual(now, settled)
+	})
+}

@@ -1,0 +1,186 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// What Kubernetes v1.36.3 tests for its ReplicaSet, and where the same is tested for PodManager. Three things differ by
+// design: the selector is always podmanager=NAME and cannot be set; pods have the names NAME-0, NAME-1 and so on; and of
+// the pods that have failed, failedPodsHistoryLimit are kept.
+//
+//	test/integration/replicaset/replicaset_test.go
+//	  TestAdoption                                  TestAdoptionByReference
+//	  TestRSSelectorImmutability                    TestNoSelectorToChange: there is no such field; the name is the selector
+//	  TestSpecReplicasChange                        TestScale, TestObservedGenerationFollows
+//	  TestDeletingAndFailedPods                     TestDeletingAndFailedPods; which failed pods stay: TestFailedPodsHistory
+//	  TestPodDeletionCost                           TestScaleDownRanking; there is no feature gate to turn it off
+//	  TestOverlappingRSs                            TestSameTemplateLabels, TestPodMovesToAnotherManager: selectors cannot overlap,
+//	                                                so the nearest are equal pods, and a pod that is given to another
+//	  TestPodOrphaningAndAdoptionWhenLabelsChange   TestRelabelledPod
+//	  TestGeneralPodAdoption                        TestAdoptionBesideOtherOwners; the other owner exists, as a real garbage
+//	                                                collector is at work here
+//	  TestReadyAndAvailableReplicas                 TestReadyAndAvailable, TestMinReadySeconds
+//	  TestRSScaleSubresource                        TestScaleSubresource, TestScaleUpdateAndPatch
+//	  TestExtraPodsAdoptionAndDeletion              TestExtraPods
+//	  TestFullyLabeledReplicas                      TestLabelsBeyondTheSelector, TestTemplateChange: there is no such count;
+//	                                                updatedReplicas has the pods of the present template
+//	  TestReplicaSetsAppsV1DefaultGCPolicy          TestDefaultDeletionPolicy, TestDelete: the pods are gone before the
+//	                                                PodManager is, whatever the policy
+//	  TestTerminatingReplicas                       TestTerminatingReplicas
+//
+//	test/e2e/apps/replica_set.go
+//	  serve a basic image on each replica           TestCreate, as far as pods without containers can show it
+//	  failure condition on an exceeded quota        TestQuota, TestQuotaIsKeptByScalingDown
+//	  adopt matching pods, release no longer ...    TestAdoptionByReference (a pod that was there first), TestRelabelledPod
+//	  working scale subresource                     TestScaleSubresource, TestScaleUpdateAndPatch
+//	  replace and patch                             TestReplaceAndPatch
+//	  list and delete a collection                  TestListAndDeleteCollection
+//	  status endpoints                              TestStatusEndpoints: what others write is visible; what is untrue is put right
+
+const (
+	// fieldManager is what the controller's writes are signed with.
+	fieldManager = "podmanager-controller"
+	// holdFinalizer keeps a deleted pod until the test lets it go.
+	holdFinalizer = "example.com/hold"
+)
+
+// with is the same namespace in a subtest.
+func (s *space) with(t *testing.T) *space {
+	return &space{t: t, ctx: t.Context(), name: s.name}
+}
+
+// steadily is for what must not happen: it repeats a check for a while, and it has to hold every time.
+func (s *space) steadily(window time.Duration, what string, check func() (seen any, ok bool)) {
+	s.t.Helper()
+	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
+		if seen, ok := check(); !ok {
+			s.t.Fatalf("%s: not so: %+v", what, seen)
+		}
+	}
+}
+
+// createPod makes a pod by hand; it has no labels or owners but those it is given.
+func (s *space) createPod(name string, change func(pod *corev1.Pod)) *corev1.Pod {
+	s.t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "by-hand"}}},
+	}
+	change(pod)
+	created, err := shared.kube.CoreV1().Pods(s.name).Create(s.ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return created
+}
+
+// labelled gives a pod the label of a PodManager.
+func labelled(manager string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Labels = map[string]string{v1.LabelManager: manager} }
+}
+
+func (s *space) pod(name string) *corev1.Pod {
+	s.t.Helper()
+	pod, err := shared.kube.CoreV1().Pods(s.name).Get(s.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pod
+}
+
+// patchPod changes a pod's metadata, with a merge patch.
+func (s *space) patchPod(name, metadata string) *corev1.Pod {
+	s.t.Helper()
+	pod, err := shared.kube.CoreV1().Pods(s.name).Patch(s.ctx, name, types.MergePatchType,
+		[]byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pod
+}
+
+// deletePod asks for the deletion of a pod, and does not wait for it.
+func (s *space) deletePod(name string) {
+	s.t.Helper()
+	if err := shared.kube.CoreV1().Pods(s.name).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// touched tells whether the controller has ever changed the pod.
+func touched(pod *corev1.Pod) bool {
+	for _, entry := range pod.ManagedFields {
+		if entry.Manager == fieldManager {
+			return true
+		}
+	}
+	return false
+}
+
+// held is a spec whose pods, once deleted, stay until the test lets them go; more is what else is in it. Those that are
+// left when the test ends are let go then, or the namespace would never go away.
+func (s *space) held(more string) string {
+	s.t.Helper()
+	s.t.Cleanup(func() {
+		if s.t.Failed() {
+			s.t.Logf("before the pods are let go:\n%s", s.dump())
+		}
+		ctx := context.Background()
+		_ = s.managers().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+		_ = shared.kube.CoreV1().Namespaces().Delete(ctx, s.name, metav1.DeleteOptions{})
+		// Twice, for a pod that was just being made.
+		for clean, deadline := 0, time.Now().Add(patience); clean < 2 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			clean++
+			list, _ := shared.kube.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{})
+			for _, pod := range list.Items {
+				if len(pod.Finalizers) > 0 {
+					clean = 0
+					_, _ = shared.kube.CoreV1().Pods(s.name).Patch(ctx, pod.Name, types.MergePatchType,
+						[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+				}
+			}
+		}
+	})
+	return fmt.Sprintf("{%s, template: {metadata: {finalizers: [%s]}, spec: {containers: [{name: a, image: a}]}}}", more, holdFinalizer)
+}
+
+// letGo takes the finalizer from pods that are held.
+func (s *space) letGo(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		s.patchPod(name, `{"finalizers":null}`)
+	}
+}
+
+// terminating are the pods that are going away.
+func (s *space) terminating() []string {
+	s.t.Helper()
+	var going []corev1.Pod
+	for _, pod := range s.allPods() {
+		if pod.DeletionTimestamp != nil {
+			going = append(going, pod)
+		}
+	}
+	return podNames(going)
+}
+
+// awaitPods waits until exactly these pods, separated by spaces, are active.
+func (s *space) awaitPods(names string) {
+	s.t.Helper()
+	s.await("the pods "+names, func() (any, bool) {
+		got := strings.Join(podNames(s.pods()), " ")
+		return got, got == names
+	})
+}

@@ -1,0 +1,189 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// nowhere is a spec whose pods never start, so that nothing happens to them but what the test does.
+const nowhere = "{%s, template: {spec: {nodeSelector: {nowhere: ''}, containers: [{name: a, image: '%s'}]}}}"
+
+// fail makes a pod fail at a time, which has no more than whole seconds.
+func (s *space) fail(pod string, at time.Time) time.Time {
+	s.t.Helper()
+	at = at.UTC().Truncate(time.Second)
+	s.setPodStatus(pod, fmt.Sprintf(`{"phase":"Failed","containerStatuses":[{"name":"a","image":"a","imageID":"","ready":false,"restartCount":0,
+		"state":{"terminated":{"exitCode":1,"reason":"Error","startedAt":%[1]q,"finishedAt":%[1]q}}}]}`, at.Format(time.RFC3339)))
+	return at
+}
+
+// awaitActive waits for the one active pod to be another one than before.
+func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod {
+	s.t.Helper()
+	var active *corev1.Pod
+	s.awaitFor(limit, "a pod in place of the failed one", func() (any, bool) {
+		pods := s.pods()
+		if len(pods) != 1 || before != nil && pods[0].UID == before.UID {
+			return podNames(pods), false
+		}
+		active = &pods[0]
+		return nil, true
+	})
+	return active
+}
+
+// awaitBackOff waits until the status tells how often in a row, and when the next try is.
+func (s *space) awaitBackOff(inARow int, next time.Time) {
+	s.t.Helper()
+	s.await("the back-off to be told", func() (any, bool) {
+		got := s.condition("web", v1.ConditionReady)
+		return got, got.Status == "False" && got.Reason == v1.ReasonBackOff &&
+			strings.Contains(got.Message, fmt.Sprintf("(%d in a row)", inARow)) &&
+			strings.HasSuffix(got.Message, "next try at "+next.Format(time.RFC3339))
+	})
+}
+
+// A failed pod is replaced at once, a failed replacement after 10 s, the next after 20 s. A restart of the controller
+// shortens nothing; a changed template is tried at once.
+func TestFailedPodsBackOff(t *testing.T) {
+	s := newSpace(t)
+	controller := s.private()
+	restart := func() {
+		t.Helper()
+		if err := controller.kill(); err != nil {
+			t.Fatal(err)
+		}
+		controller = s.private()
+	}
+	failuresBefore := func(pod *corev1.Pod, want int) {
+		t.Helper()
+		got := pod.Annotations[v1.AnnotationFailuresBefore]
+		if want == 0 && got != "" || want != 0 && got != strconv.Itoa(want) {
+			t.Errorf("%s says that %q have failed before it, want %d", pod.Name, got, want)
+		}
+	}
+	s.applyPrivate("web", fmt.Sprintf(nowhere, "replicas: 1", "first"))
+	first := s.awaitActive(patience, nil)
+	failuresBefore(first, 0)
+
+	s.fail(first.Name, time.Now())
+	second := s.awaitActive(5*time.Second, first)
+	failuresBefore(second, 1)
+
+	failed := s.fail(second.Name, time.Now())
+	s.awaitBackOff(2, failed.Add(10*time.Second))
+	restart()
+	third := s.awaitActive(patience, second)
+	failuresBefore(third, 2)
+	if waited := third.CreationTimestamp.Sub(failed); waited < 10*time.Second || waited > 15*time.Second {
+		t.Errorf("the next try came after %v, want 10 s", waited)
+	}
+
+	failed = s.fail(third.Name, time.Now())
+	s.awaitBackOff(3, failed.Add(20*time.Second))
+	s.applyPrivate("web", fmt.Sprintf(nowhere, "replicas: 1", "second"))
+	fourth := s.awaitActive(5*time.Second, third)
+	failuresBefore(fourth, 0)
+	if got := fourth.Spec.Containers[0].Image; got != "second" {
+		t.Errorf("%s runs %s", fourth.Name, got)
+	}
+	s.await("the back-off to be over", func() (any, bool) {
+		got := s.condition("web", v1.ConditionReady)
+		return got, got.Reason == v1.ReasonPodsNotReady
+	})
+	s.fail(fourth.Name, time.Now())
+	failuresBefore(s.awaitActive(5*time.Second, fourth), 1)
+}
+
+// While the place of one failed pod stays empty, another pod that is lost is replaced at once.
+func TestBackOffIsForFailedPodsOnly(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", fmt.Sprintf(nowhere, "replicas: 2", "a"))
+	s.awaitPods("web-0 web-1")
+	s.fail("web-0", time.Now())
+	s.awaitPods("web-1 web-2")
+	failed := s.fail("web-2", time.Now())
+	s.awaitBackOff(2, failed.Add(10*time.Second))
+	before := s.pod("web-1").UID
+	s.deletePod("web-1")
+	s.await("the deleted pod to be replaced", func() (any, bool) {
+		pods := s.pods()
+		return podNames(pods), len(pods) == 1 && pods[0].UID != before
+	})
+	if now := time.Now(); now.After(failed.Add(10 * time.Second)) {
+		t.Errorf("it took until %v, when both were due", now)
+	}
+}
+
+// A failed pod is what remembers the failures: it stays until its replacement is really there, whatever the history.
+func TestBackOffOutlivesARefusal(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1, failedPodsHistoryLimit: 0", "a"))
+	first := s.awaitActive(patience, nil)
+	s.kubectl("create", "quota", "none", "--hard=pods=0")
+	s.await("the quota to be in force", func() (any, bool) {
+		out := s.kubectl("get", "quota", "none", "-o", "jsonpath={.status.hard.pods}")
+		return out, out == "0"
+	})
+	s.fail(first.Name, time.Now())
+	s.awaitRefusal("web", v1.ReasonForbidden, "exceeded quota: none")
+	s.kubectl("delete", "quota", "none")
+	s.patchManager("web", `{"spec":{"minReadySeconds":1}}`) // a changed spec is tried at once
+	if got := s.awaitActive(patience, first).Annotations[v1.AnnotationFailuresBefore]; got != "1" {
+		t.Errorf("the replacement says that %q have failed before it, want 1", got)
+	}
+	s.await("the failed pod to be gone", func() (any, bool) { all := s.allPods(); return podNames(all), len(all) == 1 })
+}
+
+// A node whose clock is ahead does not keep a place empty.
+func TestFailedInTheFuture(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1", "a"))
+	first := s.awaitActive(patience, nil)
+	s.fail(first.Name, time.Now().Add(time.Hour))
+	s.awaitActive(5*time.Second, first)
+}
+
+// Of the pods that have failed the newest stay to be looked at, as many as failedPodsHistoryLimit says.
+func TestFailedPodsHistory(t *testing.T) {
+	for limit, want := range map[string][]string{
+		"":                            {"web-0"},
+		", failedPodsHistoryLimit: 2": {"web-0", "web-1"},
+		", failedPodsHistoryLimit: 0": {},
+	} {
+		t.Run("replicas: 3"+limit, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", fmt.Sprintf(nowhere, "replicas: 3"+limit, "a"))
+			s.awaitPods("web-0 web-1 web-2")
+			before := uids(s.allPods())
+			var last time.Time
+			for _, name := range []string{"web-2", "web-1", "web-0"} {
+				// Times of failure have whole seconds; they have to differ.
+				s.await("the next second", func() (any, bool) { return nil, time.Now().Truncate(time.Second).After(last) })
+				last = s.fail(name, time.Now())
+			}
+			s.await(fmt.Sprintf("of the failed pods %v to be left", want), func() (any, bool) {
+				var failed []string
+				for _, pod := range s.allPods() {
+					if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil && pod.UID == before[pod.Name] {
+						failed = append(failed, pod.Name)
+					}
+				}
+				active := s.pods()
+				all := s.allPods()
+				return podNames(all), slices.Equal(failed, want) && len(active) == 3 && len(all) == 3+len(want)
+			})
+			s.steadily(300*time.Millisecond, "they stay", func() (any, bool) { all := s.allPods(); return podNames(all), len(all) == 3+len(want) })
+		})
+	}
+}
