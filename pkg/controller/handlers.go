@@ -115,6 +115,9 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	if before, had := c.managerOf(old); had && (!found || before != owner) {
 		c.enqueue(before, cause{trigger: triggerPodChanged})
 	}
+	if took, became := plan.BecameReady(old, pod); found && became {
+		podReadySeconds.Observe(took.Seconds())
+	}
 	switch {
 	case !found:
 		c.podAdded(pod)

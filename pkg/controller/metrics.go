@@ -26,6 +26,11 @@ var (
 		Subsystem: subsystem, Name: "pods_created_total", StabilityLevel: metrics.ALPHA,
 		Help: "Pods created.",
 	})
+	podReadySeconds = metrics.NewHistogram(&metrics.HistogramOpts{
+		Subsystem: subsystem, Name: "pod_ready_duration_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time from a pod's creation until it became ready.",
+		Buckets: metrics.ExponentialBuckets(1, 2, 12),
+	})
 	podsDeleted = metrics.NewCounter(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "pods_deleted_total", StabilityLevel: metrics.ALPHA,
 		Help: "Pods deleted.",
@@ -69,7 +74,7 @@ var registerOnce sync.Once
 // RegisterMetrics adds the controller's metrics to the registry that /metrics serves.
 func RegisterMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podsDeleted, podFailures, statusWrites,
+		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podReadySeconds, podsDeleted, podFailures, statusWrites,
 			triggersTotal, echoSkips, staleSkips, liveReads, panics, rewinds)
 	})
 }

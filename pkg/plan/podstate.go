@@ -41,6 +41,15 @@ func isReady(pod *corev1.Pod) bool {
 	return ready != nil && ready.Status == corev1.ConditionTrue
 }
 
+// BecameReady tells whether a change has made the pod ready for the first time since it was created, and how long that
+// took.
+func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
+	if isReady(old) || !isReady(pod) || restarts(pod) > 0 {
+		return 0, false
+	}
+	return readySince(pod).Sub(pod.CreationTimestamp.Time), true
+}
+
 // untilAvailable is how long the pod still has to stay ready to be available. It is false while the pod is not ready.
 func untilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
 	if !isReady(pod) {
