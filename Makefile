@@ -69,7 +69,7 @@ unit: ## Run the unit tests with the race detector
 	@# The race detector needs a C compiler; better no detector than no tests.
 	@race=-race; \
 	if [ "$$(go env CGO_ENABLED)" != 1 ]; then race=; echo "No C compiler found: testing without the race detector"; fi; \
-	go test $$race ./pkg/... ./cmd/... $(ARGS)
+	go test $$race ./pkg/... ./cmd/... ./hack/... $(ARGS)
 
 e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
 	@hack/test-e2e.sh $(ARGS)

@@ -94,9 +94,9 @@ await() {
 	done
 }
 
-# populate: the name of a node tells a person that it is no machine.
+# populate: the name of a node tells a person that it is no machine. It takes more pods than a machine would.
 populate() {
-	ctl scale node simulated-node --replicas "$nodes" --serial-length 1
+	ctl scale node simulated-node --replicas "$nodes" --serial-length 1 --param .allocatable.pods=2000
 }
 
 create() {

@@ -62,7 +62,11 @@ func newSerialSpace(t *testing.T) *space {
 func (s *space) dump() string {
 	out, _ := exec.Command("kubectl", "--namespace", s.name, "get", "pm,pods,events", "-o", "wide").CombinedOutput()
 	described, _ := exec.Command("kubectl", "--namespace", s.name, "get", "pm", "-o", "yaml").CombinedOutput()
-	return string(out) + string(described)
+	seen := string(out) + string(described)
+	if lines := strings.SplitAfterN(seen, "\n", 301); len(lines) == 301 {
+		seen = strings.Join(lines[:300], "") + "... and more\n"
+	}
+	return seen
 }
 
 // kubectl runs kubectl in the namespace and fails the test if it fails.

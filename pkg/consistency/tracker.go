@@ -26,15 +26,18 @@ type Tracker struct {
 type record struct {
 	// newest is the highest resourceVersion written, by resource.
 	newest map[Resource]string
-	// behindSince is when a store was first seen to be behind; zero while none is.
-	behindSince time.Time
+	// since is when the first of them was written that the stores were not seen to have; zero while there is none.
+	since time.Time
 	// echoes are own writes whose events have not been seen yet.
 	echoes map[echo]time.Time
 	// unsettled are names of objects whose create had an unknown outcome.
 	unsettled map[string]bool
 }
 
-func (r *record) saw(resource Resource, version string) {
+func (r *record) saw(resource Resource, version string, now time.Time) {
+	if r.since.IsZero() {
+		r.since = now
+	}
 	if newest, found := r.newest[resource]; !found || IsNewer(version, newest) {
 		r.newest[resource] = version
 	}
@@ -51,10 +54,10 @@ func NewTracker() *Tracker {
 }
 
 // Saw notes that owner's objects were read, past the store, at this resourceVersion: the store has to catch up with it.
-func (t *Tracker) Saw(owner cache.ObjectName, resource Resource, version string) {
+func (t *Tracker) Saw(owner cache.ObjectName, resource Resource, version string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.record(owner).saw(resource, version)
+	t.record(owner).saw(resource, version, now)
 }
 
 // Wrote notes that a write for owner was answered with this resourceVersion, and that there is nothing in the answer
@@ -63,7 +66,7 @@ func (t *Tracker) Wrote(owner cache.ObjectName, resource Resource, version strin
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.record(owner)
-	r.saw(resource, version)
+	r.saw(resource, version, now)
 	for old, since := range r.echoes {
 		if now.Sub(since) > echoLifetime {
 			delete(r.echoes, old)
@@ -85,8 +88,8 @@ func (t *Tracker) IsEcho(owner cache.ObjectName, resource Resource, version stri
 	return own
 }
 
-// Behind tells for how long the stores have been known not to show all of owner's writes; it is false once they do.
-// seen is how far each store is.
+// Behind tells for how long the stores have not shown all of owner's writes; it is false once they do. seen is how far
+// each store is.
 func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now time.Time) (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,24 +99,29 @@ func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now t
 	}
 	for resource, written := range r.newest {
 		if IsNewer(written, seen[resource]) {
-			if r.behindSince.IsZero() {
-				r.behindSince = now
-			}
-			return now.Sub(r.behindSince), true
+			return now.Sub(r.since), true
 		}
 	}
-	r.behindSince = time.Time{}
+	r.since = time.Time{}
 	clear(r.newest)
 	return 0, false
 }
 
+// Waiting tells whether there are writes that the stores have not been seen to show.
+func (t *Tracker) Waiting(owner cache.ObjectName) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, found := t.owners[owner]
+	return found && len(r.newest) > 0
+}
+
 // ReadLive notes that all of owner's objects were just read from the API server itself, at these versions. What was
 // written before is in them; and if the server has gone back in time, the old versions will never be seen again.
-func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string) {
+func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.record(owner)
-	r.behindSince = time.Time{}
+	r.since = now
 	for resource, version := range versions {
 		r.newest[resource] = version
 	}

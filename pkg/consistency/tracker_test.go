@@ -38,9 +38,9 @@ func TestBehind(t *testing.T) {
 		"every resource counts":     {func(t *Tracker) { t.Wrote(web, pods, "5", now); t.Wrote(web, managers, "8", now) }, seen("7", "7"), true},
 		"others' writes do not":     {func(t *Tracker) { t.Wrote(shop, pods, "10", now) }, seen("1", "1"), false},
 		"forgotten":                 {func(t *Tracker) { t.Wrote(web, pods, "10", now); t.Forget(web) }, seen("1", "1"), false},
-		"a server that went back":   {func(t *Tracker) { t.Wrote(web, pods, "900", now); t.ReadLive(web, seen("50", "50")) }, seen("50", "50"), false},
-		"live is newer than stores": {func(t *Tracker) { t.ReadLive(web, seen("50", "50")) }, seen("49", "50"), true},
-		"what was read counts":      {func(t *Tracker) { t.Saw(web, pods, "10") }, seen("9", "1"), true},
+		"a server that went back":   {func(t *Tracker) { t.Wrote(web, pods, "900", now); t.ReadLive(web, seen("50", "50"), now) }, seen("50", "50"), false},
+		"live is newer than stores": {func(t *Tracker) { t.ReadLive(web, seen("50", "50"), now) }, seen("49", "50"), true},
+		"what was read counts":      {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("9", "1"), true},
 		"not comparable":            {func(t *Tracker) { t.Wrote(web, pods, "abc", now) }, seen("7", "1"), false},
 	}
 	for name, test := range tests {
@@ -65,8 +65,11 @@ func TestBehindTellsForHowLong(t *testing.T) {
 	if _, behind := tracker.Behind(web, seen("10", ""), now.Add(time.Hour)); behind {
 		t.Error("still behind")
 	}
-	tracker.Wrote(web, pods, "20", now)
-	if got, _ := tracker.Behind(web, seen("10", ""), now.Add(2*time.Hour)); got != 0 {
+	if tracker.Waiting(web) {
+		t.Error("still waiting")
+	}
+	tracker.Wrote(web, pods, "20", now.Add(2*time.Hour))
+	if got, _ := tracker.Behind(web, seen("10", ""), now.Add(2*time.Hour)); got != 0 || !tracker.Waiting(web) {
 		t.Errorf("behind for %v, want a fresh start", got)
 	}
 }
@@ -75,7 +78,7 @@ func TestIsEcho(t *testing.T) {
 	tracker := NewTracker()
 	tracker.Wrote(web, pods, "10", now)
 	tracker.Wrote(web, pods, "11", now)
-	tracker.Saw(web, pods, "12")
+	tracker.Saw(web, pods, "12", now)
 	steps := []struct {
 		owner    cache.ObjectName
 		resource Resource

@@ -82,7 +82,7 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
 	wait := goneRetry
 	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {
-		c.tracker.Saw(key, managersResource, live.ResourceVersion)
+		c.tracker.Saw(key, managersResource, live.ResourceVersion, c.clock.Now())
 		wait = staleRetry
 	}
 	c.enqueueAfter(key, wait)

@@ -214,6 +214,10 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 
 	done := c.apply(ctx, key, observed, decided)
 	wrote, err := c.report(ctx, key, observed, decided, done)
+	if c.tracker.Waiting(key) {
+		// The events of our own writes bring no sync. If they do not come at all, this does.
+		c.enqueueAfter(key, staleLimit)
+	}
 	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(done.created), "deleted", len(done.deleted), "statusWritten", wrote)
 	if (decided.Empty() || done.outdated) && !wrote {
 		return resultUnchanged, errors.Join(done.err, err)

@@ -35,7 +35,7 @@ func (c *Controller) finalize(ctx context.Context, key cache.ObjectName, manager
 	left := slices.IndexFunc(list.Items, func(pod corev1.Pod) bool { return metav1.IsControlledBy(&pod, manager) })
 	if left >= 0 {
 		klog.FromContext(ctx).V(2).Info("A pod is left, not finalizing yet", "pod", klog.KObj(&list.Items[left]))
-		c.tracker.Saw(key, podsResource, list.Items[left].ResourceVersion)
+		c.tracker.Saw(key, podsResource, list.Items[left].ResourceVersion, c.clock.Now())
 		c.enqueueAfter(key, staleRetry)
 		return false, nil
 	}
@@ -55,6 +55,13 @@ func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName,
 	client := c.podManagers.AppsV1().PodManagers(key.Namespace)
 	current := manager
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if current == nil { // read right before the write: somebody else writes, too
+			live, err := client.Get(ctx, key.Name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			current = live
+		}
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 			"uid":             manager.UID,
 			"resourceVersion": current.ResourceVersion,
@@ -63,15 +70,9 @@ func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName,
 		if err != nil {
 			return err
 		}
-		changed, err := client.Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: Name})
-		if err == nil {
-			current = changed
-			return nil
-		}
-		if apierrors.IsConflict(err) {
-			if live, getErr := client.Get(ctx, key.Name, metav1.GetOptions{}); getErr == nil && live.UID == manager.UID {
-				current = live
-			}
+		current, err = client.Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: Name})
+		if err != nil {
+			current = nil
 		}
 		return err
 	})
@@ -88,6 +89,6 @@ func (c *Controller) wroteManager(key cache.ObjectName, synced, written *v1.PodM
 	if equality.Semantic.DeepEqual(synced.Spec, written.Spec) && synced.DeletionTimestamp.Equal(written.DeletionTimestamp) {
 		c.tracker.Wrote(key, managersResource, written.ResourceVersion, c.clock.Now())
 	} else {
-		c.tracker.Saw(key, managersResource, written.ResourceVersion)
+		c.tracker.Saw(key, managersResource, written.ResourceVersion, c.clock.Now())
 	}
 }

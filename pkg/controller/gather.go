@@ -109,7 +109,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.podNamed(key.Namespace, name)) }
 	c.tracker.ReadLive(key, map[consistency.Resource]string{
 		podsResource: list.ResourceVersion, managersResource: manager.ResourceVersion,
-	})
+	}, now)
 	return observed, nil
 }
 
@@ -134,7 +134,7 @@ func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) er
 		case err != nil:
 			return fmt.Errorf("looking whether pod %s was created: %w", name, err)
 		default:
-			c.tracker.Saw(key, podsResource, pod.ResourceVersion)
+			c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
 		}
 		klog.FromContext(ctx).V(2).Info("Settled a create with a lost answer", "pod", klog.KRef(key.Namespace, name), "exists", err == nil)
 		c.tracker.Settled(key, name)

@@ -49,7 +49,7 @@ func (c *Controller) lookWhose(ctx context.Context, key cache.ObjectName, manage
 	if err != nil {
 		return result{err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
 	}
-	c.tracker.Saw(key, podsResource, pod.ResourceVersion)
+	c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
 	if metav1.IsControlledBy(pod, manager) {
 		klog.FromContext(ctx).V(2).Info("Pod exists already and is ours", "pod", klog.KObj(pod))
 		return result{pod: pod}

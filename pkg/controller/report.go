@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -25,6 +26,8 @@ const (
 	// statusInterval is how often the status is written while only the counts move: 1000 pods that become ready one
 	// by one are not worth 1000 writes.
 	statusInterval = time.Second
+	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then.
+	statusSettle = 250 * time.Millisecond
 	// maxNamesInEvent bounds the length of an event's note.
 	maxNamesInEvent = 10
 )
@@ -48,7 +51,7 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return false, nil
 	}
 	memory := c.memories.of(key)
-	if wait := memory.statusWritten.Add(statusInterval).Sub(observed.Now); wait > 0 && !isNews(&done.manager.Status, &status) {
+	if wait := statusCanWait(done, &status, memory.statusWritten, observed.Now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		c.enqueueAfter(key, wait)
 		return false, nil
@@ -57,9 +60,24 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	return true, c.writeStatus(ctx, key, done.manager, status)
 }
 
+// statusCanWait is how long writing a status can be put off, so that what happens in a moment takes one write and not
+// one for each pod. A user's change, and a failure, are answered at once.
+func statusCanWait(done *outcome, status *v1.PodManagerStatus, written, now time.Time) time.Duration {
+	if done.manager.Status.ObservedGeneration != status.ObservedGeneration || done.failure != nil {
+		return 0
+	}
+	if len(done.created)+len(done.deleted) > 0 {
+		return statusSettle
+	}
+	if isNews(&done.manager.Status, status) {
+		return 0
+	}
+	return written.Add(statusInterval).Sub(now)
+}
+
 // isNews tells whether a status has more to say than other counts: nobody should have to wait for that.
 func isNews(old, status *v1.PodManagerStatus) bool {
-	if old.ObservedGeneration != status.ObservedGeneration || len(old.Conditions) != len(status.Conditions) {
+	if len(old.Conditions) != len(status.Conditions) {
 		return true
 	}
 	for _, condition := range status.Conditions {
@@ -71,25 +89,24 @@ func isNews(old, status *v1.PodManagerStatus) bool {
 	return false
 }
 
-// writeStatus writes a status that differs. A conflict means that somebody else has changed the object; what was
-// observed stays true for the generation that the status names, so it is written onto the changed object.
+// writeStatus writes a status that differs. A conflict means that somebody else has changed the object. What was observed
+// stays true for the generation that the status names, so it is then patched onto whatever the object is by now: with a
+// resourceVersion, somebody who writes often enough could keep the status from ever being written.
 func (c *Controller) writeStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, status v1.PodManagerStatus) error {
 	client := c.podManagers.AppsV1().PodManagers(key.Namespace)
-	current := manager.DeepCopy()
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		current.Status = status
-		written, err := client.UpdateStatus(ctx, current, metav1.UpdateOptions{FieldManager: Name})
+	wanted := manager.DeepCopy()
+	wanted.Status = status
+	current, err := client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{FieldManager: Name})
+	if apierrors.IsConflict(err) {
+		var patch []byte
+		patch, err = json.Marshal([]map[string]any{
+			{"op": "test", "path": "/metadata/uid", "value": manager.UID},
+			{"op": "add", "path": "/status", "value": status},
+		})
 		if err == nil {
-			current = written
-			return nil
+			current, err = client.Patch(ctx, key.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Name}, "status")
 		}
-		if apierrors.IsConflict(err) {
-			if live, getErr := client.Get(ctx, key.Name, metav1.GetOptions{}); getErr == nil && live.UID == manager.UID {
-				current = live
-			}
-		}
-		return err
-	})
+	}
 	if apierrors.IsNotFound(err) {
 		return nil // gone in the meantime: its deletion brings the key back
 	}

@@ -1,0 +1,171 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+)
+
+// What an operation costs: the controller's writes, as the API server's audit log has them, and its syncs that did
+// anything. Events are listed and not limited: one tells of all pods of a batch.
+func TestCost(t *testing.T) {
+	c := &cost{space: newSpace(t)}
+	c.log = c.openAudit()
+	c.controller = c.private()
+	c.applyPrivate("web", "{replicas: 3, image: nginx}")
+	c.awaitReady("web", 3)
+	c.awaitQuiet(c.log)
+	if c.changing() == 0 {
+		t.Fatal(`podmanager_reconcile_total{result="changed"} does not count`)
+	}
+	table := &strings.Builder{}
+	c.table = tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(c.table, "operation\tsyncs that did anything\tall syncs\tstatus writes\tall writes")
+	scale := func(replicas string) func() {
+		return func() { c.kubectl("scale", "pm/web", "--replicas="+replicas) }
+	}
+	c.measure("3 -> 1 replicas", 3, scale("1"), 1)
+	c.measure("1 -> 3 replicas", 3, scale("3"), 3)
+	c.measure("3 -> 4 replicas", 3, scale("4"), 4)
+	c.measure("4 -> 0 replicas", 3, scale("0"), 0)
+	c.measure("0 -> 3 replicas", 3, scale("3"), 3)
+	c.measure("one pod deleted", 2, c.deleteOne, 3)
+	c.table.Flush()
+	t.Logf("What it costs:\n%s", table)
+}
+
+// cost measures what a controller does.
+type cost struct {
+	*space
+	log        *auditLog
+	controller *process
+	table      *tabwriter.Writer
+}
+
+// changing is how many syncs did anything.
+func (c *cost) changing() int {
+	return int(c.controller.metric(c.t, "podmanager_reconcile_total", `result="changed"`))
+}
+
+func (c *cost) syncs() int {
+	return int(c.controller.metric(c.t, "podmanager_reconcile_total", ""))
+}
+
+// measure adds a line to the table: an operation, after which there are this many pods.
+func (c *cost) measure(operation string, most int, act func(), pods int) {
+	c.t.Helper()
+	changing, syncs := c.changing(), c.syncs()
+	act()
+	c.awaitReady("web", pods)
+	writes := c.awaitQuiet(c.log)
+	changing, syncs = c.changing()-changing, c.syncs()-syncs
+	statuses := writes["update podmanagers/status"] + writes["patch podmanagers/status"]
+	fmt.Fprintf(c.table, "%s\t%d (at most %d)\t%d\t%d (at most 2)\t%s\n", operation, changing, most, syncs, statuses, list(writes))
+	if changing > most || changing == 0 {
+		c.t.Errorf("%s: %d syncs did anything, want 1 to %d", operation, changing, most)
+	}
+	if statuses > 2 || statuses == 0 {
+		c.t.Errorf("%s: %d status writes, want 1 or 2", operation, statuses)
+	}
+}
+
+func (c *cost) deleteOne() {
+	c.t.Helper()
+	pod := c.pods()[1]
+	c.kubectl("delete", "pod", pod.Name, "--wait=false")
+	c.await("it to be replaced", func() (any, bool) {
+		now := c.pods()
+		return podNames(now), len(now) == 3 && !slices.Contains(slices.Collect(maps.Values(uids(now))), pod.UID)
+	})
+}
+
+// list is "2 create pods, 1 update podmanagers/status".
+func list(writes map[string]int) string {
+	parts := []string{}
+	for _, what := range slices.Sorted(maps.Keys(writes)) {
+		parts = append(parts, fmt.Sprintf("%d %s", writes[what], what))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// auditLog is the API server's audit log, from where it has been read to.
+type auditLog struct {
+	file *os.File
+	rest []byte
+}
+
+// openAudit opens it at its end.
+func (s *space) openAudit() *auditLog {
+	s.t.Helper()
+	file, err := os.Open(os.Getenv("PODMANAGER_AUDIT_LOG"))
+	if err != nil {
+		s.t.Fatalf("PODMANAGER_AUDIT_LOG must name the audit log; make e2e sees to that: %v", err)
+	}
+	s.t.Cleanup(func() { file.Close() })
+	if _, err := file.Seek(0, io.SeekEnd); err != nil {
+		s.t.Fatal(err)
+	}
+	return &auditLog{file: file}
+}
+
+// awaitQuiet waits until the controller has written nothing in the namespace for two seconds, and returns how often it
+// wrote what since the last call.
+func (s *space) awaitQuiet(log *auditLog) map[string]int {
+	s.t.Helper()
+	writes := map[string]int{}
+	last := time.Now()
+	s.await("the controller to be quiet", func() (any, bool) {
+		fresh := s.writesIn(log)
+		if len(fresh) > 0 {
+			last = time.Now()
+		}
+		for _, what := range fresh {
+			writes[what]++
+		}
+		return writes, time.Since(last) > 2*time.Second
+	})
+	return writes
+}
+
+// auditLine is what we read of a line.
+type auditLine struct {
+	Verb      string
+	UserAgent string
+	ObjectRef struct{ Resource, Subresource, Namespace string }
+}
+
+// writesIn reads on to the end of the log.
+func (s *space) writesIn(log *auditLog) []string {
+	s.t.Helper()
+	data, err := io.ReadAll(log.file)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	lines := bytes.Split(append(log.rest, data...), []byte("\n"))
+	log.rest = slices.Clone(lines[len(lines)-1]) // half a line
+	var writes []string
+	for _, data := range lines[:len(lines)-1] {
+		if !bytes.Contains(data, []byte(s.name)) {
+			continue
+		}
+		var line auditLine
+		if err := json.Unmarshal(data, &line); err != nil {
+			s.t.Fatalf("audit log: %v: %s", err, data)
+		}
+		isWrite := !slices.Contains([]string{"get", "list", "watch"}, line.Verb)
+		if isWrite && line.ObjectRef.Namespace == s.name && strings.HasPrefix(line.UserAgent, "podmanager-controller/") {
+			writes = append(writes, strings.TrimSuffix(line.Verb+" "+line.ObjectRef.Resource+"/"+line.ObjectRef.Subresource, "/"))
+		}
+	}
+	return writes
+}

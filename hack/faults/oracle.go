@@ -1,0 +1,237 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+)
+
+// Oracle sees every version of the PodManagers and pods of a namespace, over connections of its own. It only notes
+// what it sees; Report looks at it in the order of the resourceVersions. The two watches run beside each other, but
+// the versions of both come from the same etcd, so the order is the true one.
+type Oracle struct {
+	sources []*source
+
+	mu        sync.Mutex
+	sightings []sighting
+	err       error
+}
+
+// sighting is one version of one object.
+type sighting struct {
+	version uint64
+	at      time.Time
+	uid     types.UID
+	name    string // namespace/name
+	gone    bool
+	pod     *podState // nil for a PodManager
+	// replicas are those wanted of a PodManager.
+	replicas int
+}
+
+// podState is what matters of a pod.
+type podState struct {
+	owner  types.UID // the PodManager that controls it
+	index  string
+	active bool
+}
+
+// source is a resource that is followed.
+type source struct {
+	cache.ListerWatcherWithContext
+	resource string
+}
+
+// StartOracle starts to watch a namespace (all if it is empty) until ctx is done.
+func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*Oracle, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.Dial = (&net.Dialer{}).DialContext // or client-go would share the connections of other clients
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	managers, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	newSource := func(client rest.Interface, resource string) *source {
+		return &source{cache.NewListWatchFromClient(client, resource, namespace, fields.Everything()), resource}
+	}
+	o := &Oracle{sources: []*source{
+		newSource(managers.AppsV1().RESTClient(), "podmanagers"), // first: a pod has to be judged by what is wanted
+		newSource(kube.CoreV1().RESTClient(), "pods"),
+	}}
+	for _, s := range o.sources {
+		list, err := o.list(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range list.objects {
+			o.see(object, list.version, false)
+		}
+		go o.follow(ctx, s, list.version)
+	}
+	return o, nil
+}
+
+// listing is all that there was at one version.
+type listing struct {
+	version string
+	objects []metav1.Object
+}
+
+func (o *Oracle) list(ctx context.Context, s *source) (*listing, error) {
+	list, err := s.ListWithContext(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, err
+	}
+	all := &listing{version: accessor.GetResourceVersion()}
+	err = meta.EachListItem(list, func(item runtime.Object) error {
+		all.objects = append(all.objects, item.(metav1.Object))
+		return nil
+	})
+	return all, err
+}
+
+// follow watches from a version on. A watch that ends is taken up again where it ended.
+func (o *Oracle) follow(ctx context.Context, s *source, version string) {
+	for ctx.Err() == nil {
+		w, err := s.WatchWithContext(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
+		if err == nil {
+			version, err = o.drain(w, version)
+		}
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+			o.fail(fmt.Errorf("the oracle has missed versions of %s after %s: %w", s.resource, version, err))
+			return
+		}
+		if err != nil {
+			pause(ctx, 100*time.Millisecond) // the API server may be about to restart
+		}
+	}
+}
+
+// drain notes what a watch shows until that ends, and returns the version it came to.
+func (o *Oracle) drain(w watch.Interface, version string) (string, error) {
+	defer w.Stop()
+	for event := range w.ResultChan() {
+		if event.Type == watch.Error {
+			return version, apierrors.FromObject(event.Object)
+		}
+		object := event.Object.(metav1.Object)
+		version = object.GetResourceVersion()
+		if event.Type != watch.Bookmark {
+			o.see(object, version, event.Type == watch.Deleted)
+		}
+	}
+	return version, nil
+}
+
+// see notes a version of an object.
+func (o *Oracle) see(object metav1.Object, version string, gone bool) {
+	number, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		o.fail(err)
+		return
+	}
+	seen := sighting{
+		version: number, at: time.Now(), uid: object.GetUID(), gone: gone,
+		name: cache.MetaObjectToName(object).String(),
+	}
+	switch object := object.(type) {
+	case *v1.PodManager:
+		seen.replicas = object.DesiredReplicas()
+	case *corev1.Pod:
+		seen.pod = stateOf(object)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sightings = append(o.sightings, seen)
+}
+
+func stateOf(pod *corev1.Pod) *podState {
+	state := &podState{
+		index: pod.Labels[v1.LabelPodIndex],
+		active: pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed &&
+			pod.Status.Phase != corev1.PodSucceeded,
+	}
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == v1.Kind {
+		state.owner = ref.UID
+	}
+	return state
+}
+
+func (o *Oracle) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.err = errors.Join(o.err, err)
+}
+
+// catchUp waits until all that has happened up to now was seen.
+func (o *Oracle) catchUp(ctx context.Context) error {
+	for _, s := range o.sources {
+		list, err := o.list(ctx, s)
+		if err != nil {
+			return err
+		}
+		for !o.hasSeen(s, list) {
+			if !pause(ctx, 20*time.Millisecond) {
+				return fmt.Errorf("the oracle lags behind on %s: %w", s.resource, ctx.Err())
+			}
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// hasSeen tells whether the watch has shown all that the list has, and the end of what it no longer has.
+func (o *Oracle) hasSeen(s *source, list *listing) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return true // it will not get better
+	}
+	newest := map[types.UID]sighting{}
+	for _, seen := range o.sightings {
+		if (seen.pod != nil) == (s.resource == "pods") {
+			newest[seen.uid] = seen
+		}
+	}
+	for _, object := range list.objects {
+		if version, _ := strconv.ParseUint(object.GetResourceVersion(), 10, 64); newest[object.GetUID()].version < version {
+			return false
+		}
+		delete(newest, object.GetUID())
+	}
+	at, _ := strconv.ParseUint(list.version, 10, 64)
+	for _, seen := range newest {
+		if !seen.gone && seen.version <= at {
+			return false
+		}
+	}
+	return true
+}
