@@ -28,6 +28,8 @@ type memory struct {
 	foreign []string
 	// statusWritten is when the status was last written.
 	statusWritten time.Time
+	// settling is until when the pods that were just created or deleted are given time.
+	settling time.Time
 }
 
 // refuse starts, or prolongs, the hold on creating pods.

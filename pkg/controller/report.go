@@ -51,7 +51,7 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return false, nil
 	}
 	memory := c.memories.of(key)
-	if wait := statusCanWait(done, &status, memory.statusWritten, observed.Now); wait > 0 {
+	if wait := memory.statusCanWait(done, &status, observed.Now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		c.enqueueAfter(key, wait)
 		return false, nil
@@ -62,17 +62,20 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 
 // statusCanWait is how long writing a status can be put off, so that what happens in a moment takes one write and not
 // one for each pod. A user's change, and a failure, are answered at once.
-func statusCanWait(done *outcome, status *v1.PodManagerStatus, written, now time.Time) time.Duration {
+func (m *memory) statusCanWait(done *outcome, status *v1.PodManagerStatus, now time.Time) time.Duration {
 	if done.manager.Status.ObservedGeneration != status.ObservedGeneration || done.failure != nil {
 		return 0
 	}
 	if len(done.created)+len(done.deleted) > 0 {
-		return statusSettle
+		m.settling = now.Add(statusSettle)
+	}
+	if wait := m.settling.Sub(now); wait > 0 {
+		return wait
 	}
 	if isNews(&done.manager.Status, status) {
 		return 0
 	}
-	return written.Add(statusInterval).Sub(now)
+	return m.statusWritten.Add(statusInterval).Sub(now)
 }
 
 // isNews tells whether a status has more to say than other counts: nobody should have to wait for that.
