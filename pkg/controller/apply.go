@@ -59,8 +59,10 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	}
 	c.applyRelease(ctx, key, decided.Release, done)
 	c.applyAdopt(ctx, key, decided.Adopt, done)
-	c.applyDelete(ctx, key, decided.Delete, done)
-	c.applyCreate(ctx, key, decided.Create, done)
+	// Creates may count on the deletes: a pod that was to go and did not would be one too many beside its replacement.
+	if c.applyDelete(ctx, key, decided.Delete, done) {
+		c.applyCreate(ctx, key, decided.Create, done)
+	}
 	if decided.Finalize && done.err == nil {
 		done.finalized, done.err = c.finalize(ctx, key, done.manager)
 	}
@@ -89,13 +91,16 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 	return true, nil
 }
 
-func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []plan.Deletion, done *outcome) {
+// applyDelete deletes pods, and tells whether all went through.
+func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []plan.Deletion, done *outcome) bool {
+	all := true
 	results := inParallel(len(deletions), func(i int) result {
 		return c.deletePod(ctx, key, deletions[i].Pod)
 	})
 	for i, r := range results {
 		switch {
 		case r.err != nil:
+			all = false
 			done.fail(plan.FailedDelete(r.err), r.err)
 		case r.pod == nil:
 			done.gone = append(done.gone, deletions[i].Pod.UID)
@@ -103,6 +108,7 @@ func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, dele
 			done.deleted = append(done.deleted, r.pod)
 		}
 	}
+	return all
 }
 
 // applyCreate creates pods in batches of 1, 2, 4 and so on, and stops at the first batch that does not go through: a
