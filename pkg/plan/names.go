@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -26,16 +29,27 @@ func indexOf(manager, pod string) int {
 	return index
 }
 
-// freeIndices are the count lowest indices that no pod has, be it ours or not.
+// freeIndices are the count lowest indices that none of our pods has, nor anybody else's.
 func freeIndices(o Observed, count int) []int {
 	used := usedIndices(o)
 	free := make([]int, 0, max(0, count))
 	for index := 0; len(free) < count; index++ {
-		if !used[index] && o.PodNamed(PodName(o.Manager.Name, index)) == nil {
+		if !used[index] && strangerNamed(o, PodName(o.Manager.Name, index)) == nil {
 			free = append(free, index)
 		}
 	}
 	return free
+}
+
+// strangerNamed is the pod of this name if it is not ours. One that is ours and not among the observed pods has come
+// since they were looked at. Its name counts as free: creating it again is how we find out, while another index would
+// make one pod too many.
+func strangerNamed(o Observed, name string) *corev1.Pod {
+	pod := o.PodNamed(name)
+	if pod == nil || metav1.IsControlledBy(pod, o.Manager) {
+		return nil
+	}
+	return pod
 }
 
 // ManagerOfName is the name of the PodManager that would use this pod name.
@@ -58,7 +72,7 @@ func foreignNames(o Observed) []string {
 			continue
 		}
 		name := PodName(o.Manager.Name, index)
-		switch pod := o.PodNamed(name); {
+		switch pod := strangerNamed(o, name); {
 		case pod == nil:
 			passed++ // free
 		case pod.DeletionTimestamp == nil && pod.Labels[v1.LabelRevision] == "":

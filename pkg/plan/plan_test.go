@@ -78,6 +78,17 @@ func TestMake(t *testing.T) {
 			observed: observe(manager(2), pod(0), pod(2)).with(taken("web-1", "web-3")),
 			want:     want{foreign: []string{"web-1"}},
 		},
+		"a pod of ours that came since the pods were looked at keeps its index, for the create to find": {
+			observed: observe(manager(2), pod(1)).with(func(o *Observed) {
+				o.PodNamed = func(name string) *corev1.Pod {
+					if name == "web-0" {
+						return pod(0)
+					}
+					return nil
+				}
+			}),
+			want: want{create: []int{0}},
+		},
 		"a pod that somebody has relabelled away is no stranger": {
 			observed: observe(manager(1), pod(1)).with(func(o *Observed) {
 				ours := o.PodNamed
@@ -93,7 +104,7 @@ func TestMake(t *testing.T) {
 			observed: observe(manager(1)).with(func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
-						return pod(0, terminating)
+						return pod(0, terminating, orphaned)
 					}
 					return nil
 				}
