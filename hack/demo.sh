@@ -133,7 +133,7 @@ up() {
 	say "Install the CRD and the controller's permissions, and start the controller"
 	show kubectl apply -f artifacts/crd.yaml
 	show kubectl apply -f artifacts/rbac.yaml
-	show kubectl wait --for=condition=Established --timeout=30s crd/podmanagers.apps.mycompany.com
+	observe "the API server serves PodManagers" kubectl get podmanagers
 	start_controller
 	kubectl delete pm my-pod-manager --ignore-not-found --timeout=30s # from an earlier tour
 	tour

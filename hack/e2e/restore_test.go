@@ -74,7 +74,10 @@ func newRestoreCluster(t *testing.T) *restoreCluster {
 	c.home = filepath.Join(filepath.Dir(kubeconfig), "clusters", name)
 	c.kubeconfig = cluster("kubeconfig")
 	c.kubectl("apply", "-f", root+"/artifacts/crd.yaml")
-	c.kubectl("wait", "--for=condition=Established", "--timeout=30s", "crd/podmanagers.apps.mycompany.com")
+	c.await("PodManagers to be served", func() (any, bool) {
+		out, err := c.try("", "get", "podmanagers")
+		return out, err == nil
+	})
 	return c
 }
 

@@ -33,7 +33,7 @@ type outcome struct {
 	released []*corev1.Pod
 	// gone are pods that were to be deleted and turned out not to exist any more.
 	gone []types.UID
-	// outdated tells that nothing was done, because the PodManager is not what the cache shows.
+	// outdated tells that the plan was given up, because things are not as the cache shows them.
 	outdated bool
 	// finalized tells that the PodManager was let go; there is no status to write any more.
 	finalized bool
@@ -42,7 +42,7 @@ type outcome struct {
 	err error
 }
 
-// apply carries out a plan, as far as it goes. A failure in one part does not keep the others from being done.
+// apply carries out a plan, as far as it goes.
 func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) *outcome {
 	done := &outcome{manager: observed.Manager, failure: decided.Held}
 	switch {
@@ -59,8 +59,16 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	}
 	c.applyRelease(ctx, key, decided.Release, done)
 	c.applyAdopt(ctx, key, decided.Adopt, done)
+	deleted := c.applyDelete(ctx, key, decided.Delete, done)
+	if len(done.gone) > 0 {
+		// The cache shows pods that do not exist: neither the rest of the plan nor a status may rest on it.
+		c.memories.of(key).distrust = true
+		done.outdated = true
+		c.enqueueAfter(key, staleRetry)
+		return done
+	}
 	// Creates may count on the deletes: a pod that was to go and did not would be one too many beside its replacement.
-	if c.applyDelete(ctx, key, decided.Delete, done) {
+	if deleted {
 		c.applyCreate(ctx, key, decided.Create, done)
 	}
 	if decided.Finalize && done.err == nil {
@@ -180,9 +188,6 @@ func (o *outcome) pods(observed []*corev1.Pod) []*corev1.Pod {
 	}
 	for _, pod := range o.released {
 		changed[pod.UID] = nil
-	}
-	for _, uid := range o.gone {
-		changed[uid] = nil
 	}
 	after := make([]*corev1.Pod, 0, len(observed)+len(o.created))
 	for _, pod := range observed {

@@ -219,7 +219,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 		c.enqueueAfter(key, staleLimit)
 	}
 	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(done.created), "deleted", len(done.deleted), "statusWritten", wrote)
-	if (decided.Empty() || done.outdated) && !wrote {
+	if (decided.Empty() || done.outdated) && !wrote && len(done.deleted) == 0 {
 		return resultUnchanged, errors.Join(done.err, err)
 	}
 	return resultChanged, errors.Join(done.err, err)

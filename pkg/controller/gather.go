@@ -41,10 +41,12 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		podsResource:     scope.Pods.Informer().GetStore().LastStoreSyncResourceVersion(),
 		managersResource: scope.PodManagers.Informer().GetStore().LastStoreSyncResourceVersion(),
 	}, now)
+	memory := c.memories.of(key)
 	switch {
-	case isBehind && behind > staleLimit:
-		logger.Info("Cache stays behind, reading from the API server", "behind", behind)
+	case isBehind && behind > staleLimit, memory.distrust:
+		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
 		liveReads.Inc()
+		memory.distrust = false
 		return c.gatherLive(ctx, scope, key, now)
 	case isBehind:
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)

@@ -18,6 +18,8 @@ const (
 // memory is what is remembered between two syncs of one PodManager. Losing it costs a request or two, never
 // correctness. Only the worker that has the key uses it.
 type memory struct {
+	// distrust makes the next sync read from the API server: the cache was found to be wrong.
+	distrust bool
 	// hold is the refusal that keeps pods from being created, for the generation in which it came.
 	hold           *plan.Hold
 	holdFor        time.Duration
