@@ -22,6 +22,7 @@ const (
 	triggerPodOrphaned    = "podOrphaned"
 	triggerNameFreed      = "nameFreed"
 	triggerRetry          = "retry"
+	triggerMore           = "more"
 	triggerTime           = "time"
 )
 

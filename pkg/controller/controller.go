@@ -187,7 +187,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	}
 	c.causes.add(key, cause{trigger: triggerRetry})
 	c.queue.AddRateLimited(key)
-	utilruntime.HandleErrorWithLogger(logger, err, "Sync failed, will try again", "failures", c.queue.NumRequeues(key))
+	logger.Error(err, "Sync failed, will try again", "failures", c.queue.NumRequeues(key))
 	return true
 }
 

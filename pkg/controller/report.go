@@ -42,6 +42,9 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure,
 		Waiting: decided.Waiting, Foreign: decided.Foreign, Now: observed.Now,
 	})
+	if decided.More && done.err == nil && done.failure == nil {
+		c.enqueue(key, cause{trigger: triggerMore})
+	}
 	for _, wait := range []time.Duration{again, decided.Again} {
 		if wait > 0 {
 			c.enqueueAfter(key, wait)

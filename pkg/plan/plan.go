@@ -51,6 +51,8 @@ type Plan struct {
 	Waiting *Retry
 	// Foreign are the names that pods of somebody else keep from us.
 	Foreign []string
+	// More tells that there is more to do than one sync may.
+	More bool
 	// Again is when to look again even if nothing happens; zero for never.
 	Again time.Duration
 }
@@ -108,8 +110,15 @@ func Make(o Observed) Plan {
 	for _, pod := range beyondHistory(o, ended, unfilled) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyEnded})
 	}
-	plan.Delete = plan.Delete[:min(len(plan.Delete), MaxPerSync)]
+	plan.bound()
 	return plan
+}
+
+// bound keeps a plan to what one sync may do.
+func (p *Plan) bound() {
+	p.More = len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync
+	p.Delete = p.Delete[:min(len(p.Delete), MaxPerSync)]
+	p.Create = p.Create[:min(len(p.Create), MaxPerSync)]
 }
 
 // takeAway plans to delete the pods that are too many, and those that are marked for it, as far as scaleDown lets so
@@ -145,7 +154,7 @@ func allowance(manager *v1.PodManager, active, going int) int {
 			limit = max(1, scaled)
 		}
 	}
-	return max(0, min(limit-going, MaxPerSync))
+	return max(0, limit-going)
 }
 
 // fill plans to create the missing pods, but for the places of failed pods whose time has not come. It returns the failed
@@ -161,7 +170,6 @@ func (p *Plan) fill(o Observed, missing int, retries retries) []Retry {
 	}
 	missing -= len(waiting)
 	unfilled := slices.Concat(waiting, retries.due[:min(missing, len(retries.due))])
-	missing = min(missing, MaxPerSync)
 	if missing > 0 && o.Hold != nil && o.Now.Before(o.Hold.Until) {
 		p.Held = &o.Hold.Failure
 		p.Again = soonest(p.Again, o.Hold.Until.Sub(o.Now))
@@ -201,7 +209,7 @@ func makeFinal(o Observed) Plan {
 	for _, pod := range slices.Concat(rank(active)[:min(allowed, len(active))], ended) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFinalize})
 	}
-	plan.Delete = plan.Delete[:min(len(plan.Delete), MaxPerSync)]
+	plan.bound()
 	return plan
 }
 

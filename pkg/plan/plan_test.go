@@ -245,17 +245,24 @@ func check(t *testing.T, got Plan, want want) {
 }
 
 func TestMakeIsBounded(t *testing.T) {
-	if got := len(Make(observe(manager(2000))).Create); got != MaxPerSync {
-		t.Errorf("%d creates in one sync, want %d", got, MaxPerSync)
-	}
 	var many []*corev1.Pod
 	for i := range 2000 {
 		many = append(many, pod(i))
 	}
-	if got := len(Make(observe(manager(0), many...)).Delete); got != MaxPerSync {
-		t.Errorf("%d deletes in one sync, want %d", got, MaxPerSync)
-	}
-	if got := len(Make(observe(manager(0, deleting), many...)).Delete); got != MaxPerSync {
-		t.Errorf("%d deletes in one sync of a deletion, want %d", got, MaxPerSync)
+	for name, test := range map[string]struct {
+		observed Observed
+		more     bool
+	}{
+		"many to create":            {observe(manager(2000)), true},
+		"just so many":              {observe(manager(MaxPerSync)), false},
+		"many to delete":            {observe(manager(0), many...), true},
+		"many to delete at the end": {observe(manager(0, deleting), many...), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := Make(test.observed)
+			if got := len(plan.Create) + len(plan.Delete); got != MaxPerSync || plan.More != test.more {
+				t.Errorf("%d in one sync, more: %v; want %d and %v", got, plan.More, MaxPerSync, test.more)
+			}
+		})
 	}
 }
