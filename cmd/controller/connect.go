@@ -26,6 +26,9 @@ import (
 // discoveryTimeout is how long a server that does not answer keeps somebody waiting for the error.
 const discoveryTimeout = 10 * time.Second
 
+// servedGrace is how long after kubectl apply -f artifacts/crd.yaml the API server may take to serve PodManagers.
+const servedGrace = 5 * time.Second
+
 // clients are the connections to one API server.
 type clients struct {
 	server      string
@@ -119,21 +122,43 @@ func withProtobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-// checkServed asks for our group version. It does what ServerResourcesForGroupVersion does, but takes a context.
+// checkServed looks whether PodManagers are served, and gives a CRD that was only just applied the time for that.
 func checkServed(ctx context.Context, client discovery.DiscoveryInterface, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	var served metav1.APIResourceList
-	err := client.RESTClient().Get().AbsPath("/apis/" + podmanagerv1.GroupVersion.String()).Do(ctx).Into(&served)
+	deadline := time.NewTimer(servedGrace)
+	defer deadline.Stop()
+	notServed := fmt.Errorf("the API server at %s does not know podmanagers.%s: run kubectl apply -f artifacts/crd.yaml",
+		server, podmanagerv1.GroupName)
+	for answered := false; ; answered = true {
+		served, err := isServed(ctx, client)
+		switch {
+		case served:
+			return nil
+		case err != nil && answered && ctx.Err() != nil:
+			return notServed // out of time, and that was its answer before
+		case err != nil:
+			return explain(err, server)
+		}
+		select {
+		case <-time.After(servedGrace / 20):
+		case <-deadline.C:
+			return notServed
+		case <-ctx.Done():
+			return notServed
+		}
+	}
+}
+
+// isServed asks for our group version. It does what ServerResourcesForGroupVersion does, but takes a context.
+func isServed(ctx context.Context, client discovery.DiscoveryInterface) (bool, error) {
+	var resources metav1.APIResourceList
+	err := client.RESTClient().Get().AbsPath("/apis/" + podmanagerv1.GroupVersion.String()).Do(ctx).Into(&resources)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
 	isOurs := func(r metav1.APIResource) bool { return r.Name == "podmanagers" }
-	if apierrors.IsNotFound(err) || err == nil && !slices.ContainsFunc(served.APIResources, isOurs) {
-		return fmt.Errorf("the API server at %s does not know podmanagers.%s: run kubectl apply -f artifacts/crd.yaml",
-			server, podmanagerv1.GroupName)
-	}
-	if err != nil {
-		return explain(err, server)
-	}
-	return nil
+	return slices.ContainsFunc(resources.APIResources, isOurs), err
 }
 
 // explain says what to do about an API server that does not answer as it should.
