@@ -31,8 +31,8 @@ type outcome struct {
 	deleted  []*corev1.Pod
 	adopted  []*corev1.Pod
 	released []*corev1.Pod
-	// gone are pods that were to be deleted and turned out not to exist any more.
-	gone []types.UID
+	// gone tells that pods were to be deleted that turned out not to exist any more.
+	gone bool
 	// outdated tells that the plan was given up, because things are not as the cache shows them.
 	outdated bool
 	// finalized tells that the PodManager was let go; there is no status to write any more.
@@ -60,7 +60,7 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	c.applyRelease(ctx, key, decided.Release, done)
 	c.applyAdopt(ctx, key, decided.Adopt, done)
 	deleted := c.applyDelete(ctx, key, decided.Delete, done)
-	if len(done.gone) > 0 {
+	if done.gone {
 		// The cache shows pods that do not exist: neither the rest of the plan nor a status may rest on it.
 		c.memories.of(key).distrust = true
 		done.outdated = true
@@ -105,13 +105,13 @@ func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, dele
 	results := inParallel(len(deletions), func(i int) result {
 		return c.deletePod(ctx, key, deletions[i].Pod)
 	})
-	for i, r := range results {
+	for _, r := range results {
 		switch {
 		case r.err != nil:
 			all = false
 			done.fail(plan.FailedDelete(r.err), r.err)
 		case r.pod == nil:
-			done.gone = append(done.gone, deletions[i].Pod.UID)
+			done.gone = true
 		default:
 			done.deleted = append(done.deleted, r.pod)
 		}

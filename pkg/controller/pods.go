@@ -40,21 +40,22 @@ func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manage
 }
 
 // lookWhose looks at a pod that the cache did not show and that has the name of one we wanted to create. If it is
-// ours, it counts as created. If it is not, it is left alone: once the cache shows it, another index is chosen.
+// ours, it counts as created. If it is not, or is gone by now, nothing has failed: the next sync does better.
 func (c *Controller) lookWhose(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) result {
 	pod, err := c.kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return result{err: fmt.Errorf("pod %s was in use and is gone now", name)}
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsNotFound(err) {
 		return result{err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
 	}
-	c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
-	if metav1.IsControlledBy(pod, manager) {
+	if err == nil {
+		c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
+	}
+	if err == nil && metav1.IsControlledBy(pod, manager) {
 		klog.FromContext(ctx).V(2).Info("Pod exists already and is ours", "pod", klog.KObj(pod))
 		return result{pod: pod}
 	}
-	return result{err: fmt.Errorf("the name %s is taken by a pod of somebody else", name)}
+	klog.FromContext(ctx).V(2).Info("The name is, or was, in use by somebody else", "pod", klog.KRef(key.Namespace, name), "exists", err == nil)
+	c.enqueueAfter(key, staleRetry)
+	return result{}
 }
 
 // outcomeIsUnknown tells whether a failed create may have gone through all the same: the API server has not judged
