@@ -57,8 +57,12 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 			return done
 		}
 	}
-	c.applyRelease(ctx, key, decided.Release, done)
-	c.applyAdopt(ctx, key, decided.Adopt, done)
+	done.released = done.collect(inParallel(len(decided.Release), func(i int) result {
+		return c.releasePod(ctx, key, done.manager, decided.Release[i])
+	}))
+	done.adopted = done.collect(inParallel(len(decided.Adopt), func(i int) result {
+		return c.adoptPod(ctx, key, done.manager, decided.Adopt[i])
+	}))
 	deleted := c.applyDelete(ctx, key, decided.Delete, done)
 	if done.gone {
 		// The cache shows pods that do not exist: neither the rest of the plan nor a status may rest on it.
@@ -150,24 +154,17 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 	}
 }
 
-func (c *Controller) applyAdopt(ctx context.Context, key cache.ObjectName, orphans []*corev1.Pod, done *outcome) {
-	for _, r := range inParallel(len(orphans), func(i int) result { return c.adoptPod(ctx, key, done.manager, orphans[i]) }) {
+// collect returns the pods of the requests that went through, and notes the errors of the others.
+func (o *outcome) collect(results []result) []*corev1.Pod {
+	var pods []*corev1.Pod
+	for _, r := range results {
 		if r.err != nil {
-			done.err = errors.Join(done.err, r.err)
+			o.err = errors.Join(o.err, r.err)
 		} else if r.pod != nil {
-			done.adopted = append(done.adopted, r.pod)
+			pods = append(pods, r.pod)
 		}
 	}
-}
-
-func (c *Controller) applyRelease(ctx context.Context, key cache.ObjectName, pods []*corev1.Pod, done *outcome) {
-	for _, r := range inParallel(len(pods), func(i int) result { return c.releasePod(ctx, key, done.manager, pods[i]) }) {
-		if r.err != nil {
-			done.err = errors.Join(done.err, r.err)
-		} else if r.pod != nil {
-			done.released = append(done.released, r.pod)
-		}
-	}
+	return pods
 }
 
 // fail notes a failed request. The first failure is the one to tell; a refusal is held and not an error.

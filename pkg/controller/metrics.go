@@ -13,61 +13,48 @@ const subsystem = "podmanager"
 
 // No metric has an object's name as a label: their number must not grow with the cluster.
 var (
-	reconciles = metrics.NewCounterVec(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "reconcile_total", StabilityLevel: metrics.ALPHA,
-		Help: "Syncs of PodManagers by result: changed, unchanged, waiting (for the cache), conflict or error.",
-	}, []string{"result"})
-	reconcileSeconds = metrics.NewHistogram(&metrics.HistogramOpts{
-		Subsystem: subsystem, Name: "reconcile_duration_seconds", StabilityLevel: metrics.ALPHA,
-		Help:    "Duration of a sync.",
-		Buckets: metrics.ExponentialBuckets(0.001, 2, 15),
-	})
-	podsCreated = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "pods_created_total", StabilityLevel: metrics.ALPHA,
-		Help: "Pods created.",
-	})
-	podReadySeconds = metrics.NewHistogram(&metrics.HistogramOpts{
-		Subsystem: subsystem, Name: "pod_ready_duration_seconds", StabilityLevel: metrics.ALPHA,
-		Help:    "Time from a pod's creation until it became ready.",
-		Buckets: metrics.ExponentialBuckets(1, 2, 12),
-	})
-	podsDeleted = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "pods_deleted_total", StabilityLevel: metrics.ALPHA,
-		Help: "Pods deleted.",
-	})
-	podFailures = metrics.NewCounterVec(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "pod_request_failures_total", StabilityLevel: metrics.ALPHA,
-		Help: "Requests to create or delete a pod that failed, by operation.",
-	}, []string{"operation"})
-	statusWrites = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "status_writes_total", StabilityLevel: metrics.ALPHA,
-		Help: "Writes of a PodManager's status.",
-	})
-	triggersTotal = metrics.NewCounterVec(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "triggers_total", StabilityLevel: metrics.ALPHA,
-		Help: "What PodManagers were synced for, by kind; echoes of the controller's own writes are not among them.",
-	}, []string{"trigger"})
-	echoSkips = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "echo_skips_total", StabilityLevel: metrics.ALPHA,
-		Help: "Syncs left out because the events showed nothing but the controller's own writes.",
-	})
-	staleSkips = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "stale_skips_total", StabilityLevel: metrics.ALPHA,
-		Help: "Syncs put off because the cache had not seen the controller's own writes yet.",
-	})
-	panics = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "panics_total", StabilityLevel: metrics.ALPHA,
-		Help: "Panics caught while syncing a PodManager. Each is a bug.",
-	})
-	rewinds = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "rewinds_total", StabilityLevel: metrics.ALPHA,
-		Help: "Informers made to list anew because the API server had gone back in time, as after an etcd restore.",
-	})
-	liveReads = metrics.NewCounter(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "live_reads_total", StabilityLevel: metrics.ALPHA,
-		Help: "Syncs that read from the API server because the cache stayed behind.",
-	})
+	reconciles = counters("reconcile_total", "result",
+		"Syncs of PodManagers by result: changed, unchanged, waiting (for the cache), conflict or error.")
+	triggersTotal = counters("triggers_total", "trigger",
+		"What PodManagers were synced for, by kind; echoes of the controller's own writes are not among them.")
+	podFailures = counters("pod_request_failures_total", "operation",
+		"Requests to create or delete a pod that failed, by operation.")
+
+	podsCreated  = counter("pods_created_total", "Pods created.")
+	podsDeleted  = counter("pods_deleted_total", "Pods deleted.")
+	statusWrites = counter("status_writes_total", "Writes of a PodManager's status.")
+	echoSkips    = counter("echo_skips_total",
+		"Syncs left out because the events showed nothing but the controller's own writes.")
+	staleSkips = counter("stale_skips_total",
+		"Syncs put off because the cache had not seen the controller's own writes yet.")
+	liveReads = counter("live_reads_total",
+		"Syncs that read from the API server because the cache was wrong or stayed behind.")
+	rewinds = counter("rewinds_total",
+		"Informers made to list anew because the API server had gone back in time, as after an etcd restore.")
+	panics = counter("panics_total",
+		"Panics caught while syncing a PodManager. Each is a bug.")
+
+	reconcileSeconds = histogram("reconcile_duration_seconds", "Duration of a sync.",
+		metrics.ExponentialBuckets(0.001, 2, 15))
+	podReadySeconds = histogram("pod_ready_duration_seconds", "Time from a pod's creation until it became ready.",
+		metrics.ExponentialBuckets(1, 2, 12))
 )
+
+func counter(name, help string) *metrics.Counter {
+	return metrics.NewCounter(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA})
+}
+
+func counters(name, label, help string) *metrics.CounterVec {
+	return metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA,
+	}, []string{label})
+}
+
+func histogram(name, help string, buckets []float64) *metrics.Histogram {
+	return metrics.NewHistogram(&metrics.HistogramOpts{
+		Subsystem: subsystem, Name: name, Help: help, Buckets: buckets, StabilityLevel: metrics.ALPHA,
+	})
+}
 
 var registerOnce sync.Once
 
