@@ -51,7 +51,8 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	case isBehind:
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		staleSkips.Inc()
-		c.enqueueAfter(key, staleRetry)
+		// An event brings the key back sooner; the longer none has come, the less it helps to look.
+		c.enqueueAfter(key, max(staleRetry, min(behind/4, time.Second)))
 		return nil, nil
 	default:
 		return c.gatherCached(logger, scope, key, now)
