@@ -7,6 +7,7 @@
 //	pod.go        the pod that a PodManager asks for, and its revision
 //	podstate.go   what can be read off a single pod
 //	ranking.go    who goes first when there are too many
+//	backoff.go    when a failed pod is replaced, and which failed pods are kept
 //	failure.go    what a refused request means
 //	status.go     the counts; conditions.go the conditions; diagnosis.go the sentence about the worst pod
 package plan

@@ -8,11 +8,6 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsActive tells whether a pod counts: it is neither ending nor ended.
-func IsActive(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && !hasEnded(pod)
-}
-
 // hasEnded tells whether the pod has stopped for good. An evicted pod is one that Failed.
 func hasEnded(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
