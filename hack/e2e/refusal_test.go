@@ -85,15 +85,16 @@ func (s *space) failureEvents(name string) int {
 // A pod that only the API server can judge shows in ReplicaFailure and in one event, and the others go on.
 func TestInvalidPod(t *testing.T) {
 	s := newSpace(t)
+	controller := s.private() // so that the failures counted below are this test's
 	bad := "{replicas: 3, template: {spec: {containers: [{name: a, image: a, volumeMounts: [{name: missing, mountPath: /x}]}]}}}"
-	s.apply("bad", bad)
-	s.apply("good", "{replicas: 2, image: nginx}")
+	s.applyPrivate("bad", bad)
+	s.applyPrivate("good", "{replicas: 2, image: nginx}")
 	s.awaitRefusal("bad", v1.ReasonInvalidPod, `volumeMounts[0].name: Not found: "missing"`)
 	s.awaitReady("good", 2)
 
 	// Give it the time for a few more tries.
 	s.await("another try", func() (any, bool) {
-		n := shared.controller.metric(t, "podmanager_pod_request_failures_total", "")
+		n := controller.metric(t, "podmanager_pod_request_failures_total", "")
 		return n, n >= 3
 	})
 	if got := s.failureEvents("bad"); got != 1 {
@@ -104,7 +105,7 @@ func TestInvalidPod(t *testing.T) {
 	}
 
 	// A corrected spec is tried at once, and the failure is over.
-	s.apply("bad", "{replicas: 3, image: nginx, template: null}")
+	s.applyPrivate("bad", "{replicas: 3, image: nginx, template: null}")
 	s.awaitReady("bad", 3)
 	for _, kind := range []string{v1.ConditionReplicaFailure, v1.ConditionStalled} {
 		if left := s.condition("bad", kind); left.Type != "" {
