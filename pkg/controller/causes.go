@@ -77,20 +77,23 @@ func (c *causes) addDue(key cache.ObjectName, at time.Time) {
 	}
 }
 
-// take returns why the key was queued, and forgets it. A key that nobody gave a reason for was due.
-func (c *causes) take(key cache.ObjectName, now time.Time) []cause {
+// take returns why the key was queued, and forgets it. A key that nobody gave a reason for was due. If it is due at a
+// later time only, that is returned too; zero otherwise.
+func (c *causes) take(key cache.ObjectName, now time.Time) (why []cause, later time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	why := c.byKey[key]
+	why = c.byKey[key]
 	delete(c.byKey, key)
-	if due, found := c.due[key]; found && !now.Before(due) {
+	if due, found := c.due[key]; found && now.Before(due) {
+		later = due.Sub(now)
+	} else if found {
 		delete(c.due, key)
 		why = append(why, cause{trigger: triggerTime})
 	}
 	if len(why) == 0 {
 		why = []cause{{trigger: triggerTime}}
 	}
-	return why
+	return why, later
 }
 
 // enqueue queues a key for a reason.
@@ -107,8 +110,13 @@ func (c *Controller) enqueueAfter(key cache.ObjectName, wait time.Duration) {
 
 // triggers are the reasons for which a sync is worth it: all but echoes of our own writes.
 func (c *Controller) triggers(key cache.ObjectName) []string {
+	all, later := c.causes.take(key, c.clock.Now())
+	if later > 0 {
+		// The queue keeps one timer for each key, the earliest. If that was another one, this time would be forgotten.
+		c.queue.AddAfter(key, later)
+	}
 	var worthIt []string
-	for _, why := range c.causes.take(key, c.clock.Now()) {
+	for _, why := range all {
 		if why.version != "" && c.tracker.IsEcho(key, why.resource, why.version) {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/mycompany/podmanager/pkg/consistency"
@@ -70,5 +71,34 @@ func TestTriggers(t *testing.T) {
 				t.Errorf("worth a sync: %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// The queue has one timer for each key. A key that is due later than an earlier timer, and is then taken out for nothing
+// but an echo, comes back all the same when it is due.
+func TestDueSurvivesAnEarlierTimer(t *testing.T) {
+	web := key("web")
+	c := queued(t)
+	c.clock, c.tracker = clock.RealClock{}, consistency.NewTracker()
+	c.queue.AddAfter(web, time.Millisecond) // a retry, whose reason a sync in between has taken
+	c.enqueueAfter(web, 50*time.Millisecond)
+	c.tracker.Wrote(web, podsResource, "7", c.clock.Now())
+	c.causes.add(web, cause{triggerPodChanged, podsResource, "7"})
+
+	for _, want := range [][]string{nil, {triggerTime}} {
+		taken := make(chan []string, 1)
+		go func() {
+			got, _ := c.queue.Get()
+			defer c.queue.Done(got)
+			taken <- c.triggers(got)
+		}()
+		select {
+		case got := <-taken:
+			if !slices.Equal(got, want) {
+				t.Fatalf("worth a sync: %v, want %v", got, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("the key did not come back; wanted it for %v", want)
+		}
 	}
 }
