@@ -70,6 +70,8 @@ unit: ## Run the unit tests with the race detector
 	@race=-race; \
 	if [ "$$(go env CGO_ENABLED)" != 1 ]; then race=; echo "No C compiler found: testing without the race detector"; fi; \
 	go test $$race ./pkg/... ./cmd/... ./hack/... $(ARGS)
+	@# A module of its own; the flags are those of hack/tool.sh, so that what is compiled here serves there.
+	@GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 go -C hack/kstatus test -trimpath -buildvcs=false ./...
 
 e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
 	@hack/test-e2e.sh $(ARGS)

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Prints the path of a development tool in the version that hack/tools/go.mod pins, after building it once into the cache:
+# Prints the path of a development tool in the version that hack/tools/go.mod pins, or of our own hack/kstatus, after
+# building it once into the cache:
 #   "$(hack/tool.sh staticcheck)" ./...
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
 
-module=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/tools
+hack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 name=${1:-}
+module=$hack/tools
+if [ "$name" = kstatus ]; then
+	module=$hack/kstatus
+fi
 # The nested module decides alone: neither the vendor folder nor a workspace of the user's may reach in.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
@@ -21,10 +26,11 @@ build() {
 	mv "$2.$$" "$2"
 }
 
-key=$(cat "$module/go.mod" "$module/go.sum" <(go -C "$module" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
+# The key is what decides the outcome: all of the module's files (pinned versions, and sources if it has any) and the platform.
+key=$(cat "$module"/* <(go -C "$module" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 program=$cache/tools-$key/$name
 if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
-	tools=$(go -C "$module" list tool | sort)
+	tools=$( (go -C "$hack/tools" list tool && go -C "$hack/kstatus" list -m) | sort)
 	if ! package=$(grep -x ".*/$name" <<<"$tools") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" "$(sed "s:.*/::" <<<"$tools")" >&2
 		exit 2

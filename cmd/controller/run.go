@@ -76,7 +76,7 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	return p, nil
 }
 
-// addController makes the informers, a pair for each namespace, and the controller on top of them.
+// addController makes the informers of each namespace, and the controller on top of them.
 func (p *process) addController(ctx context.Context, c *clients) error {
 	controller.RegisterMetrics()
 	var scopes []controller.Scope

@@ -19,7 +19,7 @@ import (
 // What an operation costs: the controller's writes, as the API server's audit log has them, and its syncs that did
 // anything. Events are listed and not limited: one tells of all pods of a batch.
 func TestCost(t *testing.T) {
-	c := &cost{space: newSpace(t)}
+	c := &cost{space: newSerialSpace(t)}
 	c.log = c.openAudit()
 	c.controller = c.private()
 	c.applyPrivate("web", "{replicas: 3, image: nginx}")

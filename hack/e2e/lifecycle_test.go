@@ -251,12 +251,12 @@ func TestStatusTellsTheTrouble(t *testing.T) {
 	}
 }
 
-// A changed template reaches new pods; the status says so truthfully for those that still run the old one.
-func TestTemplateChange(t *testing.T) {
+// With OnDelete a changed template reaches new pods only; the status says so truthfully for those that still run the old one.
+func TestOnDelete(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 2, image: 'nginx:1'}")
+	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:1'}")
 	s.awaitReady("web", 2)
-	s.apply("web", "{replicas: 2, image: 'nginx:2'}")
+	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:2'}")
 	s.await("the old pods to be told", func() (any, bool) {
 		manager := s.manager("web")
 		return brief(manager), manager.Status.ObservedGeneration == manager.Generation && manager.Status.UpdatedReplicas == 0 &&

@@ -107,12 +107,12 @@ func TestObservedGenerationFollows(t *testing.T) {
 // Labels that are not the selector do not decide whose a pod is; the template's reach the pods that are made next.
 func TestLabelsBeyondTheSelector(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 2, image: nginx}")
+	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: nginx}")
 	s.awaitReady("web", 2)
 	before := uids(s.pods())
 	s.patchPod("web-0", `{"labels":{"extra":"yes","app":"another"}}`)
 	s.patchPod("web-1", `{"labels":{"app":null}}`)
-	s.apply("web", "{replicas: 3, image: null, template: {metadata: {labels: {extra: 'yes'}}, spec: {containers: [{name: app, image: nginx}]}}}")
+	s.apply("web", "{replicas: 3, updateStrategy: {type: OnDelete}, image: null, template: {metadata: {labels: {extra: 'yes'}}, spec: {containers: [{name: app, image: nginx}]}}}")
 	s.await("a third pod", func() (any, bool) {
 		status := s.manager("web").Status
 		return status, status.Replicas == 3 && status.ReadyReplicas == 3 && slices.Equal(status.PodNames, []string{"web-0", "web-1", "web-2"})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,6 +32,12 @@ type outcome struct {
 	deleted  []*corev1.Pod
 	adopted  []*corev1.Pod
 	released []*corev1.Pod
+	// changed are the pods that a step of a change in place was made with.
+	changed map[plan.Step][]*corev1.Pod
+	// stored is the revision that was stored.
+	stored *appsv1.ControllerRevision
+	// collided is the name of a revision that stands for something else.
+	collided string
 	// gone tells that pods were to be deleted that turned out not to exist any more.
 	gone bool
 	// outdated tells that the plan was given up, because things are not as the cache shows them.
@@ -52,10 +59,14 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 			done.manager = observed.Manager
 			return done
 		}
-	case observed.Manager.DeletionTimestamp == nil && len(decided.Create)+len(decided.Delete)+len(decided.Adopt) > 0:
+	case observed.Manager.DeletionTimestamp == nil && decided.Weighs():
 		if done.outdated, done.err = c.isOutdated(ctx, key, observed.Manager); done.outdated || done.err != nil {
 			return done
 		}
+	}
+	// Without the revision no pod may be made from it: what it was made from could not be told later.
+	if decided.Store != nil && !c.storeRevision(ctx, key, decided.Store, done) {
+		return done
 	}
 	done.released = done.collect(inParallel(len(decided.Release), func(i int) result {
 		return c.releasePod(ctx, key, done.manager, decided.Release[i])
@@ -63,6 +74,7 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	done.adopted = done.collect(inParallel(len(decided.Adopt), func(i int) result {
 		return c.adoptPod(ctx, key, done.manager, decided.Adopt[i])
 	}))
+	c.applyChange(ctx, key, decided.Change, done)
 	deleted := c.applyDelete(ctx, key, decided.Delete, done)
 	if done.gone {
 		// The cache shows pods that do not exist: neither the rest of the plan nor a status may rest on it.
@@ -75,6 +87,7 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	if deleted {
 		c.applyCreate(ctx, key, decided.Create, done)
 	}
+	c.dropRevisions(ctx, key, decided.Drop, done)
 	if decided.Finalize && done.err == nil {
 		done.finalized, done.err = c.finalize(ctx, key, done.manager)
 	}
@@ -131,26 +144,41 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 		now := creations[:min(batch, len(creations))]
 		creations = creations[len(now):]
 		failed := false
-		for _, r := range inParallel(len(now), func(i int) result { return c.createPod(ctx, key, done.manager, now[i]) }) {
+		for i, r := range inParallel(len(now), func(i int) result { return c.createPod(ctx, key, done.manager, now[i]) }) {
+			revision := now[i].Revision.Hash
 			switch {
 			case r.err == nil && r.pod != nil:
+				memory.accept(revision)
 				done.created = append(done.created, r.pod)
 			case r.err != nil && plan.NamespaceIsGoing(r.err):
 				klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
 				return
 			case r.err != nil:
 				failed = true
-				done.fail(plan.FailedCreate(r.err), r.err)
+				failure := plan.FailedCreate(r.err)
+				done.fail(failure, r.err)
+				if failure.Refused() {
+					c.enqueueAfter(key, memory.refuse(revision, failure, done.manager.Generation, c.clock.Now()))
+				}
 			}
 		}
 		if failed {
-			if done.failure.Refused() {
-				memory.refuse(*done.failure, done.manager.Generation, c.clock.Now())
-				c.enqueueAfter(key, memory.holdFor)
-			}
 			return
 		}
-		memory.hold = nil
+	}
+}
+
+// applyChange takes a step with each pod that is changed in place.
+func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, changes []plan.InPlace, done *outcome) {
+	results := inParallel(len(changes), func(i int) result { return c.changePod(ctx, key, done.manager, changes[i]) })
+	done.changed = map[plan.Step][]*corev1.Pod{}
+	for i, r := range results {
+		switch step := changes[i].Step; {
+		case r.err != nil:
+			done.fail(plan.FailedChange(r.err), r.err)
+		case r.pod != nil:
+			done.changed[step] = append(done.changed[step], r.pod)
+		}
 	}
 }
 
@@ -185,6 +213,11 @@ func (o *outcome) pods(observed []*corev1.Pod) []*corev1.Pod {
 	}
 	for _, pod := range o.released {
 		changed[pod.UID] = nil
+	}
+	for _, pods := range o.changed {
+		for _, pod := range pods {
+			changed[pod.UID] = pod
+		}
 	}
 	after := make([]*corev1.Pod, 0, len(observed)+len(o.created))
 	for _, pod := range observed {

@@ -21,6 +21,7 @@ const (
 	triggerPodDeleted     = "podDeleted"
 	triggerPodOrphaned    = "podOrphaned"
 	triggerNameFreed      = "nameFreed"
+	triggerRevision       = "revisionChanged"
 	triggerRetry          = "retry"
 	triggerMore           = "more"
 	triggerTime           = "time"

@@ -210,7 +210,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 
 	decided := c.decide(*observed)
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
-		"release", len(decided.Release), "addFinalizer", decided.AddFinalizer, "finalize", decided.Finalize)
+		"release", len(decided.Release), "change", len(decided.Change), "addFinalizer", decided.AddFinalizer, "finalize", decided.Finalize)
 
 	done := c.apply(ctx, key, observed, decided)
 	wrote, err := c.report(ctx, key, observed, decided, done)

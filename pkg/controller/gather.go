@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,10 +39,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	}
 	scope := c.scopeOf(key.Namespace)
 	// How far the stores are is asked before they are read: what is read then is at least that new.
-	behind, isBehind := c.tracker.Behind(key, map[consistency.Resource]string{
-		podsResource:     scope.Pods.Informer().GetStore().LastStoreSyncResourceVersion(),
-		managersResource: scope.PodManagers.Informer().GetStore().LastStoreSyncResourceVersion(),
-	}, now)
+	behind, isBehind := c.tracker.Behind(key, scope.seen(), now)
 	memory := c.memories.of(key)
 	switch {
 	case isBehind && behind > staleLimit, memory.distrust:
@@ -55,8 +54,20 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		c.enqueueAfter(key, max(staleRetry, min(behind/4, time.Second)))
 		return nil, nil
 	default:
-		return c.gatherCached(logger, scope, key, now)
+		observed, err := c.gatherCached(logger, scope, key, now)
+		if err == nil && observed != nil && lacksRevision(observed) {
+			// Without it the pods' way back is lost, so this is not left to a cache that may be behind the other one.
+			return c.gatherLive(ctx, scope, key, now)
+		}
+		return observed, err
 	}
+}
+
+// lacksRevision tells whether the revision that the status calls the last good one is not to be seen.
+func lacksRevision(observed *plan.Observed) bool {
+	current := observed.Manager.Status.CurrentRevision
+	return current != "" && observed.Manager.DeletionTimestamp == nil &&
+		!slices.ContainsFunc(observed.Revisions, func(revision *appsv1.ControllerRevision) bool { return revision.Name == current })
 }
 
 func (c *Controller) gatherCached(logger klog.Logger, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
@@ -77,10 +88,14 @@ func (c *Controller) gatherCached(logger klog.Logger, scope Scope, key cache.Obj
 	if err != nil {
 		return nil, err
 	}
+	revisions, err := scope.revisionsOf(manager)
+	if err != nil {
+		return nil, err
+	}
 	return &plan.Observed{
-		Manager: manager, Pods: pods, Orphans: orphans, Now: now,
+		Manager: manager, Pods: pods, Orphans: orphans, Revisions: revisions, Now: now,
 		PodNamed: func(name string) *corev1.Pod { return scope.podNamed(key.Namespace, name) },
-		Hold:     c.memories.of(key).holdOf(manager.Generation),
+		Holds:    c.memories.of(key).holdsOf(manager.Generation),
 	}, nil
 }
 
@@ -98,7 +113,23 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 	if err != nil {
 		return nil, err
 	}
-	observed := &plan.Observed{Manager: manager, Now: now, Hold: c.memories.of(key).holdOf(manager.Generation)}
+	revisions, err := c.kube.AppsV1().ControllerRevisions(key.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: plan.Selector(manager.Name).String(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the revisions: %w", err)
+	}
+	observed := &plan.Observed{Manager: manager, Now: now, Holds: c.memories.of(key).holdsOf(manager.Generation)}
+	// Revisions are seldom written: the cache may not get as far as the list for long.
+	newest := "0"
+	for i := range revisions.Items {
+		if revision := &revisions.Items[i]; metav1.IsControlledBy(revision, manager) {
+			observed.Revisions = append(observed.Revisions, revision)
+			if consistency.IsNewer(revision.ResourceVersion, newest) {
+				newest = revision.ResourceVersion
+			}
+		}
+	}
 	byName := make(map[string]*corev1.Pod, len(list.Items))
 	for i := range list.Items {
 		pod := &list.Items[i]
@@ -111,7 +142,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.podNamed(key.Namespace, name)) }
 	c.tracker.ReadLive(key, map[consistency.Resource]string{
-		podsResource: list.ResourceVersion, managersResource: manager.ResourceVersion,
+		podsResource: list.ResourceVersion, managersResource: manager.ResourceVersion, revisionsResource: newest,
 	}, now)
 	return observed, nil
 }

@@ -3,8 +3,10 @@ package controller
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 
@@ -15,11 +17,12 @@ import (
 
 // The resources that the tracker follows.
 const (
-	podsResource     consistency.Resource = "pods"
-	managersResource consistency.Resource = "podmanagers"
+	podsResource      consistency.Resource = "pods"
+	revisionsResource consistency.Resource = "controllerrevisions"
+	managersResource  consistency.Resource = "podmanagers"
 )
 
-// addHandlers registers the filters and handlers of both informers. They keep away what cannot matter; what this
+// addHandlers registers the filters and handlers of the informers. They keep away what cannot matter; what this
 // process itself has written is told apart later, see causes.
 func (c *Controller) addHandlers(scope Scope) error {
 	_, err := scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
@@ -29,6 +32,13 @@ func (c *Controller) addHandlers(scope Scope) error {
 	})
 	if err != nil {
 		return fmt.Errorf("adding the PodManager handler: %w", err)
+	}
+	_, err = scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
+		DeleteFunc: c.revisionDeleted,
+	})
+	if err != nil {
+		return fmt.Errorf("adding the revision handler: %w", err)
 	}
 	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
 		FilterFunc: isManaged,
@@ -136,6 +146,22 @@ func (c *Controller) podDeleted(obj any) {
 	}
 }
 
+func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {
+	if owner, found := c.managerOf(revision); found {
+		c.enqueue(owner, cause{triggerRevision, revisionsResource, revision.ResourceVersion})
+	}
+}
+
+// revisionDeleted brings back a revision that is in use.
+func (c *Controller) revisionDeleted(obj any) {
+	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	if owner, found := c.managerOf(obj.(*appsv1.ControllerRevision)); found {
+		c.enqueue(owner, cause{trigger: triggerRevision})
+	}
+}
+
 // foreignPodDeleted tells the PodManager that would have used the pod's name: it may say that the name is taken.
 func (c *Controller) foreignPodDeleted(obj any) {
 	key, err := cache.DeletionHandlingObjectToName(obj)
@@ -151,14 +177,15 @@ func (c *Controller) foreignPodDeleted(obj any) {
 	}
 }
 
-// managerOf is the PodManager that controls the pod: the one in the cache that has the name and the UID. A pod of a
-// dead namesake is nobody's.
-func (c *Controller) managerOf(pod *corev1.Pod) (cache.ObjectName, bool) {
-	ref := controllerOf(pod)
+// managerOf is the PodManager that controls a pod or revision: the one in the cache that has the name and the UID. That of
+// a dead namesake is nobody's.
+func (c *Controller) managerOf(object metav1.Object) (cache.ObjectName, bool) {
+	ref := controllerOf(object)
 	if ref == nil {
 		return cache.ObjectName{}, false
 	}
-	manager, err := c.scopeOf(pod.Namespace).PodManagers.Lister().PodManagers(pod.Namespace).Get(ref.Name)
+	namespace := object.GetNamespace()
+	manager, err := c.scopeOf(namespace).PodManagers.Lister().PodManagers(namespace).Get(ref.Name)
 	if err != nil || manager.UID != ref.UID {
 		return cache.ObjectName{}, false
 	}

@@ -34,7 +34,8 @@ func TestPanicIsIsolated(t *testing.T) {
 	managers := fake.NewSimpleClientset(poison("poison"), poison("good"))
 	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 	informers := externalversions.NewSharedInformerFactory(managers, 0)
-	c, err := New(ctx, kube, managers, []Scope{{Pods: pods.Core().V1().Pods(), PodManagers: informers.Apps().V1().PodManagers()}})
+	c, err := New(ctx, kube, managers, []Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
+		PodManagers: informers.Apps().V1().PodManagers()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,10 @@ const (
 type memory struct {
 	// distrust makes the next sync read from the API server: the cache was found to be wrong.
 	distrust bool
-	// hold is the refusal that keeps pods from being created, for the generation in which it came.
-	hold           *plan.Hold
-	holdFor        time.Duration
+	// holds are the refusals that keep pods of a revision from being created, by hash, for the generation in which they
+	// came.
+	holds          map[string]plan.Hold
+	heldFor        map[string]time.Duration
 	holdGeneration int64
 	// told is the failure that the last event was about.
 	told *plan.Failure
@@ -34,23 +35,29 @@ type memory struct {
 	settling time.Time
 }
 
-// refuse starts, or prolongs, the hold on creating pods.
-func (m *memory) refuse(failure plan.Failure, generation int64, now time.Time) {
-	if m.hold == nil || m.holdGeneration != generation {
-		m.holdFor = firstHold
-	} else {
-		m.holdFor = min(2*m.holdFor, lastHold)
+// refuse starts, or prolongs, the hold on creating pods of a revision. It returns how long that is.
+func (m *memory) refuse(revision string, failure plan.Failure, generation int64, now time.Time) time.Duration {
+	if m.holdsOf(generation) == nil {
+		m.holds, m.heldFor, m.holdGeneration = map[string]plan.Hold{}, map[string]time.Duration{}, generation
 	}
-	m.holdGeneration = generation
-	m.hold = &plan.Hold{Until: now.Add(m.holdFor), Failure: failure}
+	wait := max(firstHold, min(2*m.heldFor[revision], lastHold))
+	m.heldFor[revision] = wait
+	m.holds[revision] = plan.Hold{Until: now.Add(wait), Failure: failure}
+	return wait
 }
 
-// holdOf is the hold that still stands; a changed spec gets a fresh try.
-func (m *memory) holdOf(generation int64) *plan.Hold {
+// accept ends the hold on a revision.
+func (m *memory) accept(revision string) {
+	delete(m.holds, revision)
+	delete(m.heldFor, revision)
+}
+
+// holdsOf are the holds that still stand; a changed spec gets a fresh try.
+func (m *memory) holdsOf(generation int64) map[string]plan.Hold {
 	if m.holdGeneration != generation {
 		return nil
 	}
-	return m.hold
+	return m.holds
 }
 
 // memories has the memory of each PodManager.

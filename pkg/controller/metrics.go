@@ -22,6 +22,7 @@ var (
 
 	podsCreated  = counter("pods_created_total", "Pods created.")
 	podsDeleted  = counter("pods_deleted_total", "Pods deleted.")
+	podsChanged  = counter("pods_updated_in_place_total", "Pods given another revision in place.")
 	statusWrites = counter("status_writes_total", "Writes of a PodManager's status.")
 	echoSkips    = counter("echo_skips_total",
 		"Syncs left out because the events showed nothing but the controller's own writes.")
@@ -61,7 +62,7 @@ var registerOnce sync.Once
 // RegisterMetrics adds the controller's metrics to the registry that /metrics serves.
 func RegisterMetrics() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podReadySeconds, podsDeleted, podFailures, statusWrites,
+		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podReadySeconds, podsDeleted, podsChanged, podFailures, statusWrites,
 			triggersTotal, echoSkips, staleSkips, liveReads, panics, rewinds)
 	})
 }

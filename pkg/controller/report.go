@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,7 +38,7 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return false, nil
 	}
 	status, again := plan.Status(plan.Report{
-		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure,
+		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure, Revisions: decided.Revisions,
 		Waiting: decided.Waiting, Foreign: decided.Foreign, Now: observed.Now,
 	})
 	if decided.More && done.err == nil && done.failure == nil {
@@ -60,39 +59,35 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return false, nil
 	}
 	memory.statusWritten = observed.Now
-	return true, c.writeStatus(ctx, key, done.manager, status)
+	if err := c.writeStatus(ctx, key, done.manager, status); err != nil {
+		return true, err
+	}
+	for _, step := range plan.Transitions(done.manager, &done.manager.Status, &status) {
+		c.recorder.Eventf(done.manager, nil, step.Type, step.Reason, "RollOut", "%s", step.Message)
+	}
+	if done.manager.Status.FailedRevision != status.FailedRevision || done.manager.Status.CurrentRevision != status.CurrentRevision {
+		c.enqueue(key, cause{trigger: triggerMore}) // it was written down, now something follows from it
+	}
+	return true, nil
 }
 
 // statusCanWait is how long writing a status can be put off, so that what happens in a moment takes one write and not
 // one for each pod. A user's change, and a failure, are answered at once.
 func (m *memory) statusCanWait(done *outcome, status *v1.PodManagerStatus, now time.Time) time.Duration {
-	if done.manager.Status.ObservedGeneration != status.ObservedGeneration || done.failure != nil {
+	if done.manager.Status.ObservedGeneration != status.ObservedGeneration || done.failure != nil ||
+		done.manager.Status.FailedRevision != status.FailedRevision {
 		return 0
 	}
-	if len(done.created)+len(done.deleted) > 0 {
+	if len(done.created)+len(done.deleted)+len(done.changed) > 0 {
 		m.settling = now.Add(statusSettle)
 	}
 	if wait := m.settling.Sub(now); wait > 0 {
 		return wait
 	}
-	if isNews(&done.manager.Status, status) {
+	if plan.IsNews(&done.manager.Status, status) {
 		return 0
 	}
 	return m.statusWritten.Add(statusInterval).Sub(now)
-}
-
-// isNews tells whether a status has more to say than other counts: nobody should have to wait for that.
-func isNews(old, status *v1.PodManagerStatus) bool {
-	if len(old.Conditions) != len(status.Conditions) {
-		return true
-	}
-	for _, condition := range status.Conditions {
-		before := meta.FindStatusCondition(old.Conditions, condition.Type)
-		if before == nil || before.Status != condition.Status {
-			return true
-		}
-	}
-	return false
 }
 
 // writeStatus writes a status that differs. A conflict means that somebody else has changed the object. What was observed
@@ -149,6 +144,16 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
 	}
 	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
+	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[plan.StepDrain], "Took out of service, to be updated in place,", "")
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", done.changed[plan.StepChange], "Updated in place", "")
+	if done.stored != nil {
+		c.recorder.Eventf(done.manager, done.stored, corev1.EventTypeNormal, v1.EventRevision, "StoreRevision",
+			"Stored revision %s (number %d)", done.stored.Name, done.stored.Revision)
+	}
+	if done.collided != "" {
+		c.recorder.Eventf(done.manager, nil, corev1.EventTypeWarning, v1.EventCollision, "StoreRevision",
+			"The name %s is in use for something else: the revision gets another one", done.collided)
+	}
 	c.reportForeign(key, decided.Foreign, done)
 	c.reportFailure(key, done)
 }
@@ -181,8 +186,13 @@ func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
 	told := *done.failure
 	memory.told = &told
 	reason, action := v1.EventFailedCreate, "Create"
-	if told.Condition == v1.ReasonFailedDelete {
+	switch told.Condition {
+	case v1.ReasonFailedDelete:
 		reason, action = v1.EventFailedDelete, "Delete"
+	case v1.ReasonFailedChange:
+		reason, action = v1.EventFailedChange, "Update"
+	case v1.ReasonFailedStore:
+		reason, action = v1.EventFailedStore, "StoreRevision"
 	}
 	c.recorder.Eventf(done.manager, nil, corev1.EventTypeWarning, reason, action, "%s", told.Message)
 }

@@ -1,22 +1,26 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
+	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
@@ -27,10 +31,11 @@ import (
 type Scope struct {
 	Namespace   string
 	Pods        coreinformers.PodInformer
+	Revisions   appsinformers.ControllerRevisionInformer
 	PodManagers podmanagerinformers.PodManagerInformer
 
 	// What the informers list and watch from; nil for the generated defaults.
-	podSource, managerSource *rewindable
+	podSource, revisionSource, managerSource *rewindable
 }
 
 // Clients are what a scope's informers read with.
@@ -41,20 +46,25 @@ type Clients struct {
 
 // NewScope makes a scope of informers of the two factories. In place of the factories' own informers it puts such that
 // survive an object that cannot be decoded, and an API server that goes back in time.
-func NewScope(clients Clients, pods kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace, selector string) Scope {
+func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace, selector string) Scope {
 	s := Scope{
-		Namespace:     namespace,
-		Pods:          pods.Core().V1().Pods(),
-		PodManagers:   managers.Apps().V1().PodManagers(),
-		podSource:     newRewindable("pods", podSourceOf(clients.Kube, namespace)),
-		managerSource: newRewindable("podmanagers", tolerantSource(clients.Dynamic, namespace, selector)),
+		Namespace:      namespace,
+		Pods:           kube.Core().V1().Pods(),
+		Revisions:      kube.Apps().V1().ControllerRevisions(),
+		PodManagers:    managers.Apps().V1().PodManagers(),
+		podSource:      newRewindable("pods", podSourceOf(clients.Kube, namespace)),
+		revisionSource: newRewindable("controllerrevisions", revisionSourceOf(clients.Kube, namespace)),
+		managerSource:  newRewindable("podmanagers", tolerantSource(clients.Dynamic, namespace, selector)),
 	}
 	informer := func(source *rewindable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	}
-	pods.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+	kube.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return informer(s.podSource, clients.Kube, &corev1.Pod{}, resync)
+	})
+	kube.InformerFor(&appsv1.ControllerRevision{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return informer(s.revisionSource, clients.Kube, &appsv1.ControllerRevision{}, resync)
 	})
 	managers.InformerFor(&v1.PodManager{}, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return informer(s.managerSource, clients.Dynamic, &v1.PodManager{}, resync)
@@ -73,35 +83,61 @@ func podSourceOf(client kubernetes.Interface, namespace string) *cache.ListWatch
 	}
 }
 
+// revisionSourceOf leaves out the revisions of StatefulSets and DaemonSets.
+func revisionSourceOf(client kubernetes.Interface, namespace string) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = v1.LabelManager
+			return client.AppsV1().ControllerRevisions(namespace).List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = v1.LabelManager
+			return client.AppsV1().ControllerRevisions(namespace).Watch(ctx, options)
+		},
+	}
+}
+
 // sources are what the informers read from, with the stores that they fill.
 func (s Scope) sources() map[*rewindable]cache.Store {
-	sources := map[*rewindable]cache.Store{}
-	if s.podSource != nil {
-		sources[s.podSource] = s.Pods.Informer().GetStore()
+	sources := map[*rewindable]cache.Store{
+		s.podSource:      s.Pods.Informer().GetStore(),
+		s.revisionSource: s.Revisions.Informer().GetStore(),
+		s.managerSource:  s.PodManagers.Informer().GetStore(),
 	}
-	if s.managerSource != nil {
-		sources[s.managerSource] = s.PodManagers.Informer().GetStore()
-	}
+	delete(sources, nil)
 	return sources
 }
 
-// The indexes of the pod informers. A sync asks them for its own pods, so that it costs the same in a cluster of ten
+// seen is how far the stores are.
+func (s Scope) seen() map[consistency.Resource]string {
+	return map[consistency.Resource]string{
+		podsResource:      s.Pods.Informer().GetStore().LastStoreSyncResourceVersion(),
+		revisionsResource: s.Revisions.Informer().GetStore().LastStoreSyncResourceVersion(),
+		managersResource:  s.PodManagers.Informer().GetStore().LastStoreSyncResourceVersion(),
+	}
+}
+
+// The indexes of the informers. A sync asks them for its own objects, so that it costs the same in a cluster of ten
 // pods as in one of a hundred thousand.
 const (
-	// byController has the UID of the PodManager that controls the pod.
+	// byController has the UID of the PodManager that controls the pod or revision.
 	byController = "controllerUID"
 	// byOrphanLabel has namespace/name of the PodManager whose label an uncontrolled pod carries.
 	byOrphanLabel = "orphanOf"
 )
 
 func (s Scope) addIndexes() error {
+	controllerUID := func(obj any) ([]string, error) {
+		if ref := controllerOf(obj.(metav1.Object)); ref != nil {
+			return []string{string(ref.UID)}, nil
+		}
+		return nil, nil
+	}
+	if err := s.Revisions.Informer().AddIndexers(cache.Indexers{byController: controllerUID}); err != nil {
+		return fmt.Errorf("adding an index to the revision informer: %w", err)
+	}
 	err := s.Pods.Informer().AddIndexers(cache.Indexers{
-		byController: func(obj any) ([]string, error) {
-			if ref := controllerOf(obj.(*corev1.Pod)); ref != nil {
-				return []string{string(ref.UID)}, nil
-			}
-			return nil, nil
-		},
+		byController: controllerUID,
 		byOrphanLabel: func(obj any) ([]string, error) {
 			if owner, found := orphanOf(obj.(*corev1.Pod)); found {
 				return []string{owner.String()}, nil
@@ -116,7 +152,7 @@ func (s Scope) addIndexes() error {
 }
 
 func (s Scope) hasSynced() bool {
-	return s.Pods.Informer().HasSynced() && s.PodManagers.Informer().HasSynced()
+	return s.Pods.Informer().HasSynced() && s.Revisions.Informer().HasSynced() && s.PodManagers.Informer().HasSynced()
 }
 
 // indexed returns the pods that an index has under a value, sorted, so that the same pods always give the same plan.
@@ -131,6 +167,20 @@ func (s Scope) indexed(index, value string) ([]*corev1.Pod, error) {
 	}
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return plan.ByIndex(a.Name, b.Name) })
 	return pods, nil
+}
+
+// revisionsOf returns the revisions of a PodManager, the oldest first.
+func (s Scope) revisionsOf(manager *v1.PodManager) ([]*appsv1.ControllerRevision, error) {
+	objects, err := s.Revisions.Informer().GetIndexer().ByIndex(byController, string(manager.UID))
+	if err != nil {
+		return nil, err
+	}
+	revisions := make([]*appsv1.ControllerRevision, 0, len(objects))
+	for _, object := range objects {
+		revisions = append(revisions, object.(*appsv1.ControllerRevision))
+	}
+	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
+	return revisions, nil
 }
 
 // podNamed is the pod of this name in the cache, whoever it belongs to; nil if there is none.
@@ -150,9 +200,9 @@ func (c *Controller) scopeOf(namespace string) Scope {
 	return c.scopes[metav1.NamespaceAll]
 }
 
-// controllerOf is the pod's controller reference if that is a PodManager.
-func controllerOf(pod *corev1.Pod) *metav1.OwnerReference {
-	ref := metav1.GetControllerOfNoCopy(pod)
+// controllerOf is an object's controller reference if that is a PodManager.
+func controllerOf(object metav1.Object) *metav1.OwnerReference {
+	ref := metav1.GetControllerOfNoCopy(object)
 	if ref == nil || ref.Kind != v1.Kind || ref.APIVersion != v1.GroupVersionKind.GroupVersion().String() {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 func TrimPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
-		return obj, nil // a tombstone
+		return obj, nil // a revision, or a tombstone
 	}
 	pod.ManagedFields = nil
 	if !isManaged(pod) {
@@ -20,6 +20,6 @@ func TrimPod(obj any) (any, error) {
 		pod.Status = corev1.PodStatus{}
 		return pod, nil
 	}
-	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName}
+	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}
 	return pod, nil
 }

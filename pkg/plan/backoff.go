@@ -33,27 +33,28 @@ type retries struct {
 	waiting, due []Retry
 }
 
-// retriesOf finds the failed pods of the present template that have not been replaced. A changed template is worth a
-// fresh try.
-func retriesOf(o Observed, active, ended []*corev1.Pod) retries {
-	revision := Revision(Template(&o.Manager.Spec))
+// retriesOf finds the failed pods of a revision that have not been replaced. Another revision is worth a fresh try.
+func retriesOf(revision *Revision, active, ended []*corev1.Pod, now time.Time) retries {
+	if revision == nil || len(ended) == 0 {
+		return retries{}
+	}
 	// Each replacement tells how many failures it comes after: that is how a failed pod is known to have one.
 	replacements := map[int]int{}
 	for _, pod := range active {
 		replacements[failuresBefore(pod)]++
 	}
 	var found retries
-	for _, pod := range newestFirst(ended, o.Now) {
-		failures := failuresWith(pod, o.Now)
-		if pod.Labels[v1.LabelRevision] != revision {
+	for _, pod := range newestFirst(ended, now) {
+		failures := failuresWith(pod, now)
+		if pod.Labels[v1.LabelRevision] != revision.Hash {
 			continue
 		}
 		if replacements[failures] > 0 {
 			replacements[failures]--
 			continue
 		}
-		retry := Retry{Pod: pod, Failures: failures, Due: endedAt(pod, o.Now).Add(backOff(failures))}
-		if o.Now.Before(retry.Due) {
+		retry := Retry{Pod: pod, Failures: failures, Due: endedAt(pod, now).Add(backOff(failures))}
+		if now.Before(retry.Due) {
 			found.waiting = append(found.waiting, retry)
 		} else {
 			found.due = append(found.due, retry)

@@ -72,7 +72,7 @@ func TestFailedPods(t *testing.T) {
 			want:     want{create: []int{1}, failures: []int{4}},
 		},
 		"and while creating is held": {
-			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3)).with(func(o *Observed) { o.Hold = &Hold{Until: now.Add(time.Second)} }),
+			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3)).with(held(now.Add(time.Second))),
 			want:     want{held: true, again: time.Second},
 		},
 		"then it goes": {
@@ -133,7 +133,9 @@ func without(pods []*corev1.Pod, gone *corev1.Pod) []*corev1.Pod {
 
 func TestBackOffIsTold(t *testing.T) {
 	plan := Make(observe(manager(1), failed(0, time.Second, 2)))
-	status, _ := Status(Report{Manager: manager(1), Pods: []*corev1.Pod{failed(0, time.Second, 2)}, Waiting: plan.Waiting, Now: now})
+	report := reported(manager(1), failed(0, time.Second, 2))
+	report.Waiting = plan.Waiting
+	status, _ := Status(report)
 	for _, condition := range status.Conditions {
 		if condition.Type != v1.ConditionReady {
 			continue

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,7 +35,8 @@ func deleting(m *v1.PodManager) { m.DeletionTimestamp = &metav1.Time{Time: now} 
 
 // pod is web-<index>, ready for an hour on a node of its own, as the controller would have made it.
 func pod(index int, change ...func(*corev1.Pod)) *corev1.Pod {
-	p := NewPod(manager(0), Creation{Index: index})
+	m := manager(0)
+	p := NewPod(m, Creation{Index: index, Revision: revisionFor(m)})
 	p.UID = types.UID("uid-" + p.Name)
 	p.CreationTimestamp = metav1.NewTime(now.Add(-2 * time.Hour))
 	p.Spec.NodeName = "node-" + strconv.Itoa(index)
@@ -107,9 +109,35 @@ func ended(reason string, code int32) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}}
 }
 
-// observe is an observation in which no other pods than these hold names.
+// stored is the revision of the PodManager's template, as it is stored.
+func stored(m *v1.PodManager, number int64) *appsv1.ControllerRevision {
+	return newRevision(m, encode(Template(&m.Spec)), number)
+}
+
+// revisionFor is the same as a revision.
+func revisionFor(m *v1.PodManager) *Revision {
+	object := stored(m, 1)
+	return &Revision{Name: object.Name, Hash: object.Labels[v1.LabelRevision], stored: object}
+}
+
+// reported is a report about pods at rest.
+func reported(m *v1.PodManager, pods ...*corev1.Pod) Report {
+	o := observe(m, pods...)
+	revisions, _ := revisionsOf(o)
+	return Report{Manager: m, Pods: pods, Revisions: revisions, Now: o.Now}
+}
+
+// held is the hold on creating pods of the present template.
+func held(until time.Time) func(*Observed) {
+	return func(o *Observed) {
+		o.Holds = map[string]Hold{revisionFor(o.Manager).Hash: {Until: until, Failure: Failure{Reason: v1.ReasonForbidden}}}
+	}
+}
+
+// observe is an observation in which no other pods than these hold names, and no rollout is under way.
 func observe(m *v1.PodManager, pods ...*corev1.Pod) Observed {
-	o := Observed{Manager: m, Pods: pods, Now: now}
+	o := Observed{Manager: m, Pods: pods, Revisions: []*appsv1.ControllerRevision{stored(m, 1)}, Now: now}
+	m.Status.CurrentRevision, m.Status.UpdateRevision = o.Revisions[0].Name, o.Revisions[0].Name
 	o.PodNamed = func(name string) *corev1.Pod {
 		for _, p := range slices.Concat(o.Pods, o.Orphans) {
 			if p.Name == name {

@@ -20,9 +20,18 @@ type verdict struct {
 	message string
 }
 
+// situation is what the conditions are about, besides the counts.
+type situation struct {
+	active []*corev1.Pod
+	// rollout is nil while the PodManager is being deleted.
+	rollout  *rollout
+	progress progress
+	// cause is how the revision has failed that is rolled back from now on.
+	cause string
+}
+
 // conditions are the conditions that follow from the counts. Those that stay as they are keep their transition time.
-func conditions(r Report, counts v1.PodManagerStatus, active []*corev1.Pod) []metav1.Condition {
-	ready := readiness(r, counts, active)
+func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Condition {
 	list := slices.Clone(r.Manager.Status.Conditions)
 	set := func(kind string, v verdict) {
 		meta.SetStatusCondition(&list, metav1.Condition{
@@ -30,10 +39,11 @@ func conditions(r Report, counts v1.PodManagerStatus, active []*corev1.Pod) []me
 			ObservedGeneration: r.Manager.Generation, LastTransitionTime: metav1.NewTime(r.Now),
 		})
 	}
+	ready, stalled := readiness(r, counts, now), stalling(r, counts, now)
 	ready.message += foreignHint(r.Foreign)
 	set(v1.ConditionReady, ready)
 	set(v1.ConditionAvailable, availability(r.Manager, counts))
-	set(v1.ConditionProgressing, progress(r, counts, ready))
+	set(v1.ConditionProgressing, progressing(r, counts, ready, stalled))
 
 	// The next two exist only while they are true, as kstatus and ReplicaSet have it.
 	if r.Failure != nil {
@@ -41,8 +51,8 @@ func conditions(r Report, counts v1.PodManagerStatus, active []*corev1.Pod) []me
 	} else {
 		meta.RemoveStatusCondition(&list, v1.ConditionReplicaFailure)
 	}
-	if isStalled(r) {
-		set(v1.ConditionStalled, verdict{metav1.ConditionTrue, r.Failure.Reason, r.Failure.Message})
+	if stalled.reason != "" {
+		set(v1.ConditionStalled, stalled)
 	} else {
 		meta.RemoveStatusCondition(&list, v1.ConditionStalled)
 	}
@@ -64,67 +74,153 @@ func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.Po
 	return status
 }
 
-// isStalled tells whether the controller will not get further until somebody changes the spec, a quota or a policy.
-func isStalled(r Report) bool { return r.Failure != nil && r.Failure.Refused() }
+// stalling tells why the controller will not get further until somebody changes the spec, a quota or a policy; it has no
+// reason if it will.
+func stalling(r Report, counts v1.PodManagerStatus, now situation) verdict {
+	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+	switch {
+	case r.Failure != nil && r.Failure.Refused():
+		return yes(r.Failure.Reason, r.Failure.Message)
+	case now.rollout == nil:
+		return verdict{}
+	case now.rollout.rolledBack:
+		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
+	case now.rollout.frozen == v1.ReasonHalted && now.progress.condemned:
+		return yes(v1.ReasonHalted, halted(counts, now))
+	case now.rollout.frozen == v1.ReasonNotInPlace:
+		return yes(v1.ReasonNotInPlace, now.rollout.obstacle)
+	case now.progress.late:
+		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
+			counts.UpdateRevision, r.Manager.ProgressDeadline(), worst(now)))
+	default:
+		return verdict{}
+	}
+}
 
 // readiness is the first thing that stands between the pods and the spec.
-func readiness(r Report, counts v1.PodManagerStatus, active []*corev1.Pod) verdict {
+func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 	wanted := int32(r.Manager.DesiredReplicas())
 	no := func(reason, format string, args ...any) verdict {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
 	}
+	exist := fmt.Sprintf("%d of %s exist", counts.Replicas, pods(int(wanted)))
 	switch {
 	case r.Manager.DeletionTimestamp != nil:
 		return no(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
 	case r.Failure != nil:
-		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%d of %s exist; %s", counts.Replicas, pods(int(wanted)), r.Failure.Message)
+		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist, r.Failure.Message)
+	}
+	if verdict, found := rolloutReadiness(r, counts, now); found {
+		return verdict
+	}
+	switch {
 	case counts.Replicas < wanted && r.Waiting != nil:
-		return no(v1.ReasonBackOff, "%d of %s exist; %s", counts.Replicas, pods(int(wanted)), r.Waiting)
+		return no(v1.ReasonBackOff, "%s; %s", exist, r.Waiting)
 	case counts.Replicas < wanted:
-		return no(v1.ReasonTooFew, "%d of %s exist", counts.Replicas, pods(int(wanted)))
+		return no(v1.ReasonTooFew, "%s", exist)
 	case counts.Replicas > wanted:
 		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), wanted)
 	case counts.ReadyReplicas < wanted:
-		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(wanted)), diagnose(active))
-	case counts.UpdatedReplicas < wanted:
-		return no(v1.ReasonOutdatedPods, "%d of %s run the present template; the others get it when they are deleted",
-			counts.UpdatedReplicas, pods(int(wanted)))
+		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(wanted)), diagnose(now.active))
 	case counts.AvailableReplicas < wanted:
 		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(wanted)),
 			r.Manager.Spec.MinReadySeconds)
 	case wanted == 0:
 		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
+	case now.rollout.wantBase > 0:
+		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
+			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, now.rollout.wantBase)}
 	default:
 		return verdict{metav1.ConditionTrue, v1.ReasonAllAvailable,
 			fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(int(wanted)))}
 	}
 }
 
+// rolloutReadiness is what a rollout has to say about readiness, if it has.
+func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verdict, bool) {
+	no := func(reason, format string, args ...any) (verdict, bool) {
+		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}, true
+	}
+	rollout := now.rollout
+	updated := fmt.Sprintf("%d of %s updated", counts.UpdatedReplicas, pods(r.Manager.DesiredReplicas()))
+	switch {
+	case rollout.rolledBack:
+		return no(v1.ReasonRolledBack, "%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
+	case rollout.isUnstarted():
+		return no(v1.ReasonPaused, "paused before the first pod; set paused to false to begin")
+	case rollout.frozen == v1.ReasonHalted:
+		return no(v1.ReasonHalted, "%s", halted(counts, now))
+	case rollout.frozen == v1.ReasonNotInPlace:
+		return no(v1.ReasonNotInPlace, "%s; pods may only be changed in place, but %s", updated, rollout.obstacle)
+	case rollout.outdated() == 0:
+		return verdict{}, false
+	case rollout.frozen == v1.ReasonPaused:
+		return no(v1.ReasonPaused, "paused, %s", updated)
+	case rollout.frozen == v1.ReasonOutdatedPods:
+		return no(v1.ReasonOutdatedPods, "%s; the others are when they are deleted", updated)
+	case counts.ReadyReplicas < counts.Replicas:
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, diagnose(now.active))
+	default:
+		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
+	}
+}
+
+// halted says what keeps a rollout from going on.
+func halted(counts v1.PodManagerStatus, now situation) string {
+	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failureOf(now.rollout.failing))
+}
+
+// rolledBack says what has failed. That is known when it happens; later, the condition has it.
+func rolledBack(manager *v1.PodManager, now situation) string {
+	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionStalled)
+	if now.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
+		return before.Message
+	}
+	cause := cmp.Or(now.cause, "its pods did not become available in time")
+	return fmt.Sprintf("revision %s has failed and was rolled back to %s: %s", now.rollout.revisions.Update.Name, now.rollout.base.Name, cause)
+}
+
+// worst says which pod is worst off.
+func worst(now situation) string {
+	return cmp.Or(failureOf(now.rollout.failing), diagnose(now.active), "all pods are ready")
+}
+
 func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
 	wanted := manager.DesiredReplicas()
+	enough := wanted
+	if manager.Strategy() == v1.RollingUpdateStrategy {
+		enough -= manager.MaxUnavailable()
+	}
 	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(wanted))
-	if int(counts.AvailableReplicas) < wanted {
+	if int(counts.AvailableReplicas) < enough {
 		return verdict{metav1.ConditionFalse, v1.ReasonNotEnough, message}
 	}
 	return verdict{metav1.ConditionTrue, v1.ReasonEnough, message}
 }
 
-func progress(r Report, counts v1.PodManagerStatus, ready verdict) verdict {
+// progressing tells what the controller is at.
+func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) verdict {
+	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
 	switch {
 	case ready.status == metav1.ConditionTrue:
-		return verdict{metav1.ConditionFalse, v1.ReasonComplete, "all done"}
-	case isStalled(r):
-		return verdict{metav1.ConditionFalse, r.Failure.Reason, "stalled; see the condition Stalled"}
+		return no(v1.ReasonComplete, "all done")
+	case stalled.reason != "":
+		return no(stalled.reason, stalled.message)
 	case ready.reason == v1.ReasonTerminating:
-		return verdict{metav1.ConditionTrue, v1.ReasonTerminating, "deleting the pods"}
-	case ready.reason == v1.ReasonBackOff:
-		return verdict{metav1.ConditionTrue, v1.ReasonBackOff, "waiting to replace a failed pod"}
-	case int(counts.Replicas) != r.Manager.DesiredReplicas():
-		return verdict{metav1.ConditionTrue, v1.ReasonScaling, "creating or deleting pods"}
+		return yes(v1.ReasonTerminating, "deleting the pods")
+	case ready.reason == v1.ReasonPaused, ready.reason == v1.ReasonHalted:
+		return no(ready.reason, ready.message)
 	case ready.reason == v1.ReasonOutdatedPods:
-		return verdict{metav1.ConditionFalse, v1.ReasonOutdatedPods, "pods of an older template wait to be deleted"}
+		return no(v1.ReasonOutdatedPods, "pods of another template wait to be deleted")
+	case ready.reason == v1.ReasonRollingOut:
+		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)
+	case ready.reason == v1.ReasonBackOff:
+		return yes(v1.ReasonBackOff, "waiting to replace a failed pod")
+	case int(counts.Replicas) != r.Manager.DesiredReplicas():
+		return yes(v1.ReasonScaling, "creating or deleting pods")
 	default:
-		return verdict{metav1.ConditionTrue, v1.ReasonWaitingOnPods, "waiting for pods to become available"}
+		return yes(v1.ReasonWaitingOnPods, "waiting for pods to become available")
 	}
 }
 

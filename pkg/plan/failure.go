@@ -30,6 +30,16 @@ func FailedDelete(err error) Failure {
 	return Failure{Condition: v1.ReasonFailedDelete, Reason: refusal(err), Message: err.Error()}
 }
 
+// FailedChange reads the error of a change in place.
+func FailedChange(err error) Failure {
+	return Failure{Condition: v1.ReasonFailedChange, Reason: refusal(err), Message: err.Error()}
+}
+
+// FailedStore reads the error of storing a revision.
+func FailedStore(err error) Failure {
+	return Failure{Condition: v1.ReasonFailedStore, Reason: refusal(err), Message: err.Error()}
+}
+
 // Refused tells whether the API server has judged the request and said no, so that the same request will get the
 // same answer until the spec, the quota or a policy changes.
 func (f Failure) Refused() bool { return f.Reason != "" }

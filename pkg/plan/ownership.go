@@ -27,6 +27,6 @@ func keepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released [
 
 // adoptable are the orphans worth having: one that is ending, or has ended, would not count anyway.
 func adoptable(orphans []*corev1.Pod) []*corev1.Pod {
-	active, _ := split(orphans)
+	active, _, _ := split(orphans)
 	return active
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -22,11 +23,13 @@ type Observed struct {
 	Pods []*corev1.Pod
 	// Orphans are pods that carry Manager's label and have no controller.
 	Orphans []*corev1.Pod
+	// Revisions are the stored templates whose controller is Manager.
+	Revisions []*appsv1.ControllerRevision
 	// PodNamed is the pod in the namespace that has this name, whoever it belongs to; nil if there is none.
 	PodNamed func(name string) *corev1.Pod
-	// Hold is set while creating pods was refused and is not to be tried again yet.
-	Hold *Hold
-	Now  time.Time
+	// Holds are set for revisions, by hash, whose last pod was refused.
+	Holds map[string]Hold
+	Now   time.Time
 }
 
 // Hold keeps a refused create from being repeated with every event.
@@ -39,10 +42,16 @@ type Hold struct {
 type Plan struct {
 	// AddFinalizer comes before anything is created, or a deletion could pass by unseen.
 	AddFinalizer bool
-	Adopt        []*corev1.Pod
-	Release      []*corev1.Pod
-	Delete       []Deletion
-	Create       []Creation
+	// Revisions are the templates that the plan is about. Store comes before any pod is made or changed.
+	Revisions Revisions
+	Store     *Store
+	// Drop are revisions that are no longer needed.
+	Drop    []*appsv1.ControllerRevision
+	Adopt   []*corev1.Pod
+	Release []*corev1.Pod
+	Delete  []Deletion
+	Create  []Creation
+	Change  []InPlace
 	// Finalize lets the deleted PodManager go, once a live look has shown that none of its pods is left.
 	Finalize bool
 	// Held is the failure because of which wanted pods are not created this time.
@@ -59,7 +68,8 @@ type Plan struct {
 
 // Creation is a pod to create.
 type Creation struct {
-	Index int
+	Index    int
+	Revision *Revision
 	// FailuresBefore is how many pods have failed one after the other before this one takes their place.
 	FailuresBefore int
 }
@@ -79,11 +89,21 @@ const (
 	WhyMarked   Why = "it was marked for deletion"
 	WhyEnded    Why = "it had ended"
 	WhyFinalize Why = "the PodManager is being deleted"
+	// Rollouts.
+	WhyOutdated   Why = "it was made from another template"
+	WhyMovedBack  Why = "the partition was raised"
+	WhyRolledBack Why = "its revision has failed"
 )
 
 // Empty tells whether there is nothing to do.
 func (p Plan) Empty() bool {
-	return !p.AddFinalizer && !p.Finalize && len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create) == 0
+	return !p.AddFinalizer && !p.Finalize && p.Store == nil &&
+		len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Change) == 0
+}
+
+// Weighs tells whether the plan does what must not be done for a spec that is no longer wanted.
+func (p Plan) Weighs() bool {
+	return p.Store != nil || len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Change) > 0
 }
 
 // Make decides what is to be done about one PodManager.
@@ -98,15 +118,20 @@ func Make(o Observed) Plan {
 		Release:      released,
 		Foreign:      foreignNames(o),
 	}
-	active, ended := split(kept)
-	going := len(kept) - len(active) - len(ended)
+	plan.Revisions, plan.Store = revisionsOf(o)
+	plan.Drop = beyondRevisionHistory(o, plan.Revisions)
+	active, ended, ending := split(kept)
 	active = append(active, plan.Adopt...)
-	going += plan.takeAway(o.Manager, active, going)
-	missing := o.Manager.DesiredReplicas() - (len(active) - len(plan.Delete))
-	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
-		missing -= going
+	r := assess(o.Manager, plan.Revisions, active, ended, o.Now)
+	moves, come := decideMoves(o, r, ending)
+	plan.Delete, plan.Change, plan.Again = moves.deletions, append(moves.changes, moves.openings()...), moves.again
+
+	unfilled := slices.Concat(
+		plan.fill(o, r.base, come.base, retriesOf(r.base, r.based, ended, o.Now)),
+		plan.fill(o, r.revisions.Update, come.updated, retriesOf(r.revisions.Update, r.updated, ended, o.Now)))
+	if moves.held && moves.needUpdated > 0 {
+		plan.hold(o.Holds[r.revisions.Update.Hash], o.Now)
 	}
-	unfilled := plan.fill(o, missing, retriesOf(o, active, ended))
 	for _, pod := range beyondHistory(o, ended, unfilled) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyEnded})
 	}
@@ -114,35 +139,37 @@ func Make(o Observed) Plan {
 	return plan
 }
 
-// bound keeps a plan to what one sync may do.
-func (p *Plan) bound() {
-	p.More = len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync
-	p.Delete = p.Delete[:min(len(p.Delete), MaxPerSync)]
-	p.Create = p.Create[:min(len(p.Create), MaxPerSync)]
+// decideMoves decides which active pods go or change, and how many come.
+func decideMoves(o Observed, r *rollout, ending []*corev1.Pod) (*moves, comes) {
+	m := newMoves(r)
+	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
+		m.waitForGone, m.going = true, len(ending)
+	}
+	hold, refused := o.Holds[r.revisions.Update.Hash]
+	m.refused, m.held = refused, refused && o.Now.Before(hold.Until)
+	allowed := allowance(o.Manager, m.left(), len(ending))
+	m.takeMarked(allowed)
+	m.takeSurplus(allowed - len(m.deletions))
+	switch {
+	case m.left() > m.desired+m.surge:
+		return m, comes{} // first things first
+	case r.isUnstarted():
+		return m, comes{}
+	case o.Manager.Strategy() == v1.RecreateStrategy:
+		return m, m.recreate(ending)
+	case r.frozen != "":
+		return m, m.refill()
+	default:
+		return m, m.roll()
+	}
 }
 
-// takeAway plans to delete the pods that are too many, and those that are marked for it, as far as scaleDown lets so
-// many be going at once. It returns how many that are.
-func (p *Plan) takeAway(manager *v1.PodManager, active []*corev1.Pod, going int) int {
-	surplus := max(0, len(active)-manager.DesiredReplicas())
-	marked := 0
-	for _, pod := range active {
-		if isMarked(pod) {
-			marked++
-		}
-	}
-	count := min(max(surplus, marked), allowance(manager, len(active), going))
-	if count == 0 {
-		return 0
-	}
-	for i, pod := range rank(active)[:count] {
-		why := WhySurplus
-		if i >= surplus {
-			why = WhyMarked
-		}
-		p.Delete = append(p.Delete, Deletion{Pod: pod, Why: why})
-	}
-	return count
+// bound keeps a plan to what one sync may do.
+func (p *Plan) bound() {
+	p.More = len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Change) > MaxPerSync
+	p.Delete = p.Delete[:min(len(p.Delete), MaxPerSync)]
+	p.Create = p.Create[:min(len(p.Create), MaxPerSync)]
+	p.Change = p.Change[:min(len(p.Change), MaxPerSync)]
 }
 
 // allowance is how many more pods may be sent away while some are still going.
@@ -157,32 +184,37 @@ func allowance(manager *v1.PodManager, active, going int) int {
 	return max(0, limit-going)
 }
 
-// fill plans to create the missing pods, but for the places of failed pods whose time has not come. It returns the failed
-// pods whose places are not filled yet; that a place is to be filled now does not mean that it will be.
-func (p *Plan) fill(o Observed, missing int, retries retries) []Retry {
+// fill plans to create missing pods of a revision, but for the places of failed pods whose time has not come. It returns
+// the failed pods whose places are not filled yet; that a place is to be filled now does not mean that it will be.
+func (p *Plan) fill(o Observed, revision *Revision, missing int, retries retries) []Retry {
 	if missing <= 0 {
 		return nil
 	}
 	waiting := retries.waiting[:min(missing, len(retries.waiting))]
 	if len(waiting) > 0 {
 		p.Waiting = &waiting[0]
-		p.Again = waiting[0].Due.Sub(o.Now)
+		p.Again = soonest(p.Again, waiting[0].Due.Sub(o.Now))
 	}
 	missing -= len(waiting)
 	unfilled := slices.Concat(waiting, retries.due[:min(missing, len(retries.due))])
-	if missing > 0 && o.Hold != nil && o.Now.Before(o.Hold.Until) {
-		p.Held = &o.Hold.Failure
-		p.Again = soonest(p.Again, o.Hold.Until.Sub(o.Now))
+	if hold, found := o.Holds[revision.Hash]; found && missing > 0 && o.Now.Before(hold.Until) {
+		p.hold(hold, o.Now)
 		return unfilled
 	}
-	for i, index := range freeIndices(o, missing) {
-		creation := Creation{Index: index}
+	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
+		creation := Creation{Index: index, Revision: revision}
 		if i < len(retries.due) {
 			creation.FailuresBefore = retries.due[i].Failures
 		}
 		p.Create = append(p.Create, creation)
 	}
 	return unfilled
+}
+
+// hold tells that pods are not created because the last one was refused.
+func (p *Plan) hold(hold Hold, now time.Time) {
+	p.Held = &hold.Failure
+	p.Again = soonest(p.Again, hold.Until.Sub(now))
 }
 
 // soonest is the shorter of two waits, of which zero means none.
@@ -204,25 +236,26 @@ func makeFinal(o Observed) Plan {
 		plan.Release = o.Pods
 		return plan
 	}
-	active, ended := split(o.Pods)
-	allowed := allowance(o.Manager, len(active), len(o.Pods)-len(active)-len(ended))
-	for _, pod := range slices.Concat(rank(active)[:min(allowed, len(active))], ended) {
+	active, ended, ending := split(o.Pods)
+	allowed := allowance(o.Manager, len(active), len(ending))
+	for _, pod := range slices.Concat(rank(active, false)[:min(allowed, len(active))], ended) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFinalize})
 	}
 	plan.bound()
 	return plan
 }
 
-// split tells the active pods from those that have ended and still stand; those on their way out are neither.
-func split(pods []*corev1.Pod) (active, ended []*corev1.Pod) {
+// split tells the active pods from those that have ended and still stand, and those that are ending.
+func split(pods []*corev1.Pod) (active, ended, ending []*corev1.Pod) {
 	for _, pod := range pods {
 		switch {
 		case pod.DeletionTimestamp != nil:
+			ending = append(ending, pod)
 		case hasEnded(pod):
 			ended = append(ended, pod)
 		default:
 			active = append(active, pod)
 		}
 	}
-	return active, ended
+	return active, ended, ending
 }

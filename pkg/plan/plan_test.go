@@ -27,7 +27,6 @@ type want struct {
 }
 
 func TestMake(t *testing.T) {
-	refused := &Hold{Until: now.Add(time.Minute), Failure: Failure{Reason: v1.ReasonForbidden}}
 	tests := map[string]struct {
 		observed Observed
 		want     want
@@ -140,15 +139,15 @@ func TestMake(t *testing.T) {
 			}),
 		},
 		"a refused create is not repeated before its time": {
-			observed: observe(manager(3), pod(0)).with(func(o *Observed) { o.Hold = refused }),
+			observed: observe(manager(3), pod(0)).with(held(now.Add(time.Minute))),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused create is repeated when its time has come": {
-			observed: observe(manager(2), pod(0)).with(func(o *Observed) { o.Hold = &Hold{Until: now} }),
+			observed: observe(manager(2), pod(0)).with(held(now)),
 			want:     want{create: []int{1}},
 		},
 		"a hold does not matter when nothing is missing": {
-			observed: observe(manager(1), pod(0)).with(func(o *Observed) { o.Hold = refused }),
+			observed: observe(manager(1), pod(0)).with(held(now.Add(time.Minute))),
 		},
 		"on deletion the pods go first": {
 			observed: observe(manager(3, deleting), pod(0), pod(1, terminating), pod(2, phase(corev1.PodFailed))),

@@ -11,7 +11,7 @@ import (
 )
 
 func TestNewPod(t *testing.T) {
-	short := NewPod(manager(3), Creation{Index: 4})
+	short := NewPod(manager(3), Creation{Index: 4, Revision: revisionFor(manager(3))})
 	if short.Name != "web-4" || short.Namespace != "ns" {
 		t.Errorf("made %s/%s", short.Namespace, short.Name)
 	}
@@ -23,7 +23,7 @@ func TestNewPod(t *testing.T) {
 	}
 	want := map[string]string{
 		"app": "web", "podmanager": "web", "podmanager-uid": "uid-web",
-		"apps.mycompany.com/revision": Revision(Template(&manager(3).Spec)), "apps.kubernetes.io/pod-index": "4",
+		"apps.mycompany.com/revision": revisionFor(manager(3)).Hash, "apps.kubernetes.io/pod-index": "4",
 	}
 	if !maps.Equal(short.Labels, want) {
 		t.Errorf("labels %v, want %v", short.Labels, want)
@@ -41,18 +41,18 @@ func TestNewPodFromTemplate(t *testing.T) {
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 		}
 	})
-	made := NewPod(m, Creation{})
+	made := NewPod(m, Creation{Revision: revisionFor(m)})
 	if made.Labels["app"] != "shop" || made.Labels["tier"] != "front" || made.Labels["podmanager"] != "web" || made.Annotations["note"] != "x" {
 		t.Errorf("labels %v annotations %v", made.Labels, made.Annotations)
 	}
 	made.Labels["tier"], made.Annotations["note"], made.Spec.Containers[0].Image = "changed", "changed", "changed"
-	if made := NewPod(m, Creation{}); made.Labels["tier"] != "front" || made.Annotations["note"] != "x" || made.Spec.Containers[0].Image != "busybox" {
+	if made := NewPod(m, Creation{Revision: revisionFor(m)}); made.Labels["tier"] != "front" || made.Annotations["note"] != "x" || made.Spec.Containers[0].Image != "busybox" {
 		t.Error("the pod shares memory with the template")
 	}
 }
 
 func TestRevision(t *testing.T) {
-	of := func(change func(*v1.PodManager)) string { return Revision(Template(&manager(3, change).Spec)) }
+	of := func(change func(*v1.PodManager)) string { return revisionFor(manager(3, change)).Hash }
 	base := of(func(*v1.PodManager) {})
 	if got := of(func(m *v1.PodManager) { m.Spec.Replicas = nil; m.Spec.MinReadySeconds = 5 }); got != base {
 		t.Error("the revision changes with something that is not in the template")

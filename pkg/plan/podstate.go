@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,15 +46,40 @@ func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 	return readySince(pod).Sub(pod.CreationTimestamp.Time), true
 }
 
-// untilAvailable is how long the pod still has to stay ready to be available. It is false while the pod is not ready.
+// untilAvailable is how long the pod still has to stay ready to be available. It is false while the pod is not ready, or
+// is being changed: what it says of itself is about its old containers then.
 func untilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
-	if !isReady(pod) {
+	if !isReady(pod) || isChanging(pod) {
 		return 0, false
 	}
 	if minReady == 0 {
 		return 0, true
 	}
-	return max(0, readySince(pod).Add(minReady).Sub(now)), true
+	since := readySince(pod)
+	if changed := inPlaceRecord(pod).At; changed.After(since) {
+		since = changed
+	}
+	return max(0, since.Add(minReady).Sub(now)), true
+}
+
+// isAvailable tells whether the pod can be relied on: one that does not run, or whose node is lost, cannot, whatever it
+// last said of itself.
+func isAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) bool {
+	wait, ready := untilAvailable(pod, minReady, now)
+	return ready && wait == 0 && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != ""
+}
+
+// containerStatuses are those of all containers, the ones that run first included.
+func containerStatuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
+	return func(yield func(*corev1.ContainerStatus) bool) {
+		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+			for i := range statuses {
+				if !yield(&statuses[i]) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func restarts(pod *corev1.Pod) int32 {

@@ -4,12 +4,18 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
 
-// rank sorts pods by who goes first when there are too many: the least useful pod first.
-func rank(pods []*corev1.Pod) []*corev1.Pod {
+// rank sorts pods by who goes first when there are too many: the least useful pod first. For how long a pod has been ready
+// tells its use only if pods are never changed in place, which makes them ready anew; byAge goes by their age then.
+func rank(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
+	usefulSince := readySince
+	if byAge {
+		usefulSince = func(pod *corev1.Pod) time.Time { return pod.CreationTimestamp.Time }
+	}
 	onNode := make(map[string]int, len(pods))
 	for _, pod := range pods {
 		onNode[pod.Spec.NodeName]++
@@ -23,7 +29,7 @@ func rank(pods []*corev1.Pod) []*corev1.Pod {
 			falseFirst(isReady(a), isReady(b)),
 			cmp.Compare(deletionCost(a), deletionCost(b)),
 			-cmp.Compare(onNode[a.Spec.NodeName], onNode[b.Spec.NodeName]),
-			-readySince(a).Compare(readySince(b)),
+			-usefulSince(a).Compare(usefulSince(b)),
 			-cmp.Compare(restarts(a), restarts(b)),
 			-a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
 			// So that the order is the same every time, whatever order the pods came in.

@@ -65,7 +65,7 @@ func TestRank(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, given := range [][]*corev1.Pod{{test.first, test.second}, {test.second, test.first}} {
-				if got := rank(given); got[0] != test.first {
+				if got := rank(given, false); got[0] != test.first {
 					t.Errorf("given %v: %s goes first, want %s", names(given), got[0].Name, test.first.Name)
 				}
 			}
@@ -79,7 +79,7 @@ func TestRankPrefersCrowdedNodes(t *testing.T) {
 		pod(1, onNode("b"), readyFor(time.Hour)),
 		pod(2, onNode("b"), readyFor(time.Hour)),
 	}
-	if got := rank(given)[0].Name; got != "web-2" {
+	if got := rank(given, false)[0].Name; got != "web-2" {
 		t.Errorf("%s goes first, want web-2: its node has two", got)
 	}
 }
@@ -89,10 +89,10 @@ func TestRankDoesNotDependOnTheOrderGiven(t *testing.T) {
 	for i := range 20 {
 		pods = append(pods, pod(i, onNode("same"), restarted(int32(i%3)), readyFor(time.Duration(i%4)*time.Minute)))
 	}
-	want := names(rank(pods))
+	want := names(rank(pods, false))
 	for range 20 {
 		rand.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
-		if got := names(rank(pods)); !slices.Equal(got, want) {
+		if got := names(rank(pods, false)); !slices.Equal(got, want) {
 			t.Fatalf("order %v, want %v", got, want)
 		}
 	}

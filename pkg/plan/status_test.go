@@ -79,8 +79,8 @@ func TestStatus(t *testing.T) {
 		"pods of an older template": {
 			report: Report{Manager: manager(2), Pods: []*corev1.Pod{pod(0, labelled(v1.LabelRevision, "old")), pod(1)}},
 			counts: [5]int32{2, 1, 2, 2, 0},
-			ready:  "False/OutdatedPods", message: "1 of 2 pods run the present template; the others get it when they are deleted",
-			available: "True/EnoughReplicas", progressing: "False/OutdatedPods", stalled: "-", failure: "-",
+			ready:  "False/RollingOut", message: "1 of 2 pods updated, 2 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-", failure: "-",
 		},
 		"refused": {
 			report: Report{Manager: manager(3), Pods: []*corev1.Pod{pod(0)}, Failure: invalid},
@@ -96,15 +96,16 @@ func TestStatus(t *testing.T) {
 		},
 		"being deleted": {
 			report: Report{Manager: manager(3, deleting), Pods: []*corev1.Pod{pod(0, terminating), pod(1)}},
-			counts: [5]int32{1, 1, 1, 1, 1},
+			counts: [5]int32{1, 0, 1, 1, 1},
 			ready:  "False/Terminating", message: "being deleted, 2 pods left",
 			available: "False/NotEnoughReplicas", progressing: "True/Terminating", stalled: "-", failure: "-",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			test.report.Now = now
-			status, again := Status(test.report)
+			complete := reported(test.report.Manager, test.report.Pods...)
+			complete.Failure = test.report.Failure
+			status, again := Status(complete)
 			counts := [5]int32{status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas, status.TerminatingReplicas}
 			if counts != test.counts {
 				t.Errorf("replicas, updated, ready, available, terminating = %v, want %v", counts, test.counts)
@@ -139,9 +140,12 @@ func brief(condition *metav1.Condition) string {
 
 func TestStatusKeepsWhatStands(t *testing.T) {
 	m := manager(3)
-	first, _ := Status(Report{Manager: m, Pods: pods3(), Now: now, Failure: &Failure{Condition: v1.ReasonFailedDelete, Message: "x"}})
+	report := reported(m, pods3()...)
+	report.Failure = &Failure{Condition: v1.ReasonFailedDelete, Message: "x"}
+	first, _ := Status(report)
 	m.Status = first
-	later, _ := Status(Report{Manager: m, Pods: pods3(), Now: now.Add(time.Hour)})
+	report.Failure, report.Now = nil, now.Add(time.Hour)
+	later, _ := Status(report)
 	if meta.FindStatusCondition(later.Conditions, v1.ConditionReplicaFailure) != nil {
 		t.Error("ReplicaFailure stays after the failure is over")
 	}
@@ -161,7 +165,7 @@ func TestPodNamesAreSortedAndBounded(t *testing.T) {
 	for i := range 120 {
 		pods = append(pods, pod(119-i))
 	}
-	status, _ := Status(Report{Manager: manager(120), Pods: pods, Now: now})
+	status, _ := Status(reported(manager(120), pods...))
 	if len(status.PodNames) != 100 || status.PodNames[2] != "web-2" || status.PodNames[99] != "web-99" {
 		t.Errorf("podNames has %d entries: %v", len(status.PodNames), status.PodNames)
 	}

@@ -32,14 +32,22 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=apps.mycompany.com, Version=v1
+	case v1.SchemeGroupVersion.WithKind("FailurePolicy"):
+		return &podmanagerv1.FailurePolicyApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManager"):
 		return &podmanagerv1.PodManagerApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManagerSpec"):
 		return &podmanagerv1.PodManagerSpecApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManagerStatus"):
 		return &podmanagerv1.PodManagerStatusApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("RollingUpdate"):
+		return &podmanagerv1.RollingUpdateApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("RolloutStatus"):
+		return &podmanagerv1.RolloutStatusApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("ScaleDown"):
 		return &podmanagerv1.ScaleDownApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("UpdateStrategy"):
+		return &podmanagerv1.UpdateStrategyApplyConfiguration{}
 
 	}
 	return nil

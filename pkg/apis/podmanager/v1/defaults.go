@@ -1,23 +1,137 @@
 package v1
 
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+)
+
 // The defaults. The API server fills them in; these are for objects that were written before they existed.
 const (
-	DefaultReplicas               = 3
-	DefaultFailedPodsHistoryLimit = 1
+	DefaultReplicas                = 3
+	DefaultFailedPodsHistoryLimit  = 1
+	DefaultRevisionHistoryLimit    = 10
+	DefaultProgressDeadlineSeconds = 600
+	DefaultMaxFailedPods           = 1
+	DefaultGracePeriodSeconds      = 30
 )
+
+// defaultBudget is that of a rolling update, in both directions.
+var defaultBudget = intstr.FromString("25%")
 
 // DesiredReplicas is the number of pods wanted.
 func (m *PodManager) DesiredReplicas() int {
-	if m.Spec.Replicas == nil {
-		return DefaultReplicas
-	}
-	return int(*m.Spec.Replicas)
+	return int(ptr.Deref(m.Spec.Replicas, DefaultReplicas))
 }
 
 // FailedPodsKept is how many failed pods are kept for a look.
 func (m *PodManager) FailedPodsKept() int {
-	if m.Spec.FailedPodsHistoryLimit == nil {
-		return DefaultFailedPodsHistoryLimit
+	return int(ptr.Deref(m.Spec.FailedPodsHistoryLimit, DefaultFailedPodsHistoryLimit))
+}
+
+// RevisionsKept is how many revisions are kept that no pod uses.
+func (m *PodManager) RevisionsKept() int {
+	return int(ptr.Deref(m.Spec.RevisionHistoryLimit, DefaultRevisionHistoryLimit))
+}
+
+// ProgressDeadline is how long a rollout may go without progress.
+func (m *PodManager) ProgressDeadline() time.Duration {
+	return seconds(ptr.Deref(m.Spec.ProgressDeadlineSeconds, DefaultProgressDeadlineSeconds))
+}
+
+// MinReady is how long a pod has to be ready to be available.
+func (m *PodManager) MinReady() time.Duration {
+	return seconds(m.Spec.MinReadySeconds)
+}
+
+// Strategy is the type of the update strategy.
+func (m *PodManager) Strategy() UpdateStrategyType {
+	if m.Spec.UpdateStrategy.Type == "" {
+		return RollingUpdateStrategy
 	}
-	return int(*m.Spec.FailedPodsHistoryLimit)
+	return m.Spec.UpdateStrategy.Type
+}
+
+// rolling are the limits of a rolling update; with no pod to spare for the other strategies.
+func (m *PodManager) rolling() RollingUpdate {
+	if limits := m.Spec.UpdateStrategy.RollingUpdate; limits != nil {
+		return *limits
+	}
+	return RollingUpdate{}
+}
+
+// MaxSurge is how many pods there may be above the wanted number.
+func (m *PodManager) MaxSurge() int {
+	if m.Strategy() != RollingUpdateStrategy {
+		return 0
+	}
+	return scaled(ptr.Deref(m.rolling().MaxSurge, defaultBudget), m.DesiredReplicas(), true)
+}
+
+// MaxUnavailable is how many of the wanted pods an update may make unavailable. One at the least, if there is no surge:
+// a rollout could not begin otherwise.
+func (m *PodManager) MaxUnavailable() int {
+	if m.Strategy() != RollingUpdateStrategy {
+		return m.DesiredReplicas()
+	}
+	limit := scaled(ptr.Deref(m.rolling().MaxUnavailable, defaultBudget), m.DesiredReplicas(), false)
+	if limit == 0 && m.MaxSurge() == 0 {
+		limit = 1
+	}
+	return min(limit, m.DesiredReplicas())
+}
+
+// Partition is how many pods stay on the old revision.
+func (m *PodManager) Partition() int {
+	if m.Strategy() != RollingUpdateStrategy {
+		return 0
+	}
+	return min(scaled(ptr.Deref(m.rolling().Partition, intstr.FromInt32(0)), m.DesiredReplicas(), true), m.DesiredReplicas())
+}
+
+// PodUpdatePolicy tells whether pods are replaced or changed in place.
+func (m *PodManager) PodUpdatePolicy() PodUpdatePolicy {
+	if policy := m.rolling().PodUpdatePolicy; policy != "" && m.Strategy() == RollingUpdateStrategy {
+		return policy
+	}
+	return RecreatePods
+}
+
+// InPlaceGrace is how long a pod is kept out of its Services before it is changed in place.
+func (m *PodManager) InPlaceGrace() time.Duration {
+	if m.PodUpdatePolicy() == RecreatePods {
+		return 0
+	}
+	return seconds(m.rolling().InPlaceGracePeriodSeconds)
+}
+
+// OnFailure is what happens when pods of a new template fail.
+func (m *PodManager) OnFailure() FailureAction {
+	if m.Spec.FailurePolicy.OnFailure == "" {
+		return HaltOnFailure
+	}
+	return m.Spec.FailurePolicy.OnFailure
+}
+
+// MaxFailedPods is how many pods have to fail for that.
+func (m *PodManager) MaxFailedPods() int {
+	return max(1, int(ptr.Deref(m.Spec.FailurePolicy.MaxFailedPods, DefaultMaxFailedPods)))
+}
+
+// FailureGrace is how long failing pods have to recover.
+func (m *PodManager) FailureGrace() time.Duration {
+	return seconds(ptr.Deref(m.Spec.FailurePolicy.GracePeriodSeconds, DefaultGracePeriodSeconds))
+}
+
+func seconds(count int32) time.Duration { return time.Duration(count) * time.Second }
+
+// scaled is a number, or a percentage of total. The CRD lets only valid ones in; anything else would be from before it
+// did, and counts as none.
+func scaled(value intstr.IntOrString, total int, up bool) int {
+	count, err := intstr.GetScaledValueFromIntOrPercent(&value, total, up)
+	if err != nil {
+		return 0
+	}
+	return max(0, count)
 }

@@ -27,6 +27,16 @@ const (
 	// AnnotationFailuresBefore is how many pods have failed one after the other before this one was made in their place.
 	AnnotationFailuresBefore = "apps.mycompany.com/failures-before"
 
+	// AnnotationInPlace tells, as JSON, of the last change that was made to a pod in place.
+	AnnotationInPlace = "apps.mycompany.com/in-place-update"
+	// AnnotationRestartedAt, in the template, asks for new pods although nothing else differs.
+	AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
+	// AnnotationChangeCause, on a PodManager, says why its template was changed. It is copied to the revision.
+	AnnotationChangeCause = "kubernetes.io/change-cause"
+
+	// InPlaceReady is the readiness gate, and the condition, that keeps a pod out of its Services while it is changed.
+	InPlaceReady = "apps.mycompany.com/in-place-ready"
+
 	// Finalizer keeps a deleted PodManager until its pods are gone or released.
 	Finalizer = "apps.mycompany.com/podmanager"
 
@@ -39,7 +49,7 @@ const (
 	// ConditionReady is True when the spec as it stands now has been carried out: every pod wanted is made from the
 	// present template and available, and none is left over.
 	ConditionReady = "Ready"
-	// ConditionAvailable is True while at least the wanted number of pods is available.
+	// ConditionAvailable is True while as many pods are available as a rolling update would leave at the least.
 	ConditionAvailable = "Available"
 	// ConditionProgressing is True while the controller is on its way to the spec.
 	ConditionProgressing = "Progressing"
@@ -58,6 +68,13 @@ const (
 	ReasonPodsNotReady  = "PodsNotReady"
 	ReasonMinReady      = "WaitingForMinReadySeconds"
 	ReasonOutdatedPods  = "OutdatedPods"
+	ReasonPartition     = "PartitionReached"
+	ReasonRollingOut    = "RollingOut"
+	ReasonPaused        = "Paused"
+	ReasonHalted        = "RolloutHalted"
+	ReasonRolledBack    = "RolledBack"
+	ReasonDeadline      = "ProgressDeadlineExceeded"
+	ReasonNotInPlace    = "InPlaceImpossible"
 	ReasonTerminating   = "Terminating"
 	ReasonComplete      = "Complete"
 	ReasonScaling       = "Scaling"
@@ -66,6 +83,8 @@ const (
 	ReasonNotEnough     = "NotEnoughReplicas"
 	ReasonFailedCreate  = "FailedCreate"
 	ReasonFailedDelete  = "FailedDelete"
+	ReasonFailedChange  = "FailedInPlaceUpdate"
+	ReasonFailedStore   = "FailedStoreRevision"
 	ReasonInvalidPod    = "InvalidPod"
 	ReasonForbidden     = "Forbidden"
 	ReasonBackOff       = "FailedPodsBackOff"
@@ -77,10 +96,25 @@ const (
 const (
 	EventCreated      = "PodCreated"
 	EventDeleted      = "PodDeleted"
+	EventUpdated      = "PodUpdatedInPlace"
+	EventDraining     = "PodDraining"
+	EventRevision     = "RevisionCreated"
+	EventCollision    = "RevisionCollision"
+	EventStarted      = "RolloutStarted"
+	EventCompleted    = "RolloutCompleted"
+	EventPaused       = "RolloutPaused"
+	EventResumed      = "RolloutResumed"
+	EventPartition    = "PartitionReached"
+	EventHalted       = "RolloutHalted"
+	EventRolledBack   = "RolledBack"
+	EventDeadline     = "ProgressDeadlineExceeded"
+	EventNotInPlace   = "InPlaceImpossible"
 	EventAdopted      = "PodAdopted"
 	EventReleased     = "PodReleased"
 	EventFailedCreate = "FailedCreate"
 	EventFailedDelete = "FailedDelete"
+	EventFailedChange = "FailedInPlaceUpdate"
+	EventFailedStore  = "FailedStoreRevision"
 	EventNameTaken    = "PodNameTaken"
 	EventInternal     = "InternalError"
 	EventUndecodable  = "Undecodable"

@@ -22,6 +22,7 @@ import (
 // +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Pods that have been ready for minReadySeconds"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.status.image`,description="The images of the present template"
+// +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.updateRevision`,description="The revision of the present template"
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready, or not"
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The same in words, with the pod that is worst off"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one"
@@ -67,6 +68,33 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
+	// UpdateStrategy tells how a changed template reaches the pods.
+	// +optional
+	// +kubebuilder:default={}
+	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty"`
+
+	// FailurePolicy tells what happens when pods of a new template fail.
+	// +optional
+	// +kubebuilder:default={}
+	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+
+	// Paused freezes rollouts. Scaling, and replacing pods that are lost, go on.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+
+	// ProgressDeadlineSeconds is how long a rollout may go without another updated pod becoming available, before it
+	// counts as stalled. The time during which it is paused does not count.
+	// +optional
+	// +kubebuilder:default=600
+	// +kubebuilder:validation:Minimum=1
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+
+	// RevisionHistoryLimit is how many old revisions are kept that no pod uses any more.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=0
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
+
 	// ScaleDown limits how fast pods are taken away, when replicas drops and when the PodManager is deleted.
 	// +optional
 	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
@@ -83,6 +111,117 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
 }
+
+// UpdateStrategy tells how a changed template reaches the pods.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type == 'RollingUpdate'",message="updateStrategy.rollingUpdate is only for updateStrategy.type RollingUpdate; remove it, or change the type"
+type UpdateStrategy struct {
+	// Type is RollingUpdate (a few pods at a time), Recreate (all old pods go before the first new one comes) or OnDelete
+	// (a pod gets the new template when somebody deletes it).
+	// +optional
+	// +kubebuilder:default=RollingUpdate
+	Type UpdateStrategyType `json:"type,omitempty"`
+
+	// RollingUpdate has the limits of a rolling update.
+	// +optional
+	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
+}
+
+// UpdateStrategyType names a strategy.
+// +kubebuilder:validation:Enum=RollingUpdate;Recreate;OnDelete
+type UpdateStrategyType string
+
+// The update strategies.
+const (
+	RollingUpdateStrategy UpdateStrategyType = "RollingUpdate"
+	RecreateStrategy      UpdateStrategyType = "Recreate"
+	OnDeleteStrategy      UpdateStrategyType = "OnDelete"
+)
+
+// RollingUpdate has the limits of a rolling update.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.maxSurge) || !has(self.maxUnavailable) || !(string(self.maxSurge) in ['0', '0%'] && string(self.maxUnavailable) in ['0', '0%'])",message="maxSurge and maxUnavailable must not both be 0: no pod could ever be replaced"
+type RollingUpdate struct {
+	// MaxSurge is how many pods there may be above replicas: a number, or a percentage of replicas, rounded up.
+	// +optional
+	// +kubebuilder:default="25%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxSurge must be a number of at least 0 or a percentage from 0% to 100%"
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
+
+	// MaxUnavailable is how many of the replicas may be unavailable because of the update: a number, or a percentage of
+	// replicas, rounded down. If it and maxSurge come out as 0, it is 1.
+	// +optional
+	// +kubebuilder:default="25%"
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxUnavailable must be a number of at least 0 or a percentage from 0% to 100%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+
+	// Partition is how many pods stay on the old revision: a number, or a percentage of replicas, rounded up. Lowering
+	// it updates more pods, raising it moves pods back.
+	// +optional
+	// +kubebuilder:default=0
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="partition must be a number of at least 0 or a percentage from 0% to 100%"
+	Partition *intstr.IntOrString `json:"partition,omitempty"`
+
+	// PodUpdatePolicy tells whether pods are replaced (Recreate), or changed in place where only images, labels,
+	// annotations, CPU or memory differ, and replaced otherwise (InPlaceIfPossible) or not at all (InPlaceOnly).
+	// +optional
+	// +kubebuilder:default=Recreate
+	PodUpdatePolicy PodUpdatePolicy `json:"podUpdatePolicy,omitempty"`
+
+	// InPlaceGracePeriodSeconds is how long a pod is kept out of its Services before its containers are changed. Pods
+	// made while it is above 0 get the readiness gate apps.mycompany.com/in-place-ready, which makes that possible.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	InPlaceGracePeriodSeconds int32 `json:"inPlaceGracePeriodSeconds,omitempty"`
+}
+
+// PodUpdatePolicy tells whether pods are replaced or changed in place.
+// +kubebuilder:validation:Enum=Recreate;InPlaceIfPossible;InPlaceOnly
+type PodUpdatePolicy string
+
+// The pod update policies.
+const (
+	RecreatePods      PodUpdatePolicy = "Recreate"
+	InPlaceIfPossible PodUpdatePolicy = "InPlaceIfPossible"
+	InPlaceOnly       PodUpdatePolicy = "InPlaceOnly"
+)
+
+// FailurePolicy tells what happens when pods of a new template fail: they crash, their image or configuration cannot be
+// had, or they end as Failed.
+type FailurePolicy struct {
+	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback
+	// (they get the time to recover, then all pods return to the last good revision; the spec stays as it is).
+	// +optional
+	// +kubebuilder:default=Halt
+	OnFailure FailureAction `json:"onFailure,omitempty"`
+
+	// MaxFailedPods is how many pods have to fail for that.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	MaxFailedPods *int32 `json:"maxFailedPods,omitempty"`
+
+	// GracePeriodSeconds is how long failing pods have to recover. A pod that has failed counts as recovered when it
+	// has been available for as long.
+	// +optional
+	// +kubebuilder:default=30
+	// +kubebuilder:validation:Minimum=0
+	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
+}
+
+// FailureAction is what happens when pods of a new template fail.
+// +kubebuilder:validation:Enum=Continue;Halt;Rollback
+type FailureAction string
+
+// The failure actions.
+const (
+	ContinueOnFailure FailureAction = "Continue"
+	HaltOnFailure     FailureAction = "Halt"
+	RollbackOnFailure FailureAction = "Rollback"
+)
 
 // ScaleDown limits how fast pods are taken away.
 type ScaleDown struct {
@@ -117,6 +256,10 @@ type PodManagerStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas"`
 
+	// CurrentReplicas is the number of active pods of the current revision.
+	// +optional
+	CurrentReplicas int32 `json:"currentReplicas"`
+
 	// UpdatedReplicas is the number of active pods made from the present template.
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
@@ -147,6 +290,27 @@ type PodManagerStatus struct {
 	// +listType=atomic
 	PodNames []string `json:"podNames,omitempty"`
 
+	// CurrentRevision names the ControllerRevision of the last template that all pods were available with; empty until
+	// there was one.
+	// +optional
+	CurrentRevision string `json:"currentRevision,omitempty"`
+
+	// UpdateRevision names the ControllerRevision of the present template.
+	// +optional
+	UpdateRevision string `json:"updateRevision,omitempty"`
+
+	// FailedRevision names the revision that was rolled back. It is not tried again until the template changes.
+	// +optional
+	FailedRevision string `json:"failedRevision,omitempty"`
+
+	// CollisionCount is how often the name for a new revision was found to be in use.
+	// +optional
+	CollisionCount int32 `json:"collisionCount,omitempty"`
+
+	// Rollout is how far the rollout under way has come; absent while there is none.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
+
 	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled and ReplicaFailure.
 	// +optional
 	// +patchMergeKey=type
@@ -154,6 +318,28 @@ type PodManagerStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
+}
+
+// RolloutStatus is what the controller has to remember of a rollout for its deadlines.
+type RolloutStatus struct {
+	// Revision names the revision that is being rolled out.
+	Revision string `json:"revision"`
+
+	// MostAvailable is the highest number of its pods that were available at the same time.
+	MostAvailable int32 `json:"mostAvailable"`
+
+	// Since is when the clock of progressDeadlineSeconds was started: with the last progress, or when the rollout was
+	// resumed. It is absent while the clock stands still.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+
+	// SpentSeconds is what the clock showed when it was stopped.
+	// +optional
+	SpentSeconds int32 `json:"spentSeconds,omitempty"`
+
+	// FailingSince is since when as many pods have been failing as failurePolicy.maxFailedPods says.
+	// +optional
+	FailingSince *metav1.Time `json:"failingSince,omitempty"`
 }
 
 // PodManagerList is a list of PodManagers.

@@ -36,6 +36,17 @@ type PodManagerSpecApplyConfiguration struct {
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 	// MinReadySeconds is how long a pod has to be ready before it counts as available.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+	// UpdateStrategy tells how a changed template reaches the pods.
+	UpdateStrategy *UpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
+	// FailurePolicy tells what happens when pods of a new template fail.
+	FailurePolicy *FailurePolicyApplyConfiguration `json:"failurePolicy,omitempty"`
+	// Paused freezes rollouts. Scaling, and replacing pods that are lost, go on.
+	Paused *bool `json:"paused,omitempty"`
+	// ProgressDeadlineSeconds is how long a rollout may go without another updated pod becoming available, before it
+	// counts as stalled. The time during which it is paused does not count.
+	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
+	// RevisionHistoryLimit is how many old revisions are kept that no pod uses any more.
+	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 	// ScaleDown limits how fast pods are taken away, when replicas drops and when the PodManager is deleted.
 	ScaleDown *ScaleDownApplyConfiguration `json:"scaleDown,omitempty"`
 	// PodReplacementPolicy tells when a pod that is ending is replaced: at once (TerminationStarted), or only when it
@@ -80,6 +91,46 @@ func (b *PodManagerSpecApplyConfiguration) WithTemplate(value corev1.PodTemplate
 // If called multiple times, the MinReadySeconds field is set to the value of the last call.
 func (b *PodManagerSpecApplyConfiguration) WithMinReadySeconds(value int32) *PodManagerSpecApplyConfiguration {
 	b.MinReadySeconds = &value
+	return b
+}
+
+// WithUpdateStrategy sets the UpdateStrategy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UpdateStrategy field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithUpdateStrategy(value *UpdateStrategyApplyConfiguration) *PodManagerSpecApplyConfiguration {
+	b.UpdateStrategy = value
+	return b
+}
+
+// WithFailurePolicy sets the FailurePolicy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FailurePolicy field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithFailurePolicy(value *FailurePolicyApplyConfiguration) *PodManagerSpecApplyConfiguration {
+	b.FailurePolicy = value
+	return b
+}
+
+// WithPaused sets the Paused field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Paused field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithPaused(value bool) *PodManagerSpecApplyConfiguration {
+	b.Paused = &value
+	return b
+}
+
+// WithProgressDeadlineSeconds sets the ProgressDeadlineSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ProgressDeadlineSeconds field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithProgressDeadlineSeconds(value int32) *PodManagerSpecApplyConfiguration {
+	b.ProgressDeadlineSeconds = &value
+	return b
+}
+
+// WithRevisionHistoryLimit sets the RevisionHistoryLimit field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RevisionHistoryLimit field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithRevisionHistoryLimit(value int32) *PodManagerSpecApplyConfiguration {
+	b.RevisionHistoryLimit = &value
 	return b
 }
 

@@ -32,6 +32,8 @@ type PodManagerStatusApplyConfiguration struct {
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// Replicas is the number of active pods: neither ending nor ended.
 	Replicas *int32 `json:"replicas,omitempty"`
+	// CurrentReplicas is the number of active pods of the current revision.
+	CurrentReplicas *int32 `json:"currentReplicas,omitempty"`
 	// UpdatedReplicas is the number of active pods made from the present template.
 	UpdatedReplicas *int32 `json:"updatedReplicas,omitempty"`
 	// ReadyReplicas is the number of active pods that are ready.
@@ -47,6 +49,17 @@ type PodManagerStatusApplyConfiguration struct {
 	Selector *string `json:"selector,omitempty"`
 	// PodNames are the names of the active pods, sorted; the first 100 of them.
 	PodNames []string `json:"podNames,omitempty"`
+	// CurrentRevision names the ControllerRevision of the last template that all pods were available with; empty until
+	// there was one.
+	CurrentRevision *string `json:"currentRevision,omitempty"`
+	// UpdateRevision names the ControllerRevision of the present template.
+	UpdateRevision *string `json:"updateRevision,omitempty"`
+	// FailedRevision names the revision that was rolled back. It is not tried again until the template changes.
+	FailedRevision *string `json:"failedRevision,omitempty"`
+	// CollisionCount is how often the name for a new revision was found to be in use.
+	CollisionCount *int32 `json:"collisionCount,omitempty"`
+	// Rollout is how far the rollout under way has come; absent while there is none.
+	Rollout *RolloutStatusApplyConfiguration `json:"rollout,omitempty"`
 	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled and ReplicaFailure.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
@@ -70,6 +83,14 @@ func (b *PodManagerStatusApplyConfiguration) WithObservedGeneration(value int64)
 // If called multiple times, the Replicas field is set to the value of the last call.
 func (b *PodManagerStatusApplyConfiguration) WithReplicas(value int32) *PodManagerStatusApplyConfiguration {
 	b.Replicas = &value
+	return b
+}
+
+// WithCurrentReplicas sets the CurrentReplicas field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CurrentReplicas field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithCurrentReplicas(value int32) *PodManagerStatusApplyConfiguration {
+	b.CurrentReplicas = &value
 	return b
 }
 
@@ -128,6 +149,46 @@ func (b *PodManagerStatusApplyConfiguration) WithPodNames(values ...string) *Pod
 	for i := range values {
 		b.PodNames = append(b.PodNames, values[i])
 	}
+	return b
+}
+
+// WithCurrentRevision sets the CurrentRevision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CurrentRevision field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithCurrentRevision(value string) *PodManagerStatusApplyConfiguration {
+	b.CurrentRevision = &value
+	return b
+}
+
+// WithUpdateRevision sets the UpdateRevision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the UpdateRevision field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithUpdateRevision(value string) *PodManagerStatusApplyConfiguration {
+	b.UpdateRevision = &value
+	return b
+}
+
+// WithFailedRevision sets the FailedRevision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FailedRevision field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithFailedRevision(value string) *PodManagerStatusApplyConfiguration {
+	b.FailedRevision = &value
+	return b
+}
+
+// WithCollisionCount sets the CollisionCount field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CollisionCount field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithCollisionCount(value int32) *PodManagerStatusApplyConfiguration {
+	b.CollisionCount = &value
+	return b
+}
+
+// WithRollout sets the Rollout field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Rollout field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithRollout(value *RolloutStatusApplyConfiguration) *PodManagerStatusApplyConfiguration {
+	b.Rollout = value
 	return b
 }
 

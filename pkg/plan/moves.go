@@ -1,0 +1,286 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// moves works out which active pods are to go or to be changed, and how many are to come.
+//
+// The limits: never more active pods than desired + surge; no available pod is taken away, or changed, unless more than
+// floor are available; and no more updated pods at a time that have yet to become available than a rollout within these
+// two limits can have. The last one matters when pods are missing for another reason: if somebody scales up while a bad
+// revision is being rolled out, most of the new pods are made from the good one.
+type moves struct {
+	*rollout
+	desired, surge, floor int
+	// active are the pods to decide about, the least useful first.
+	active []*corev1.Pod
+	// available are the pods that are, and go on to be.
+	available map[*corev1.Pod]bool
+	// over is how many pods there are too many of each kind; see kind.
+	over map[*Revision]int
+	// needUpdated and needBase are the pods that are yet to come.
+	needUpdated, needBase int
+	// waitForGone tells that pods on their way out hold up their replacements; going is how many there are already.
+	waitForGone bool
+	going       int
+	// refused tells that the last pod of the present revision was refused, held that the next try has to wait.
+	refused, held bool
+
+	deletions []Deletion
+	changes   []InPlace
+	// changing are the pods that are drained, or wait for the end of that.
+	changing map[*corev1.Pod]bool
+	again    time.Duration
+}
+
+func newMoves(r *rollout) *moves {
+	m := &moves{rollout: r, desired: r.manager.DesiredReplicas(), available: map[*corev1.Pod]bool{}, changing: map[*corev1.Pod]bool{}}
+	// A change in place makes a pod ready anew, which says nothing about its age.
+	m.active = rank(slices.Concat(r.updated, r.based, r.strays), r.manager.PodUpdatePolicy() != v1.RecreatePods)
+	m.floor = m.desired - r.manager.MaxUnavailable()
+	for _, pod := range m.active {
+		if isAvailable(pod, r.manager.MinReady(), r.now) {
+			m.available[pod] = true
+		}
+	}
+	wantUpdated := m.desired - r.wantBase
+	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
+	m.over[r.revisions.Update] = len(r.updated) - wantUpdated
+	m.over[nil] = len(r.strays)
+	m.needUpdated, m.needBase = max(0, wantUpdated-len(r.updated)), max(0, r.wantBase-len(r.based))
+	outdated := len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase > 0 && m.over[r.revisions.Update] > 0)
+	if r.frozen != "" { // half way, there may be more
+		outdated = len(r.updated) > 0 && len(r.based)+len(r.strays) > 0
+	}
+	if outdated {
+		m.surge = r.manager.MaxSurge()
+	}
+	return m
+}
+
+// left is how many of the active pods stay.
+func (m *moves) left() int { return len(m.active) }
+
+// spare tells whether the pod can be taken away, or changed, without hurting.
+func (m *moves) spare(pod *corev1.Pod) bool { return !m.available[pod] || len(m.available) > m.floor }
+
+// take takes away the pods that the choice falls on, at most count.
+func (m *moves) take(count int, choose func(pod *corev1.Pod) (Why, bool)) {
+	stay := make([]*corev1.Pod, 0, len(m.active))
+	for _, pod := range m.active {
+		why, chosen := choose(pod)
+		if count <= 0 || !chosen {
+			stay = append(stay, pod)
+			continue
+		}
+		count--
+		m.over[m.kind(pod)]--
+		delete(m.available, pod)
+		m.deletions = append(m.deletions, Deletion{Pod: pod, Why: why})
+	}
+	m.active = stay
+}
+
+// takeMarked takes away pods that somebody has marked for it. They are replaced, unless there are too many anyway.
+func (m *moves) takeMarked(allowed int) {
+	surplus := m.left() - m.desired
+	m.take(allowed, func(pod *corev1.Pod) (Why, bool) {
+		if !isMarked(pod) {
+			return "", false
+		}
+		if surplus--; surplus >= 0 {
+			return WhySurplus, true
+		}
+		if m.kind(pod) == m.revisions.Update {
+			m.needUpdated++
+		} else if m.base != nil {
+			m.needBase++
+		}
+		return WhyMarked, true
+	})
+}
+
+// takeSurplus takes away the pods that are too many even for a rollout. While nothing may be moved, all kinds are equal.
+func (m *moves) takeSurplus(allowed int) {
+	m.take(min(m.left()-m.desired-m.surge, allowed), func(pod *corev1.Pod) (Why, bool) {
+		return m.why(pod), m.spare(pod) && (m.frozen != "" || m.over[m.kind(pod)] > 0)
+	})
+}
+
+// why tells people why the pod goes.
+func (m *moves) why(pod *corev1.Pod) Why {
+	switch kind := m.kind(pod); {
+	case m.frozen != "":
+		return WhySurplus
+	case kind == m.revisions.Update && m.rolledBack:
+		return WhyRolledBack
+	case kind == m.revisions.Update && m.needBase > 0:
+		return WhyMovedBack
+	case kind == m.revisions.Update:
+		return WhySurplus
+	case kind != nil && len(m.updated) == 0 && m.needUpdated == 0:
+		return WhySurplus
+	default:
+		return WhyOutdated
+	}
+}
+
+// comes is how many pods are to be made of each kind.
+type comes struct{ updated, base int }
+
+// refill replaces what is missing, and moves nothing.
+func (m *moves) refill() comes {
+	return m.within(comes{updated: m.needUpdated, base: m.needBase}, m.desired)
+}
+
+// recreate takes away all pods of another revision, and lets others come only when the last of them is gone.
+func (m *moves) recreate(ending []*corev1.Pod) comes {
+	to := m.revisions.Update
+	if m.base != nil && m.wantBase > 0 {
+		to = m.base
+	}
+	if m.frozen == "" {
+		m.take(m.left(), func(pod *corev1.Pod) (Why, bool) { return m.why(pod), m.kind(pod) != to })
+	}
+	overlaps := func(pod *corev1.Pod) bool { return m.revisions.hashOf(pod) != to.Hash && !hasEnded(pod) }
+	if slices.ContainsFunc(m.active, overlaps) || slices.ContainsFunc(ending, overlaps) ||
+		slices.ContainsFunc(m.deletions, func(d Deletion) bool { return overlaps(d.Pod) }) {
+		return comes{}
+	}
+	return m.refill()
+}
+
+// roll moves pods from one revision to the other, and returns what is to come.
+func (m *moves) roll() comes {
+	quota := m.quota()
+	inPlace, replaced := m.outdatedPods()
+	wanted := comes{updated: m.needUpdated, base: m.needBase}
+	for _, pod := range inPlace { // these need not come
+		if m.target(pod) == m.revisions.Update {
+			wanted.updated--
+		} else {
+			wanted.base--
+		}
+	}
+	wanted = comes{updated: max(0, min(wanted.updated, quota)), base: max(0, wanted.base)}
+	missing := max(0, m.desired-m.left())
+	m.changeInPlace(inPlace, quota-min(wanted.updated, missing))
+	if len(inPlace) > 0 && m.manager.MaxUnavailable() == 0 {
+		// Only pods beside the others make it possible to change these.
+		wanted.updated = max(wanted.updated, min(quota, m.surge))
+	}
+
+	moved := wanted.base + wanted.updated - missing
+	if m.held {
+		moved = 0
+	}
+	excess := max(0, m.left()-m.desired)
+	m.take(excess+max(0, moved), func(pod *corev1.Pod) (Why, bool) {
+		return m.why(pod), replaced[pod] && m.spare(pod)
+	})
+	return m.within(wanted, m.desired+m.surge)
+}
+
+// quota is how many more updated pods may be on their way. After a refusal, one is enough to find out.
+func (m *moves) quota() int {
+	switch {
+	case m.base == nil:
+		return m.desired
+	case m.refused:
+		return 1
+	}
+	underway := 0
+	for _, pod := range m.updated {
+		if !m.available[pod] {
+			underway++
+		}
+	}
+	return max(0, m.manager.MaxSurge()+m.manager.MaxUnavailable()-underway)
+}
+
+// within keeps what is to come within the limit, and completes it from base where the present revision may not. While
+// that is refused, the places that a rollout may leave empty stay so: they are where the next try goes.
+func (m *moves) within(wanted comes, limit int) comes {
+	going := 0
+	if m.waitForGone {
+		going = m.going + len(m.deletions)
+	}
+	room := max(0, limit-m.left()-going)
+	base := min(wanted.base, room)
+	updated := min(wanted.updated, room-base)
+	atLeast, coming := m.desired, base+updated
+	if m.refused {
+		atLeast = m.floor
+	}
+	if m.held {
+		coming = base
+	}
+	if m.base != nil {
+		base += max(0, atLeast-m.left()-going-coming)
+	}
+	return comes{updated: updated, base: base}
+}
+
+// outdatedPods are the pods to be moved: those that can be changed in place, and those to be replaced.
+func (m *moves) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
+	policy := m.manager.PodUpdatePolicy()
+	replaced = map[*corev1.Pod]bool{}
+	left := map[*Revision]int{}
+	for _, pod := range m.active {
+		kind := m.kind(pod)
+		if left[kind] >= m.over[kind] {
+			continue
+		}
+		left[kind]++
+		switch {
+		case policy != v1.RecreatePods && m.notInPlace(pod, m.target(pod)) == "":
+			inPlace = append(inPlace, pod)
+		case policy != v1.InPlaceOnly:
+			replaced[pod] = true
+		}
+	}
+	return inPlace, replaced
+}
+
+// target is the revision that a pod is to have if it is outdated.
+func (m *moves) target(pod *corev1.Pod) *Revision {
+	if m.base != nil && (m.rolledBack || m.kind(pod) == m.revisions.Update) {
+		return m.base
+	}
+	return m.revisions.Update
+}
+
+// changeInPlace takes the next step with pods that are being changed, and begins with more, as far as the quota goes.
+func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) {
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -falseFirst(isDrained(a), isDrained(b)) })
+	for _, pod := range pods {
+		if !isDrained(pod) && (quota <= 0 || !m.spare(pod)) {
+			continue
+		}
+		quota--
+		delete(m.available, pod)
+		m.changing[pod] = true
+		step, wait := nextStep(m.manager, pod, m.now)
+		m.again = soonest(m.again, wait)
+		if step != "" {
+			m.changes = append(m.changes, InPlace{Pod: pod, Step: step, From: m.revisionOf(pod), To: m.target(pod)})
+		}
+	}
+}
+
+// openings open the readiness gates of pods that need not be kept out of their Services any more.
+func (m *moves) openings() []InPlace {
+	var open []InPlace
+	for _, pod := range m.active {
+		if mustOpen(pod) && !m.changing[pod] {
+			open = append(open, InPlace{Pod: pod, Step: StepOpen})
+		}
+	}
+	return open
+}

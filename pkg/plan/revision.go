@@ -1,0 +1,217 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Revision is a pod template under a name. Pods carry its hash as a label.
+type Revision struct {
+	Name string
+	Hash string
+	// stored is nil for a revision that is yet to be stored.
+	stored   *appsv1.ControllerRevision
+	template *corev1.PodTemplateSpec
+}
+
+// Template is the revision's pod template; nil if what is stored is none.
+func (r *Revision) Template() *corev1.PodTemplateSpec {
+	if r.template == nil && r.stored != nil {
+		r.template, _ = templateIn(r.stored)
+	}
+	return r.template
+}
+
+func templateIn(stored *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
+	template := &corev1.PodTemplateSpec{}
+	if err := json.Unmarshal(stored.Data.Raw, template); err != nil {
+		return nil, err
+	}
+	return template, nil
+}
+
+// Revisions are the templates that matter for a decision.
+type Revisions struct {
+	// Update is that of the present template.
+	Update *Revision
+	// Current is the last one that all pods were available with; nil if there was none, or it was lost.
+	Current *Revision
+	// others are the revisions that are stored besides, by hash.
+	others map[string]*Revision
+}
+
+// hashOf is the hash of the revision that a pod was made from. A pod that was made by hand, and adopted, has none: it is
+// taken as it is, and counts for the last good revision until the template changes.
+func (r Revisions) hashOf(pod *corev1.Pod) string {
+	if hash := pod.Labels[v1.LabelRevision]; hash != "" {
+		return hash
+	}
+	return cmp.Or(r.Current, r.Update).Hash
+}
+
+// Store is a revision to be stored before any pod is made from it.
+type Store struct {
+	Revision *appsv1.ControllerRevision
+	// Exists tells that it is to be updated: an old template was put back, or it has another cause.
+	Exists bool
+}
+
+// revisionsOf finds the revisions, and what is to be stored to make them so.
+func revisionsOf(o Observed) (Revisions, *Store) {
+	template := Template(&o.Manager.Spec)
+	data := encode(template)
+	revisions := Revisions{others: make(map[string]*Revision, len(o.Revisions))}
+	var newest int64
+	for _, stored := range o.Revisions {
+		newest = max(newest, stored.Revision)
+		revision := &Revision{Name: stored.Name, Hash: stored.Labels[v1.LabelRevision], stored: stored}
+		revisions.others[revision.Hash] = revision
+		if stored.Name == o.Manager.Status.CurrentRevision && revision.Template() != nil {
+			revisions.Current = revision
+		}
+	}
+	revisions.Update = find(revisions.others, template, data, hashOf(data, o.Manager.Status.CollisionCount))
+	if revisions.Update == nil {
+		store := newRevision(o.Manager, data, newest+1)
+		revisions.Update = &Revision{Name: store.Name, Hash: store.Labels[v1.LabelRevision], template: template}
+		return revisions, &Store{Revision: store}
+	}
+	revisions.Update.template = template
+	return revisions, renewed(o.Manager, revisions.Update.stored, newest)
+}
+
+// find finds the revision of a template. The hash usually tells; if not, as after a collision, the content does.
+func find(stored map[string]*Revision, template *corev1.PodTemplateSpec, data []byte, hash string) *Revision {
+	if likely := stored[hash]; likely != nil && same(likely, template, data) {
+		return likely
+	}
+	var found *Revision
+	for _, revision := range stored {
+		if same(revision, template, data) && (found == nil || revision.stored.Revision > found.stored.Revision) {
+			found = revision
+		}
+	}
+	return found
+}
+
+func same(revision *Revision, template *corev1.PodTemplateSpec, data []byte) bool {
+	return bytes.Equal(revision.stored.Data.Raw, data) || equality.Semantic.DeepEqual(revision.Template(), template)
+}
+
+// newRevision is the ControllerRevision of a template.
+func newRevision(manager *v1.PodManager, data []byte, number int64) *appsv1.ControllerRevision {
+	hash := hashOf(data, manager.Status.CollisionCount)
+	revision := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       manager.Namespace,
+			Name:            manager.Name + "-" + hash,
+			Labels:          map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: hash},
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(manager, v1.GroupVersionKind)},
+		},
+		Data:     runtime.RawExtension{Raw: data},
+		Revision: number,
+	}
+	if cause := manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
+		revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
+	}
+	return revision
+}
+
+// renewed is the revision of the present template as it should be stored; nil if it is. An old template that was put
+// back becomes the newest revision again.
+func renewed(manager *v1.PodManager, stored *appsv1.ControllerRevision, newest int64) *Store {
+	cause := manager.Annotations[v1.AnnotationChangeCause]
+	isNewest, hasCause := stored.Revision == newest, cause == "" || stored.Annotations[v1.AnnotationChangeCause] == cause
+	if isNewest && hasCause {
+		return nil
+	}
+	renewed := stored.DeepCopy()
+	if !isNewest {
+		renewed.Revision = newest + 1
+	}
+	if !hasCause {
+		metav1.SetMetaDataAnnotation(&renewed.ObjectMeta, v1.AnnotationChangeCause, cause)
+	}
+	return &Store{Revision: renewed, Exists: true}
+}
+
+// IsSame tells whether a stored revision has the template of the one that was to be stored.
+func IsSame(stored, wanted *appsv1.ControllerRevision) bool {
+	if bytes.Equal(stored.Data.Raw, wanted.Data.Raw) {
+		return true
+	}
+	a, errA := templateIn(stored)
+	b, errB := templateIn(wanted)
+	return errA == nil && errB == nil && equality.Semantic.DeepEqual(a, b)
+}
+
+// beyondRevisionHistory are the revisions to drop: the oldest of those that neither a pod nor the status refers to.
+func beyondRevisionHistory(o Observed, revisions Revisions) []*appsv1.ControllerRevision {
+	used := map[string]bool{revisions.Update.Hash: true}
+	if revisions.Current != nil {
+		used[revisions.Current.Hash] = true
+	}
+	for _, pod := range slices.Concat(o.Pods, o.Orphans) {
+		used[pod.Labels[v1.LabelRevision]] = true
+	}
+	var unused []*appsv1.ControllerRevision
+	for _, stored := range o.Revisions {
+		if !used[stored.Labels[v1.LabelRevision]] {
+			unused = append(unused, stored)
+		}
+	}
+	slices.SortFunc(unused, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	return unused[:max(0, len(unused)-o.Manager.RevisionsKept())]
+}
+
+// Template is the pod template that the spec asks for; the short form is written out.
+func Template(spec *v1.PodManagerSpec) *corev1.PodTemplateSpec {
+	if spec.Template != nil {
+		return spec.Template
+	}
+	return &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Containers: []corev1.Container{{Name: v1.ShorthandContainer, Image: spec.Image}},
+	}}
+}
+
+// encode writes a template with its keys sorted. The API server writes it so when somebody patches the revision, as the
+// garbage collector does when it orphans it; and it refuses a patch after which the data are not the same to the byte.
+func encode(template *corev1.PodTemplateSpec) []byte {
+	data, err := json.Marshal(template)
+	if err == nil {
+		var sorted any
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		if err = decoder.Decode(&sorted); err == nil {
+			data, err = json.Marshal(sorted)
+		}
+	}
+	if err != nil {
+		// A PodTemplateSpec that came from JSON goes back into it.
+		panic(fmt.Sprintf("encoding a pod template: %v", err))
+	}
+	return data
+}
+
+// hashOf is a short hash of a template. A collision makes it another one.
+func hashOf(data []byte, collisions int32) string {
+	hash := fnv.New32a()
+	_, _ = hash.Write(data) // never fails, says hash.Hash
+	if collisions > 0 {
+		_, _ = fmt.Fprint(hash, collisions)
+	}
+	return rand.SafeEncodeString(fmt.Sprint(hash.Sum32()))
+}
