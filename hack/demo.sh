@@ -22,9 +22,14 @@ fail() {
 	exit 1
 }
 
-# show COMMAND...: prints a command, and what it prints.
+# show COMMAND...: prints a command, quoted as a shell wants it, and what it prints.
 show() {
-	printf '%s$ %s%s\n' "$dim" "$*" "$plain"
+	local word line=
+	for word in "$@"; do
+		[[ $word =~ ^[A-Za-z0-9_./:=,@-]+$ ]] || word="'$word'"
+		line+="$word "
+	done
+	printf '%s$ %s%s\n' "$dim" "${line% }" "$plain"
 	"$@" || fail "'$*' failed"
 }
 
@@ -37,6 +42,17 @@ observe() {
 		sleep 0.1
 	done
 	printf '%s# seen: %s%s\n' "$dim" "$what" "$plain"
+}
+
+# follow WHAT COMMAND...: the same, and prints how the PodManager gets there.
+follow() {
+	local watch
+	printf '%s$ kubectl get pm my-pod-manager --watch%s\n' "$dim" "$plain"
+	kubectl get pm my-pod-manager --watch &
+	watch=$!
+	observe "$@"
+	kill "$watch" 2>/dev/null || true
+	wait "$watch" 2>/dev/null || true
 }
 
 # controller_pid: prints the controller's process if it runs. The file alone proves nothing.
@@ -88,6 +104,15 @@ is_replaced() {
 	[ "$(wc -w <<<"$uids")" -eq 3 ] && [[ $uids != *"$1"* ]]
 }
 field_is() { [ "$(kubectl get pm my-pod-manager -o jsonpath="{$1}")" = "$2" ]; }
+ready_says() { field_is ".status.conditions[?(@.type=='Ready')].reason" "$1"; }
+available_at_least() { [ "$(kubectl get pm my-pod-manager -o jsonpath='{.status.availableReplicas}')" -ge "$1" ]; }
+# runs_only IMAGE: five pods are running, all of them this image.
+runs_only() {
+	[ "$(kubectl get pods --selector podmanager=my-pod-manager --field-selector status.phase=Running \
+		-o jsonpath='{.items[*].spec.containers[0].image}')" = "$1 $1 $1 $1 $1" ]
+}
+is_rolled_out() { ready_says AllReplicasAvailable && runs_only "$1"; }
+is_back_at() { field_is .status.availableReplicas 5 && runs_only "$1"; }
 no_pods() { [ -z "$(kubectl get pods --selector podmanager=my-pod-manager --no-headers 2>/dev/null)" ]; }
 
 tour() {
@@ -111,11 +136,35 @@ tour() {
 	observe "5 of 5 pods are available" field_is .status.availableReplicas 5
 	show kubectl get pm -o wide
 
-	say "4. What it says of itself, and what it has done"
+	say "4. Another image: it is rolled out, a few pods at a time"
+	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"nginx:1.30"}}'
+	follow "all 5 pods run it" is_rolled_out nginx:1.30
+	show kubectl get pods -L apps.mycompany.com/revision
+
+	say "5. An image that does not exist: the rollout is halted, and says why"
+	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"nginx:does-not-exist"}}'
+	observe "the rollout is halted" ready_says RolloutHalted
+	show kubectl get pm,pods
+	show kubectl get pm my-pod-manager -o 'jsonpath={.status.conditions[?(@.type=="Ready")].message}{"\n"}'
+	available_at_least 4 || fail "a bad image should not take away more than maxUnavailable pods"
+
+	say "6. The same with failurePolicy Rollback: all pods return to the last good revision, the spec stays as it is"
+	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"failurePolicy":{"onFailure":"Rollback","gracePeriodSeconds":3}}}'
+	observe "it is rolled back" ready_says RolledBack
+	observe "all 5 pods run the image from before" is_back_at nginx:1.30
+	show kubectl get pm my-pod-manager -o wide
+	show kubectl get controllerrevisions -l podmanager=my-pod-manager
+	field_is .spec.image nginx:does-not-exist || fail "the spec should be as the user wrote it"
+
+	say "7. A good image again: it starts afresh"
+	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"nginx:1.31"}}'
+	follow "all 5 pods run it" is_rolled_out nginx:1.31
+
+	say "8. What it says of itself, and what it has done"
 	show kubectl describe pm my-pod-manager
 	kubectl get events --field-selector involvedObject.name=my-pod-manager | grep -q PodCreated || fail "there should be events"
 
-	say "5. Delete it: its pods go first"
+	say "9. Delete it: its pods go first"
 	show kubectl delete pm my-pod-manager --timeout=30s
 	no_pods || fail "no pod should be left"
 	show kubectl get pods

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A real Kubernetes control plane on this machine, on loopback only: API server, etcd, controller manager, scheduler.
-# The nodes are simulated by KWOK: pods are scheduled, become Ready and go away, but no container ever runs.
+# The nodes are simulated by KWOK: pods are scheduled, become Ready and go away, but no container ever runs;
+# stages.yaml says what becomes of a pod, and which images fail.
 # kwokctl does the work; this script gives it our programs and keeps it away from ~/.kube/config and ~/.kwok.
 set -euo pipefail
 
@@ -102,11 +103,13 @@ populate() {
 create() {
 	echo "Creating cluster $name with $nodes simulated nodes" >&2
 	: >"$log"
-	ctl create cluster --config "$here/kwokctl.yaml" --kubeconfig "$kubeconfig" --timeout 60s \
+	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" \
+		--kubeconfig "$kubeconfig" --timeout 60s \
 		--etcd-binary "$bin/etcd" --kube-apiserver-binary "$bin/kube-apiserver" \
 		--kube-controller-manager-binary "$bin/kube-controller-manager" \
 		--kube-scheduler-binary "$bin/kube-scheduler" --kwok-controller-binary "$bin/kwok" \
-		--kube-audit-policy "$here/audit-policy.yaml" && await populate && await healthy
+		--kube-audit-policy "$here/audit-policy.yaml" &&
+		config >"$home/made-from.yaml" && await populate && await healthy
 }
 
 # repair: kwokctl starts what has no pid file, so those of dead processes go first.
@@ -131,9 +134,15 @@ remove() {
 	rm -rf "$home" "$kubeconfig"
 }
 
-# current: the cluster was made from the programs that we have now.
+# config: all that kwokctl takes over when it creates a cluster, and never reads again.
+config() {
+	cat "$here/kwokctl.yaml" "$here/stages.yaml" "$here/audit-policy.yaml"
+}
+
+# current: the cluster was made from the programs and the configuration that we have now.
 current() {
-	[ "$(readlink "$home/bin/kube-apiserver")" = "$bin/kube-apiserver" ]
+	[ "$(readlink "$home/bin/kube-apiserver")" = "$bin/kube-apiserver" ] &&
+		[ "$(config)" = "$(cat "$home/made-from.yaml" 2>/dev/null)" ]
 }
 
 up() {

@@ -64,7 +64,7 @@ func (c *cost) syncs() int {
 // measure adds a line to the table: an operation, after which there are this many pods.
 func (c *cost) measure(operation string, most int, act func(), pods int) {
 	c.t.Helper()
-	changing, syncs := c.changing(), c.syncs()
+	changing, syncs, generation := c.changing(), c.syncs(), c.manager("web").Generation
 	act()
 	c.awaitReady("web", pods)
 	writes := c.awaitQuiet(c.log)
@@ -74,7 +74,8 @@ func (c *cost) measure(operation string, most int, act func(), pods int) {
 	if changing > most || changing == 0 {
 		c.t.Errorf("%s: %d syncs did anything, want 1 to %d", operation, changing, most)
 	}
-	if statuses > 2 || statuses == 0 {
+	// A pod that is replaced under its own name before the status was due leaves nothing to write.
+	if statuses > 2 || (statuses == 0 && c.manager("web").Generation != generation) {
 		c.t.Errorf("%s: %d status writes, want 1 or 2", operation, statuses)
 	}
 }

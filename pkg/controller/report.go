@@ -138,14 +138,6 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 			c.recorder.Eventf(done.manager, pods[0], kind, reason, action, "%s %s%s", verb, podList(pods), why)
 		}
 	}
-	event(corev1.EventTypeNormal, v1.EventReleased, "Release", done.released, "Released", "")
-	event(corev1.EventTypeNormal, v1.EventAdopted, "Adopt", done.adopted, "Adopted", "")
-	for why, pods := range deletedByReason(decided.Delete, done.deleted) {
-		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
-	}
-	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
-	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[plan.StepDrain], "Took out of service, to be updated in place,", "")
-	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", done.changed[plan.StepChange], "Updated in place", "")
 	if done.stored != nil {
 		c.recorder.Eventf(done.manager, done.stored, corev1.EventTypeNormal, v1.EventRevision, "StoreRevision",
 			"Stored revision %s (number %d)", done.stored.Name, done.stored.Revision)
@@ -154,6 +146,14 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 		c.recorder.Eventf(done.manager, nil, corev1.EventTypeWarning, v1.EventCollision, "StoreRevision",
 			"The name %s is in use for something else: the revision gets another one", done.collided)
 	}
+	event(corev1.EventTypeNormal, v1.EventReleased, "Release", done.released, "Released", "")
+	event(corev1.EventTypeNormal, v1.EventAdopted, "Adopt", done.adopted, "Adopted", "")
+	for why, pods := range deletedByReason(decided.Delete, done.deleted) {
+		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
+	}
+	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
+	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[plan.StepDrain], "Took out of service, to be updated in place,", "")
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", done.changed[plan.StepChange], "Updated in place", "")
 	c.reportForeign(key, decided.Foreign, done)
 	c.reportFailure(key, done)
 }

@@ -4,10 +4,17 @@
 //	plan.go       what a sync shall do: Make
 //	ownership.go  which pods are ours, to adopt, or to let go
 //	names.go      pod names, indices and labels
-//	pod.go        the pod that a PodManager asks for, and its revision
+//	revision.go   templates and the names they are stored under
+//	rollout.go    how pods stand to revisions, and where they are to go
+//	moves.go      which pods go, change and come, within the limits
+//	inplace.go    changing pods without replacing them; inplace_patch.go the patches, resources.go CPU and memory
+//	failing.go    when a pod of a new revision counts as failing
+//	progress.go   the deadlines of a rollout
+//	pod.go        the pod that is made from a revision
 //	podstate.go   what can be read off a single pod
 //	ranking.go    who goes first when there are too many
 //	backoff.go    when a failed pod is replaced, and which failed pods are kept
 //	failure.go    what a refused request means
-//	status.go     the counts; conditions.go the conditions; diagnosis.go the sentence about the worst pod
+//	status.go     the counts; conditions.go the conditions; diagnosis.go the sentence about the worst pod; transitions.go the
+//	              steps that events tell of
 package plan

@@ -86,13 +86,13 @@ type Why string
 // The reasons for deleting a pod.
 const (
 	WhySurplus  Why = "scaled down"
-	WhyMarked   Why = "it was marked for deletion"
-	WhyEnded    Why = "it had ended"
+	WhyMarked   Why = "marked for deletion"
+	WhyEnded    Why = "no longer running"
 	WhyFinalize Why = "the PodManager is being deleted"
 	// Rollouts.
-	WhyOutdated   Why = "it was made from another template"
+	WhyOutdated   Why = "made from another template"
 	WhyMovedBack  Why = "the partition was raised"
-	WhyRolledBack Why = "its revision has failed"
+	WhyRolledBack Why = "the revision has failed"
 )
 
 // Empty tells whether there is nothing to do.

@@ -30,11 +30,13 @@ type rollout struct {
 	unfilled int
 	// obstacle is why pods cannot be changed in place although nothing else is allowed.
 	obstacle string
+	// whyNot remembers what changeBetween says of two revisions.
+	whyNot map[[2]*Revision]string
 }
 
 // assess looks at active pods, and at those that have ended.
 func assess(manager *v1.PodManager, revisions Revisions, active, ended []*corev1.Pod, now time.Time) *rollout {
-	r := &rollout{manager: manager, revisions: revisions, now: now}
+	r := &rollout{manager: manager, revisions: revisions, now: now, whyNot: map[[2]*Revision]string{}}
 	r.base = r.findBase(active)
 	for _, pod := range active {
 		switch r.kind(pod) {
@@ -181,7 +183,11 @@ func (r *rollout) notInPlace(pod *corev1.Pod, to *Revision) string {
 	if isInfeasible(pod) {
 		return "its node cannot give it the CPU or memory"
 	}
-	_, why := changeBetween(from.Template(), to.Template())
+	why, known := r.whyNot[[2]*Revision{from, to}]
+	if !known {
+		_, why = changeBetween(from.Template(), to.Template())
+		r.whyNot[[2]*Revision{from, to}] = why
+	}
 	return why
 }
 

@@ -49,7 +49,7 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		}
 	}
 	if old.FailedRevision != status.FailedRevision && status.FailedRevision != "" {
-		add(corev1.EventTypeWarning, v1.EventRolledBack, "%s", messageOf(status, v1.ConditionStalled))
+		add(corev1.EventTypeWarning, v1.EventRolledBack, "Rolling back: %s", messageOf(status, v1.ConditionStalled))
 	}
 	if reasonOf(status, v1.ConditionStalled) == v1.ReasonDeadline && reasonOf(old, v1.ConditionStalled) != v1.ReasonDeadline {
 		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", messageOf(status, v1.ConditionStalled))
