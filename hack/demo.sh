@@ -162,7 +162,7 @@ tour() {
 
 	say "8. What it says of itself, and what it has done"
 	show kubectl describe pm my-pod-manager
-	kubectl get events --field-selector involvedObject.name=my-pod-manager | grep -q PodCreated || fail "there should be events"
+	kubectl get events --field-selector involvedObject.name=my-pod-manager | grep PodCreated >/dev/null || fail "there should be events"
 
 	say "9. Delete it: its pods go first"
 	show kubectl delete pm my-pod-manager --timeout=30s
