@@ -85,7 +85,7 @@ func stalling(r Report, counts v1.PodManagerStatus, now situation) verdict {
 		return verdict{}
 	case now.rollout.rolledBack:
 		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
-	case now.rollout.frozen == v1.ReasonHalted && now.progress.condemned:
+	case now.rollout.isHalted() && now.progress.condemned:
 		return yes(v1.ReasonHalted, halted(counts, now))
 	case now.rollout.frozen == v1.ReasonNotInPlace:
 		return yes(v1.ReasonNotInPlace, now.rollout.obstacle)
@@ -148,7 +148,7 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 		return no(v1.ReasonRolledBack, "%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
 	case rollout.isUnstarted():
 		return no(v1.ReasonPaused, "paused before the first pod; set paused to false to begin")
-	case rollout.frozen == v1.ReasonHalted:
+	case rollout.isHalted() && (rollout.frozen == "" || rollout.frozen == v1.ReasonHalted):
 		return no(v1.ReasonHalted, "%s", halted(counts, now))
 	case rollout.frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be changed in place, but %s", updated, rollout.obstacle)

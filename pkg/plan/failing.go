@@ -23,6 +23,11 @@ func untilRecovered(manager *v1.PodManager, pod *corev1.Pod, now time.Time) time
 	return max(0, readySince(pod).Add(manager.MinReady()+manager.FailureGrace()).Sub(now))
 }
 
+// untilForgotten is for how much longer a pod that has ended counts.
+func untilForgotten(pod *corev1.Pod, now time.Time) time.Duration {
+	return max(0, endedAt(pod, now).Add(lastBackOff).Sub(now))
+}
+
 // hasFailed tells whether the pod shows that it, or one in whose place it was made, has failed.
 func hasFailed(pod *corev1.Pod) bool {
 	if failuresBefore(pod) > 0 || hasEnded(pod) {

@@ -131,7 +131,8 @@ type record struct {
 type containerBefore struct {
 	ImageID  string `json:"imageID,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// Image is the new one.
+	// From and Image are the old image and the new one.
+	From  string `json:"from,omitempty"`
 	Image string `json:"image"`
 }
 

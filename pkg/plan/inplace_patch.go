@@ -26,7 +26,10 @@ func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(change.Images)) {
 		image := change.Images[name]
 		containers = append(containers, map[string]any{"name": name, "image": image})
-		before := containerBefore{Image: image}
+		if i.isTakenBack(name, image) {
+			continue
+		}
+		before := containerBefore{From: imageOf(i.From.Template(), name), Image: image}
 		for status := range containerStatuses(i.Pod) {
 			if status.Name == name {
 				before.ImageID, before.Restarts = status.ImageID, status.RestartCount
@@ -55,6 +58,22 @@ func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 		patch["spec"] = map[string]any{"containers": containers}
 	}
 	return json.Marshal(patch)
+}
+
+// isTakenBack tells whether a container gets back the image that it still runs, as its node has not yet followed the last
+// change. It may never be restarted then, so there is nothing to wait for.
+func (i InPlace) isTakenBack(container, image string) bool {
+	last, found := inPlaceRecord(i.Pod).Containers[container]
+	return found && last.From == image && !isChanged(i.Pod, container, last)
+}
+
+func imageOf(template *corev1.PodTemplateSpec, container string) string {
+	for i := range template.Spec.Containers {
+		if template.Spec.Containers[i].Name == container {
+			return template.Spec.Containers[i].Image
+		}
+	}
+	return ""
 }
 
 // ResizePatch is the patch for the pod's resize subresource; nil if CPU and memory stay.

@@ -20,8 +20,12 @@ type moves struct {
 	desired, surge, floor int
 	// active are the pods to decide about, the least useful first.
 	active []*corev1.Pod
+	// taken is how many of them have been taken away while the others are looked at.
+	taken int
 	// available are the pods that are, and go on to be.
 	available map[*corev1.Pod]bool
+	// underway is how many updated pods have yet to become available.
+	underway int
 	// over is how many pods there are too many of each kind; see kind.
 	over map[*Revision]int
 	// needUpdated and needBase are the pods that are yet to come.
@@ -49,6 +53,11 @@ func newMoves(r *rollout) *moves {
 			m.available[pod] = true
 		}
 	}
+	for _, pod := range r.updated {
+		if !m.available[pod] {
+			m.underway++
+		}
+	}
 	wantUpdated := m.desired - r.wantBase
 	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
 	m.over[r.revisions.Update] = len(r.updated) - wantUpdated
@@ -65,14 +74,25 @@ func newMoves(r *rollout) *moves {
 }
 
 // left is how many of the active pods stay.
-func (m *moves) left() int { return len(m.active) }
+func (m *moves) left() int { return len(m.active) - m.taken }
 
-// spare tells whether the pod can be taken away, or changed, without hurting.
-func (m *moves) spare(pod *corev1.Pod) bool { return !m.available[pod] || len(m.available) > m.floor }
+// spare tells whether the pod can be taken away, or changed, without hurting. One that is not available may yet become so,
+// unless it is of the revision that has to prove itself.
+func (m *moves) spare(pod *corev1.Pod) bool {
+	switch {
+	case m.available[pod]:
+		return len(m.available) > m.floor
+	case m.kind(pod) == m.revisions.Update:
+		return true
+	default:
+		return m.left()-m.underway > m.floor
+	}
+}
 
 // take takes away the pods that the choice falls on, at most count.
 func (m *moves) take(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	stay := make([]*corev1.Pod, 0, len(m.active))
+	defer func() { m.active, m.taken = stay, 0 }()
 	for _, pod := range m.active {
 		why, chosen := choose(pod)
 		if count <= 0 || !chosen {
@@ -81,10 +101,13 @@ func (m *moves) take(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 		}
 		count--
 		m.over[m.kind(pod)]--
+		if m.kind(pod) == m.revisions.Update && !m.available[pod] {
+			m.underway--
+		}
 		delete(m.available, pod)
+		m.taken++
 		m.deletions = append(m.deletions, Deletion{Pod: pod, Why: why})
 	}
-	m.active = stay
 }
 
 // takeMarked takes away pods that somebody has marked for it. They are replaced, unless there are too many anyway.
@@ -160,20 +183,17 @@ func (m *moves) recreate(ending []*corev1.Pod) comes {
 func (m *moves) roll() comes {
 	quota := m.quota()
 	inPlace, replaced := m.outdatedPods()
-	wanted := comes{updated: m.needUpdated, base: m.needBase}
-	for _, pod := range inPlace { // these need not come
-		if m.target(pod) == m.revisions.Update {
-			wanted.updated--
-		} else {
-			wanted.base--
-		}
+	changed := map[*Revision]int{} // these need not come
+	for _, pod := range inPlace {
+		changed[m.target(pod)]++
 	}
-	wanted = comes{updated: max(0, min(wanted.updated, quota)), base: max(0, wanted.base)}
+	wanted := comes{base: max(0, m.needBase-changed[m.base]), updated: max(0, min(m.needUpdated-changed[m.revisions.Update], quota))}
 	missing := max(0, m.desired-m.left())
-	m.changeInPlace(inPlace, quota-min(wanted.updated, missing))
-	if len(inPlace) > 0 && m.manager.MaxUnavailable() == 0 {
-		// Only pods beside the others make it possible to change these.
-		wanted.updated = max(wanted.updated, min(quota, m.surge))
+	quota -= m.changeInPlace(inPlace, quota-min(wanted.updated, missing))
+	wanted.updated = min(wanted.updated, quota)
+	if m.manager.MaxUnavailable() == 0 {
+		wanted.base = max(wanted.base, m.helpers(m.base, changed, replaced))
+		wanted.updated = max(wanted.updated, min(quota, m.helpers(m.revisions.Update, changed, replaced)))
 	}
 
 	moved := wanted.base + wanted.updated - missing
@@ -187,44 +207,59 @@ func (m *moves) roll() comes {
 	return m.within(wanted, m.desired+m.surge)
 }
 
-// quota is how many more updated pods may be on their way. After a refusal, one is enough to find out.
-func (m *moves) quota() int {
-	switch {
-	case m.base == nil:
-		return m.desired
-	case m.refused:
-		return 1
-	}
-	underway := 0
-	for _, pod := range m.updated {
-		if !m.available[pod] {
-			underway++
+// helpers is how many more pods are to be made of a kind, beside those that are to be changed to it in place, where only
+// that makes it possible. Those that are there already are not too many.
+func (m *moves) helpers(kind *Revision, changed map[*Revision]int, replaced map[*corev1.Pod]bool) int {
+	wanted := min(m.surge, changed[kind])
+	for _, pod := range slices.Backward(m.active) { // the most useful first
+		if wanted > 0 && replaced[pod] && m.kind(pod) == kind {
+			delete(replaced, pod)
+			wanted--
 		}
 	}
-	return max(0, m.manager.MaxSurge()+m.manager.MaxUnavailable()-underway)
+	return wanted
 }
 
-// within keeps what is to come within the limit, and completes it from base where the present revision may not. While
-// that is refused, the places that a rollout may leave empty stay so: they are where the next try goes.
+// quota is how many more updated pods may be on their way. After a refusal, one is enough to find out.
+func (m *moves) quota() int {
+	if m.base == nil {
+		return m.desired
+	}
+	quota := m.manager.MaxSurge() + m.manager.MaxUnavailable() - m.underway
+	if m.refused {
+		quota = min(quota, 1)
+	}
+	return max(0, quota)
+}
+
+// within keeps what is to come within the limit, and completes it from base.
 func (m *moves) within(wanted comes, limit int) comes {
 	going := 0
 	if m.waitForGone {
 		going = m.going + len(m.deletions)
 	}
-	room := max(0, limit-m.left()-going)
-	base := min(wanted.base, room)
-	updated := min(wanted.updated, room-base)
-	atLeast, coming := m.desired, base+updated
+	there := m.left() + going
+	base := min(wanted.base, max(0, limit-there))
+	come := comes{base: base, updated: min(wanted.updated, max(0, limit-there-base))}
+	if m.base != nil {
+		come.base += m.complete(there, come)
+	}
+	return come
+}
+
+// complete is how many more pods are to be made from base: where the present revision may not, and where it does not get
+// available, so that pods which serve are replaced even if there are enough that do not. While the present revision is
+// refused, the places that a rollout may leave empty stay so: they are where the next try goes.
+func (m *moves) complete(there int, come comes) int {
+	atLeast, coming := m.desired, come.base+come.updated
 	if m.refused {
 		atLeast = m.floor
 	}
 	if m.held {
-		coming = base
+		coming = come.base
 	}
-	if m.base != nil {
-		base += max(0, atLeast-m.left()-going-coming)
-	}
-	return comes{updated: updated, base: base}
+	missing := max(atLeast-there-coming, m.floor-(there-m.underway)-come.base)
+	return max(0, min(missing, m.desired+m.surge-there-coming))
 }
 
 // outdatedPods are the pods to be moved: those that can be changed in place, and those to be replaced.
@@ -239,6 +274,8 @@ func (m *moves) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]
 		}
 		left[kind]++
 		switch {
+		case !m.isOfUse(pod):
+			replaced[pod] = true
 		case policy != v1.RecreatePods && m.notInPlace(pod, m.target(pod)) == "":
 			inPlace = append(inPlace, pod)
 		case policy != v1.InPlaceOnly:
@@ -246,6 +283,19 @@ func (m *moves) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]
 		}
 	}
 	return inPlace, replaced
+}
+
+// isOfUse tells whether a pod that is too many of its kind is wanted as one of the other. Where pods had to be made beside
+// the others to begin with, these are what is too many in the end.
+func (m *moves) isOfUse(pod *corev1.Pod) bool {
+	switch m.target(pod) {
+	case m.kind(pod):
+		return false
+	case m.base:
+		return m.needBase > 0
+	default:
+		return m.needUpdated > 0 || (m.manager.MaxUnavailable() == 0 && m.desired > m.wantBase)
+	}
 }
 
 // target is the revision that a pod is to have if it is outdated.
@@ -256,22 +306,29 @@ func (m *moves) target(pod *corev1.Pod) *Revision {
 	return m.revisions.Update
 }
 
-// changeInPlace takes the next step with pods that are being changed, and begins with more, as far as the quota goes.
-func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) {
+// changeInPlace takes the next step with pods that are being changed, and begins with more, as far as the quota of updated
+// pods goes. It returns how much of that is used.
+func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) (used int) {
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -falseFirst(isDrained(a), isDrained(b)) })
 	for _, pod := range pods {
-		if !isDrained(pod) && (quota <= 0 || !m.spare(pod)) {
+		to := m.target(pod)
+		if !m.spare(pod) || (to == m.revisions.Update && used >= quota) {
 			continue
 		}
-		quota--
-		delete(m.available, pod)
+		if to == m.revisions.Update {
+			used++
+		}
+		if delete(m.available, pod); to == m.revisions.Update {
+			m.underway++
+		}
 		m.changing[pod] = true
 		step, wait := nextStep(m.manager, pod, m.now)
 		m.again = soonest(m.again, wait)
 		if step != "" {
-			m.changes = append(m.changes, InPlace{Pod: pod, Step: step, From: m.revisionOf(pod), To: m.target(pod)})
+			m.changes = append(m.changes, InPlace{Pod: pod, Step: step, From: m.revisionOf(pod), To: to})
 		}
 	}
+	return used
 }
 
 // openings open the readiness gates of pods that need not be kept out of their Services any more.

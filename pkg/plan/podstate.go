@@ -47,9 +47,9 @@ func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 }
 
 // untilAvailable is how long the pod still has to stay ready to be available. It is false while the pod is not ready, or
-// is being changed: what it says of itself is about its old containers then.
+// is being changed: what it says of itself is no longer true then.
 func untilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
-	if !isReady(pod) || isChanging(pod) {
+	if !isReady(pod) || isDrained(pod) || isChanging(pod) {
 		return 0, false
 	}
 	if minReady == 0 {

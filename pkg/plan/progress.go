@@ -61,11 +61,18 @@ func (p *progress) judge(r *rollout) {
 		p.condemned = r.isCondemned(since.Time)
 		p.again = soonest(p.again, max(0, since.Add(r.manager.FailureGrace()).Sub(r.now)))
 	}
+}
+
+// untilForgiven is when the first of the failing pods will have recovered, if it stays ready; zero for never.
+func (r *rollout) untilForgiven() (again time.Duration) {
 	for _, pod := range r.failing {
-		if isReady(pod) {
-			p.again = soonest(p.again, untilRecovered(r.manager, pod, r.now))
+		if hasEnded(pod) {
+			again = soonest(again, untilForgotten(pod, r.now))
+		} else if isReady(pod) {
+			again = soonest(again, untilRecovered(r.manager, pod, r.now))
 		}
 	}
+	return again
 }
 
 // failedRevision is the name of the revision that is not to be tried any more. It is written down before anything is undone: or a

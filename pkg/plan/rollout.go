@@ -103,8 +103,8 @@ func (r *rollout) mustReplace(pod *corev1.Pod) bool {
 	return isInfeasible(pod) && r.manager.PodUpdatePolicy() == v1.InPlaceIfPossible
 }
 
-// findFailing finds the pods of the present revision that have failed, those included that have ended and wait for
-// their replacement.
+// findFailing finds the pods of the present revision that have failed. One that has ended cannot recover: it counts until
+// it is replaced, or was long ago, or no more pods are to be updated.
 func (r *rollout) findFailing(ended []*corev1.Pod) {
 	for _, pod := range r.updated {
 		if isFailing(r.manager, pod, r.now) {
@@ -112,9 +112,12 @@ func (r *rollout) findFailing(ended []*corev1.Pod) {
 		}
 	}
 	retries := retriesOf(r.revisions.Update, r.updated, ended, r.now)
+	complete := len(r.updated) >= r.manager.DesiredReplicas()-r.manager.Partition()
 	for _, retry := range slices.Concat(retries.waiting, retries.due) {
-		r.failing = append(r.failing, retry.Pod)
 		r.unfilled++
+		if !complete && untilForgotten(retry.Pod, r.now) > 0 {
+			r.failing = append(r.failing, retry.Pod)
+		}
 	}
 }
 
@@ -141,7 +144,8 @@ func (r *rollout) findFrozen() string {
 		return v1.ReasonPaused
 	case r.manager.Strategy() == v1.OnDeleteStrategy:
 		return v1.ReasonOutdatedPods
-	case r.isHalted():
+	case r.isHalted() && r.manager.Strategy() != v1.RecreateStrategy && len(r.based) >= r.manager.Partition():
+		// Recreate has nothing to hold back, and moving back is what helps.
 		return v1.ReasonHalted
 	case r.obstacle != "" && !r.rolledBack:
 		return v1.ReasonNotInPlace

@@ -109,7 +109,7 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, active, ended []*core
 		}
 	}
 	status.Conditions = conditions(r, status, now)
-	return status, soonest(again, now.progress.again)
+	return status, soonest(soonest(again, now.progress.again), rollout.untilForgiven())
 }
 
 // isGood tells whether the present revision has proved itself, so that others may return to it.
