@@ -6,7 +6,7 @@
 //	names.go      pod names, indices and labels
 //	revision.go   templates and the names they are stored under
 //	rollout.go    how pods stand to revisions, and where they are to go
-//	moves.go      which pods go, change and come, within the limits
+//	moves.go      which pods go and come, within the limits; moves_inplace.go which are changed instead
 //	inplace.go    changing pods without replacing them; inplace_patch.go the patches, resources.go CPU and memory
 //	failing.go    when a pod of a new revision counts as failing
 //	progress.go   the deadlines of a rollout

@@ -26,10 +26,8 @@ type moves struct {
 	available map[*corev1.Pod]bool
 	// underway is how many updated pods have yet to become available.
 	underway int
-	// over is how many pods there are too many of each kind; see kind.
+	// over is how many pods there are too many of each kind (see kind); below 0 are those that are yet to come.
 	over map[*Revision]int
-	// needUpdated and needBase are the pods that are yet to come.
-	needUpdated, needBase int
 	// waitForGone tells that pods on their way out hold up their replacements; going is how many there are already.
 	waitForGone bool
 	going       int
@@ -58,12 +56,10 @@ func newMoves(r *rollout) *moves {
 			m.underway++
 		}
 	}
-	wantUpdated := m.desired - r.wantBase
 	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
-	m.over[r.revisions.Update] = len(r.updated) - wantUpdated
+	m.over[r.revisions.Update] = len(r.updated) - (m.desired - r.wantBase)
 	m.over[nil] = len(r.strays)
-	m.needUpdated, m.needBase = max(0, wantUpdated-len(r.updated)), max(0, r.wantBase-len(r.based))
-	outdated := len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase > 0 && m.over[r.revisions.Update] > 0)
+	outdated := len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
 	if r.frozen != "" { // half way, there may be more
 		outdated = len(r.updated) > 0 && len(r.based)+len(r.strays) > 0
 	}
@@ -72,6 +68,10 @@ func newMoves(r *rollout) *moves {
 	}
 	return m
 }
+
+// needUpdated and needBase are how many pods of each kind are yet to come.
+func (m *moves) needUpdated() int { return max(0, -m.over[m.revisions.Update]) }
+func (m *moves) needBase() int    { return max(0, -m.over[m.base]) }
 
 // left is how many of the active pods stay.
 func (m *moves) left() int { return len(m.active) - m.taken }
@@ -94,8 +94,11 @@ func (m *moves) take(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	stay := make([]*corev1.Pod, 0, len(m.active))
 	defer func() { m.active, m.taken = stay, 0 }()
 	for _, pod := range m.active {
-		why, chosen := choose(pod)
-		if count <= 0 || !chosen {
+		why, chosen := Why(""), false
+		if count > 0 {
+			why, chosen = choose(pod)
+		}
+		if !chosen {
 			stay = append(stay, pod)
 			continue
 		}
@@ -112,20 +115,11 @@ func (m *moves) take(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 
 // takeMarked takes away pods that somebody has marked for it. They are replaced, unless there are too many anyway.
 func (m *moves) takeMarked(allowed int) {
-	surplus := m.left() - m.desired
 	m.take(allowed, func(pod *corev1.Pod) (Why, bool) {
-		if !isMarked(pod) {
-			return "", false
+		if m.left() > m.desired {
+			return WhySurplus, isMarked(pod)
 		}
-		if surplus--; surplus >= 0 {
-			return WhySurplus, true
-		}
-		if m.kind(pod) == m.revisions.Update {
-			m.needUpdated++
-		} else if m.base != nil {
-			m.needBase++
-		}
-		return WhyMarked, true
+		return WhyMarked, isMarked(pod)
 	})
 }
 
@@ -143,11 +137,11 @@ func (m *moves) why(pod *corev1.Pod) Why {
 		return WhySurplus
 	case kind == m.revisions.Update && m.rolledBack:
 		return WhyRolledBack
-	case kind == m.revisions.Update && m.needBase > 0:
+	case kind == m.revisions.Update && m.needBase() > 0:
 		return WhyMovedBack
 	case kind == m.revisions.Update:
 		return WhySurplus
-	case kind != nil && len(m.updated) == 0 && m.needUpdated == 0:
+	case kind != nil && len(m.updated) == 0 && m.needUpdated() == 0:
 		return WhySurplus
 	default:
 		return WhyOutdated
@@ -159,7 +153,7 @@ type comes struct{ updated, base int }
 
 // refill replaces what is missing, and moves nothing.
 func (m *moves) refill() comes {
-	return m.within(comes{updated: m.needUpdated, base: m.needBase}, m.desired)
+	return m.within(comes{updated: m.needUpdated(), base: m.needBase()}, m.desired)
 }
 
 // recreate takes away all pods of another revision, and lets others come only when the last of them is gone.
@@ -187,7 +181,7 @@ func (m *moves) roll() comes {
 	for _, pod := range inPlace {
 		changed[m.target(pod)]++
 	}
-	wanted := comes{base: max(0, m.needBase-changed[m.base]), updated: max(0, min(m.needUpdated-changed[m.revisions.Update], quota))}
+	wanted := comes{base: max(0, m.needBase()-changed[m.base]), updated: max(0, min(m.needUpdated()-changed[m.revisions.Update], quota))}
 	missing := max(0, m.desired-m.left())
 	quota -= m.changeInPlace(inPlace, quota-min(wanted.updated, missing))
 	wanted.updated = min(wanted.updated, quota)
@@ -205,19 +199,6 @@ func (m *moves) roll() comes {
 		return m.why(pod), replaced[pod] && m.spare(pod)
 	})
 	return m.within(wanted, m.desired+m.surge)
-}
-
-// helpers is how many more pods are to be made of a kind, beside those that are to be changed to it in place, where only
-// that makes it possible. Those that are there already are not too many.
-func (m *moves) helpers(kind *Revision, changed map[*Revision]int, replaced map[*corev1.Pod]bool) int {
-	wanted := min(m.surge, changed[kind])
-	for _, pod := range slices.Backward(m.active) { // the most useful first
-		if wanted > 0 && replaced[pod] && m.kind(pod) == kind {
-			delete(replaced, pod)
-			wanted--
-		}
-	}
-	return wanted
 }
 
 // quota is how many more updated pods may be on their way. After a refusal, one is enough to find out.
@@ -260,84 +241,4 @@ func (m *moves) complete(there int, come comes) int {
 	}
 	missing := max(atLeast-there-coming, m.floor-(there-m.underway)-come.base)
 	return max(0, min(missing, m.desired+m.surge-there-coming))
-}
-
-// outdatedPods are the pods to be moved: those that can be changed in place, and those to be replaced.
-func (m *moves) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
-	policy := m.manager.PodUpdatePolicy()
-	replaced = map[*corev1.Pod]bool{}
-	left := map[*Revision]int{}
-	for _, pod := range m.active {
-		kind := m.kind(pod)
-		if left[kind] >= m.over[kind] {
-			continue
-		}
-		left[kind]++
-		switch {
-		case !m.isOfUse(pod):
-			replaced[pod] = true
-		case policy != v1.RecreatePods && m.notInPlace(pod, m.target(pod)) == "":
-			inPlace = append(inPlace, pod)
-		case policy != v1.InPlaceOnly:
-			replaced[pod] = true
-		}
-	}
-	return inPlace, replaced
-}
-
-// isOfUse tells whether a pod that is too many of its kind is wanted as one of the other. Where pods had to be made beside
-// the others to begin with, these are what is too many in the end.
-func (m *moves) isOfUse(pod *corev1.Pod) bool {
-	switch m.target(pod) {
-	case m.kind(pod):
-		return false
-	case m.base:
-		return m.needBase > 0
-	default:
-		return m.needUpdated > 0 || (m.manager.MaxUnavailable() == 0 && m.desired > m.wantBase)
-	}
-}
-
-// target is the revision that a pod is to have if it is outdated.
-func (m *moves) target(pod *corev1.Pod) *Revision {
-	if m.base != nil && (m.rolledBack || m.kind(pod) == m.revisions.Update) {
-		return m.base
-	}
-	return m.revisions.Update
-}
-
-// changeInPlace takes the next step with pods that are being changed, and begins with more, as far as the quota of updated
-// pods goes. It returns how much of that is used.
-func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) (used int) {
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -falseFirst(isDrained(a), isDrained(b)) })
-	for _, pod := range pods {
-		to := m.target(pod)
-		if !m.spare(pod) || (to == m.revisions.Update && used >= quota) {
-			continue
-		}
-		if to == m.revisions.Update {
-			used++
-		}
-		if delete(m.available, pod); to == m.revisions.Update {
-			m.underway++
-		}
-		m.changing[pod] = true
-		step, wait := nextStep(m.manager, pod, m.now)
-		m.again = soonest(m.again, wait)
-		if step != "" {
-			m.changes = append(m.changes, InPlace{Pod: pod, Step: step, From: m.revisionOf(pod), To: to})
-		}
-	}
-	return used
-}
-
-// openings open the readiness gates of pods that need not be kept out of their Services any more.
-func (m *moves) openings() []InPlace {
-	var open []InPlace
-	for _, pod := range m.active {
-		if mustOpen(pod) && !m.changing[pod] {
-			open = append(open, InPlace{Pod: pod, Step: StepOpen})
-		}
-	}
-	return open
 }

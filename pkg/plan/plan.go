@@ -129,7 +129,7 @@ func Make(o Observed) Plan {
 	unfilled := slices.Concat(
 		plan.fill(o, r.base, come.base, retriesOf(r.base, r.based, ended, o.Now)),
 		plan.fill(o, r.revisions.Update, come.updated, retriesOf(r.revisions.Update, r.updated, ended, o.Now)))
-	if moves.held && moves.needUpdated > 0 {
+	if moves.held && moves.needUpdated() > 0 {
 		plan.hold(o.Holds[r.revisions.Update.Hash], o.Now)
 	}
 	for _, pod := range beyondHistory(o, ended, unfilled) {
