@@ -103,7 +103,8 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 		return false, fmt.Errorf("looking whether the PodManager is still the same: %w", err)
 	}
 	// The generation alone does not tell: after an etcd restore the same number may stand for another spec.
-	if err == nil && live.UID == manager.UID && live.DeletionTimestamp == nil && equality.Semantic.DeepEqual(live.Spec, manager.Spec) {
+	if err == nil && live.UID == manager.UID && live.DeletionTimestamp == nil && equality.Semantic.DeepEqual(live.Spec, manager.Spec) &&
+		plan.RemembersTheSame(&live.Status, &manager.Status) {
 		return false, nil
 	}
 	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
@@ -158,7 +159,8 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 				failure := plan.FailedCreate(r.err)
 				done.fail(failure, r.err)
 				if failure.Refused() {
-					c.enqueueAfter(key, memory.refuse(revision, failure, done.manager.Generation, c.clock.Now()))
+					until := memory.refuse(revision, failure, done.manager.Generation, c.clock.Now())
+					c.enqueueAfter(key, until.Sub(c.clock.Now()))
 				}
 			}
 		}
@@ -181,6 +183,9 @@ func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, chan
 		}
 	}
 }
+
+// hasActed tells whether something was done to pods.
+func (o *outcome) hasActed() bool { return len(o.created)+len(o.deleted)+len(o.changed) > 0 }
 
 // collect returns the pods of the requests that went through, and notes the errors of the others.
 func (o *outcome) collect(results []result) []*corev1.Pod {

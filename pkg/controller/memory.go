@@ -9,12 +9,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-const (
-	// A refused create is tried again after this long, then ever later. Each try is a request that is likely to fail.
-	firstHold = time.Second
-	lastHold  = time.Minute
-)
-
 // memory is what is remembered between two syncs of one PodManager. Losing it costs a request or two, never
 // correctness. Only the worker that has the key uses it.
 type memory struct {
@@ -23,33 +17,27 @@ type memory struct {
 	// holds are the refusals that keep pods of a revision from being created, by hash, for the generation in which they
 	// came.
 	holds          map[string]plan.Hold
-	heldFor        map[string]time.Duration
 	holdGeneration int64
 	// told is the failure that the last event was about.
 	told *plan.Failure
 	// foreign are the names of other people's pods that an event was about.
 	foreign []string
-	// statusWritten is when the status was last written.
-	statusWritten time.Time
-	// settling is until when the pods that were just created or deleted are given time.
-	settling time.Time
+	// pace is that of writing the status.
+	pace plan.StatusPace
 }
 
-// refuse starts, or prolongs, the hold on creating pods of a revision. It returns how long that is.
-func (m *memory) refuse(revision string, failure plan.Failure, generation int64, now time.Time) time.Duration {
+// refuse starts, or prolongs, the hold on creating pods of a revision. It returns until when.
+func (m *memory) refuse(revision string, failure plan.Failure, generation int64, now time.Time) time.Time {
 	if m.holdsOf(generation) == nil {
-		m.holds, m.heldFor, m.holdGeneration = map[string]plan.Hold{}, map[string]time.Duration{}, generation
+		m.holds, m.holdGeneration = map[string]plan.Hold{}, generation
 	}
-	wait := max(firstHold, min(2*m.heldFor[revision], lastHold))
-	m.heldFor[revision] = wait
-	m.holds[revision] = plan.Hold{Until: now.Add(wait), Failure: failure}
-	return wait
+	m.holds[revision] = m.holds[revision].Refused(failure, now)
+	return m.holds[revision].Until
 }
 
 // accept ends the hold on a revision.
 func (m *memory) accept(revision string) {
 	delete(m.holds, revision)
-	delete(m.heldFor, revision)
 }
 
 // holdsOf are the holds that still stand; a changed spec gets a fresh try.

@@ -21,15 +21,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-const (
-	// statusInterval is how often the status is written while only the counts move: 1000 pods that become ready one
-	// by one are not worth 1000 writes.
-	statusInterval = time.Second
-	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then.
-	statusSettle = 250 * time.Millisecond
-	// maxNamesInEvent bounds the length of an event's note.
-	maxNamesInEvent = 10
-)
+// maxNamesInEvent bounds the length of an event's note.
+const maxNamesInEvent = 10
 
 // report tells what was done: in events, and in the status. It returns whether the status was written.
 func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) (bool, error) {
@@ -52,13 +45,12 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	if !plan.StatusDiffers(&done.manager.Status, &status) {
 		return false, nil
 	}
-	memory := c.memories.of(key)
-	if wait := memory.statusCanWait(done, &status, observed.Now); wait > 0 {
+	pace := &c.memories.of(key).pace
+	if wait := pace.Wait(&done.manager.Status, &status, done.hasActed(), done.failure, observed.Now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		c.enqueueAfter(key, wait)
 		return false, nil
 	}
-	memory.statusWritten = observed.Now
 	if err := c.writeStatus(ctx, key, done.manager, status); err != nil {
 		return true, err
 	}
@@ -71,42 +63,17 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	return true, nil
 }
 
-// statusCanWait is how long writing a status can be put off, so that what happens in a moment takes one write and not
-// one for each pod. A user's change, and a failure, are answered at once.
-func (m *memory) statusCanWait(done *outcome, status *v1.PodManagerStatus, now time.Time) time.Duration {
-	if done.manager.Status.ObservedGeneration != status.ObservedGeneration || done.failure != nil ||
-		done.manager.Status.FailedRevision != status.FailedRevision {
-		return 0
-	}
-	if len(done.created)+len(done.deleted)+len(done.changed) > 0 {
-		m.settling = now.Add(statusSettle)
-	}
-	if wait := m.settling.Sub(now); wait > 0 {
-		return wait
-	}
-	if plan.IsNews(&done.manager.Status, status) {
-		return 0
-	}
-	return m.statusWritten.Add(statusInterval).Sub(now)
-}
-
 // writeStatus writes a status that differs. A conflict means that somebody else has changed the object. What was observed
 // stays true for the generation that the status names, so it is then patched onto whatever the object is by now: with a
-// resourceVersion, somebody who writes often enough could keep the status from ever being written.
+// resourceVersion, somebody who writes often enough could keep the status from ever being written. What the status
+// remembers of rollouts is another matter: if that has changed, another controller is at work, and knows better.
 func (c *Controller) writeStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, status v1.PodManagerStatus) error {
 	client := c.podManagers.AppsV1().PodManagers(key.Namespace)
 	wanted := manager.DeepCopy()
 	wanted.Status = status
 	current, err := client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{FieldManager: Name})
 	if apierrors.IsConflict(err) {
-		var patch []byte
-		patch, err = json.Marshal([]map[string]any{
-			{"op": "test", "path": "/metadata/uid", "value": manager.UID},
-			{"op": "add", "path": "/status", "value": status},
-		})
-		if err == nil {
-			current, err = client.Patch(ctx, key.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Name}, "status")
-		}
+		current, err = c.patchStatus(ctx, key, manager, status)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil // gone in the meantime: its deletion brings the key back
@@ -119,6 +86,27 @@ func (c *Controller) writeStatus(ctx context.Context, key cache.ObjectName, mana
 	klog.FromContext(ctx).V(2).Info("Status written", "replicas", status.Replicas, "ready", status.ReadyReplicas,
 		"available", status.AvailableReplicas, "terminating", status.TerminatingReplicas, "observedGeneration", status.ObservedGeneration)
 	return nil
+}
+
+// patchStatus writes a status whatever the resourceVersion, if nobody else has written one that matters.
+func (c *Controller) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, status v1.PodManagerStatus) (*v1.PodManager, error) {
+	client := c.podManagers.AppsV1().PodManagers(key.Namespace)
+	live, err := client.Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if !plan.RemembersTheSame(&live.Status, &manager.Status) {
+		c.tracker.Saw(key, managersResource, live.ResourceVersion, c.clock.Now())
+		return nil, errors.New("another controller has written it")
+	}
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": manager.UID},
+		{"op": "add", "path": "/status", "value": status},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return client.Patch(ctx, key.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Name}, "status")
 }
 
 // eventScheme knows the types that events are about.

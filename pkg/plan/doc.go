@@ -15,6 +15,7 @@
 //	ranking.go    who goes first when there are too many
 //	backoff.go    when a failed pod is replaced, and which failed pods are kept
 //	failure.go    what a refused request means
+//	pace.go       how soon a refused request, and a status, is written again
 //	status.go     the counts; conditions.go the conditions; diagnosis.go the sentence about the worst pod; transitions.go the
 //	              steps that events tell of
 package plan

@@ -32,12 +32,6 @@ type Observed struct {
 	Now   time.Time
 }
 
-// Hold keeps a refused create from being repeated with every event.
-type Hold struct {
-	Until   time.Time
-	Failure Failure
-}
-
 // Plan is what is to be done. Its parts are independent of one another, but for Finalize, which goes last.
 type Plan struct {
 	// AddFinalizer comes before anything is created, or a deletion could pass by unseen.

@@ -123,8 +123,8 @@ func StatusDiffers(old, status *v1.PodManagerStatus) bool {
 	return !equality.Semantic.DeepEqual(old, status)
 }
 
-// IsNews tells whether a status has more to say than other counts: nobody should have to wait for that.
-func IsNews(old, status *v1.PodManagerStatus) bool {
+// isNews tells whether a status has more to say than other counts: nobody should have to wait for that.
+func isNews(old, status *v1.PodManagerStatus) bool {
 	if len(old.Conditions) != len(status.Conditions) || old.UpdateRevision != status.UpdateRevision ||
 		old.CurrentRevision != status.CurrentRevision || old.FailedRevision != status.FailedRevision {
 		return true
@@ -136,6 +136,12 @@ func IsNews(old, status *v1.PodManagerStatus) bool {
 		}
 	}
 	return false
+}
+
+// RemembersTheSame tells whether two statuses agree in what later decisions rest on.
+func RemembersTheSame(a, b *v1.PodManagerStatus) bool {
+	return a.CurrentRevision == b.CurrentRevision && a.FailedRevision == b.FailedRevision && a.CollisionCount == b.CollisionCount &&
+		equality.Semantic.DeepEqual(a.Rollout, b.Rollout)
 }
 
 // images are the template's images, for people.

@@ -1,0 +1,59 @@
+package plan
+
+import (
+	"time"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// A refused create is tried again after this long, then ever later. Each try is a request that is likely to fail.
+	firstHold = time.Second
+	lastHold  = time.Minute
+	// statusInterval is how often the status is written while only the counts move: 1000 pods that become ready one
+	// by one are not worth 1000 writes.
+	statusInterval = time.Second
+	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then.
+	statusSettle = 250 * time.Millisecond
+)
+
+// Hold keeps a refused create from being repeated with every event.
+type Hold struct {
+	Until   time.Time
+	Failure Failure
+	// length is how long it lasts.
+	length time.Duration
+}
+
+// Refused is the hold that follows a refusal, the longer the longer the last one was.
+func (h Hold) Refused(failure Failure, now time.Time) Hold {
+	length := max(firstHold, min(2*h.length, lastHold))
+	return Hold{Until: now.Add(length), Failure: failure, length: length}
+}
+
+// StatusPace keeps the status from being written too often.
+type StatusPace struct {
+	// written is when it was last written.
+	written time.Time
+	// settling is until when the pods that were just created, deleted or changed are given time.
+	settling time.Time
+}
+
+// Wait is how long writing a status can be put off, so that what happens in a moment takes one write and not one for each
+// pod; zero means that it is written now. A user's change, and a failure, are answered at once. acted tells that this sync
+// has done something to pods.
+func (p *StatusPace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *Failure, now time.Time) time.Duration {
+	urgent := old.ObservedGeneration != status.ObservedGeneration || old.FailedRevision != status.FailedRevision || failure != nil
+	if acted && !urgent {
+		p.settling = now.Add(statusSettle)
+	}
+	wait := p.settling.Sub(now)
+	if wait <= 0 && !isNews(old, status) {
+		wait = p.written.Add(statusInterval).Sub(now)
+	}
+	if urgent || wait <= 0 {
+		p.written = now
+		return 0
+	}
+	return wait
+}

@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+func TestStatusPace(t *testing.T) {
+	ready := func(generation int64, truth metav1.ConditionStatus) v1.PodManagerStatus {
+		return v1.PodManagerStatus{ObservedGeneration: generation, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: truth}}}
+	}
+	failed := ready(1, "False")
+	failed.FailedRevision = "web-1"
+	tests := map[string]struct {
+		pace        StatusPace
+		acted       bool
+		failure     *Failure
+		old, status v1.PodManagerStatus
+		want        time.Duration
+	}{
+		"a user's change is answered at once": {
+			pace: StatusPace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
+		},
+		"a failure, too": {
+			pace: StatusPace{written: now}, acted: true, failure: &Failure{}, old: ready(1, "True"), status: ready(1, "False"),
+		},
+		"and a revision that has failed, for nothing is undone before that is written": {
+			pace: StatusPace{written: now}, acted: true, old: ready(1, "False"), status: failed,
+		},
+		"pods that were just made are given a moment": {
+			acted: true, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
+		},
+		"and for all of it": {
+			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(1, "True"), status: ready(1, "False"), want: 100 * time.Millisecond,
+		},
+		"news are told at once": {
+			pace: StatusPace{written: now}, old: ready(1, "False"), status: ready(1, "True"),
+		},
+		"counts can wait": {
+			pace: StatusPace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
+		},
+		"but not for ever": {
+			pace: StatusPace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.pace.Wait(&test.old, &test.status, test.acted, test.failure, now); got != test.want {
+				t.Errorf("wait %v, want %v", got, test.want)
+			}
+			if isWritten := test.pace.written.Equal(now); test.want == 0 && !isWritten {
+				t.Error("that it is written now is not remembered")
+			}
+		})
+	}
+}
+
+func TestHoldsGrow(t *testing.T) {
+	var hold Hold
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		hold = hold.Refused(Failure{Message: "no"}, now)
+		if got := hold.Until.Sub(now); got != want*time.Second || hold.Failure.Message != "no" {
+			t.Errorf("held for %v because of %q, want %v", got, hold.Failure.Message, want*time.Second)
+		}
+	}
+}
