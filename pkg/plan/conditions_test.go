@@ -1,0 +1,179 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// What the conditions say in each state of a rollout. NEW and OLD stand for the names of the revisions.
+func TestRolloutConditions(t *testing.T) {
+	one, rollback := limits("0", "1"), onFailure(v1.RollbackOnFailure)
+	bad := []*corev1.Pod{pod(0), pod(1), pod(2, v2, crashing)}
+	env := func(m *v1.PodManager) {
+		m.Spec.Template = Template(&m.Spec).DeepCopy()
+		m.Spec.Image = ""
+		m.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A"}}
+	}
+	infeasible := resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
+	minReady := func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }
+	fresh := func(o *Observed) { o.Manager.Status = v1.PodManagerStatus{} }
+	tests := map[string]struct {
+		observed Observed
+		ready    string
+		message  string
+		// the reasons of the others, "-" for one that must not exist.
+		available, progressing, stalled string
+	}{
+		"rolling out": {
+			observed: rollingOut(next(3, one), pod(0), pod(1), pod(2, v2)),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolling out, one is not ready": {
+			observed: rollingOut(next(3, one), pod(0), pod(1), pod(2, v2, phase(corev1.PodPending))),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: pending",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolled out": {
+			observed: rollingOut(next(3, one), pod(0, v2), pod(1, v2), pod(2, v2)),
+			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"all updated, one for too short a time": {
+			observed: rollingOut(next(3, one, minReady), pod(0, v2), pod(1, v2), pod(2, v2, readyFor(time.Second))),
+			ready:    "False/WaitingForMinReadySeconds", message: "2 of 3 pods have been ready for 60 s",
+			available: "True/EnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+		"an old pod is left over": {
+			observed: rollingOut(next(3), pod(0), pod(1, v2), pod(2, v2), pod(3, v2)),
+			ready:    "False/RollingOut", message: "3 of 3 pods updated, 4 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"late": {
+			observed: rollingOut(next(3, one, rolled(0, 11*time.Minute, 0)), pod(0), pod(1), pod(2, v2, phase(corev1.PodPending))),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: pending",
+			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-2: pending",
+		},
+		"the partition is reached": {
+			observed: rollingOut(next(3, one, partition("2")), pod(0), pod(1), pod(2, v2)),
+			ready:    "True/PartitionReached", message: "3 of 3 pods available; 1 updated, 2 left as they were by the partition",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"on the way to the partition": {
+			observed: rollingOut(next(3, one, partition("1")), pod(0), pod(1), pod(2, v2)),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"on the way back to it": {
+			observed: rollingOut(next(3, one, partition("3")), pod(0), pod(1), pod(2, v2)),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"paused with a change waiting": {
+			observed: rollingOut(next(3, one, paused), pods3()...),
+			ready:    "False/Paused", message: "paused, 0 of 3 pods updated",
+			available: "True/EnoughReplicas", progressing: "False/Paused", stalled: "-",
+		},
+		"paused with nothing waiting": {
+			observed: observe(manager(3, paused), pods3()...),
+			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"paused before the first pod": {
+			observed: observe(manager(3, paused)).with(fresh),
+			ready:    "False/Paused", message: "paused before the first pod; set paused to false to begin",
+			available: "False/NotEnoughReplicas", progressing: "False/Paused", stalled: "-",
+		},
+		"OnDelete": {
+			observed: rollingOut(next(3, strategy(v1.OnDeleteStrategy)), pod(0), pod(1), pod(2, v2)),
+			ready:    "False/OutdatedPods", message: "1 of 3 pods updated; the others are when they are deleted",
+			available: "True/EnoughReplicas", progressing: "False/OutdatedPods", stalled: "-",
+		},
+		"Recreate, between the old and the new": {
+			observed: rollingOut(next(3, strategy(v1.RecreateStrategy)), pod(0, terminating)),
+			ready:    "False/TooFewReplicas", message: "0 of 3 pods exist",
+			available: "False/NotEnoughReplicas", progressing: "True/Scaling", stalled: "-",
+		},
+		"halted": {
+			observed: rollingOut(next(3, one), bad...),
+			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
+		},
+		"halted, and not recovered in time": {
+			observed: rollingOut(next(3, one, failingFor(time.Minute)), bad...),
+			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "False/RolloutHalted",
+			stalled: "True/RolloutHalted: halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+		},
+		"failing, but that does not matter": {
+			observed: rollingOut(next(3, one, onFailure(v1.ContinueOnFailure)), bad...),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolled back from now on": {
+			observed:  rollingOut(next(3, one, rollback, failingFor(time.Minute)), bad...),
+			ready:     "False/RolledBack",
+			message:   "2 of 3 pods available; revision NEW has failed and was rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "False/RolledBack",
+			stalled: "True/RolledBack: revision NEW has failed and was rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+		},
+		"rolled back, though nobody knows why any more": {
+			observed:  rollingOut(next(3, one, rollback, failedNow), pods3()...),
+			ready:     "False/RolledBack",
+			message:   "3 of 3 pods available; revision NEW has failed and was rolled back to OLD: its pods did not become available in time",
+			available: "True/EnoughReplicas", progressing: "False/RolledBack",
+			stalled: "True/RolledBack: revision NEW has failed and was rolled back to OLD: its pods did not become available in time",
+		},
+		"only in place, and that is impossible": {
+			observed:  rollingOut(next(3, env, one, inPlace(v1.InPlaceOnly, 0)), pods3()...),
+			ready:     "False/InPlaceImpossible",
+			message:   "0 of 3 pods updated; pods may only be changed in place, but web-0: template.spec.containers[0].env differs",
+			available: "True/EnoughReplicas", progressing: "False/InPlaceImpossible",
+			stalled: "True/InPlaceImpossible: web-0: template.spec.containers[0].env differs",
+		},
+		"only in place, and the node refuses": {
+			observed:  rollingOut(next(3, one, inPlace(v1.InPlaceOnly, 0)), pod(0), pod(1), pod(2, inPlaceTo("v2", 0, time.Second), infeasible)),
+			ready:     "False/InPlaceImpossible",
+			message:   "1 of 3 pods updated; pods may only be changed in place, but web-2: Infeasible: too big",
+			available: "True/EnoughReplicas", progressing: "False/InPlaceImpossible",
+			stalled: "True/InPlaceImpossible: web-2: Infeasible: too big",
+		},
+		"a pod crashes outside of a rollout": {
+			observed: observe(manager(3), pod(0), pod(1), pod(2, crashing)),
+			ready:    "False/PodsNotReady", message: "2 of 3 pods ready; web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			report := reportOf(test.observed)
+			named := strings.NewReplacer("NEW", report.Revisions.Update.Name, "OLD", revisionFor(manager(0)).Name)
+			status, _ := Status(report)
+			for kind, want := range map[string]string{
+				v1.ConditionReady: test.ready, v1.ConditionAvailable: test.available,
+				v1.ConditionProgressing: test.progressing,
+			} {
+				if got := brief(meta.FindStatusCondition(status.Conditions, kind)); got != want {
+					t.Errorf("%s is %s, want %s", kind, got, want)
+				}
+			}
+			if got, want := messageOf(&status, v1.ConditionReady), named.Replace(test.message); got != want {
+				t.Errorf("Ready says\n%q, want\n%q", got, want)
+			}
+			stalled := "-"
+			if found := meta.FindStatusCondition(status.Conditions, v1.ConditionStalled); found != nil {
+				stalled = brief(found) + ": " + found.Message
+			}
+			if want := named.Replace(test.stalled); stalled != want {
+				t.Errorf("Stalled is\n%q, want\n%q", stalled, want)
+			}
+		})
+	}
+}

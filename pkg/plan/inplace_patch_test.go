@@ -1,0 +1,174 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// between is a step of pod web-3 from one template to another, of the revisions "one" and "two".
+func between(step Step, from, to *corev1.PodTemplateSpec, change ...func(*corev1.Pod)) InPlace {
+	return InPlace{
+		Pod: pod(3, change...), Step: step,
+		From: &Revision{Name: "web-one", Hash: "one", template: from},
+		To:   &Revision{Name: "web-two", Hash: "two", template: to},
+	}
+}
+
+func checkPatch(t *testing.T, got []byte, err error, want string) {
+	t.Helper()
+	if err != nil || string(got) != want {
+		t.Errorf("error %v\ngot  %s\nwant %s", err, got, want)
+	}
+}
+
+func TestPatch(t *testing.T) {
+	relabelled := func(t *corev1.PodTemplateSpec) {
+		t.Labels = map[string]string{"app": "shop", "size": "big"}
+		t.Annotations = map[string]string{"note": "y"}
+	}
+	newImage := func(name string) func(*corev1.PodTemplateSpec) {
+		return app(func(c *corev1.Container) { c.Image = name })
+	}
+	tests := map[string]struct {
+		step   InPlace
+		want   string
+		resize string
+	}{
+		"an image": {
+			step: between(StepChange, templateWith(), templateWith(newImage("app:2")), runs("app:1", "id-1", 4)),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":` +
+				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"imageID\":\"id-1\",\"restarts\":4,\"from\":\"app:1\",\"image\":\"app:2\"}},\"restarts\":4}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
+				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
+		},
+		"a pod that says nothing of itself yet": {
+			step: between(StepChange, templateWith(), templateWith(newImage("app:2"))),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":` +
+				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"from\":\"app:1\",\"image\":\"app:2\"}}}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
+				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
+		},
+		"labels and annotations come and go; ours stay": {
+			step: between(StepChange, templateWith(), templateWith(relabelled)),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}","note":"y"},` +
+				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
+		},
+		"without a label of its own, app is the name again": {
+			step: between(StepChange, templateWith(relabelled), templateWith()),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}","note":"x"},` +
+				`"labels":{"app":"web","apps.mycompany.com/revision":"two","size":null,"tier":"front"},"uid":"uid-web-3"}}`,
+		},
+		"CPU goes by another way": {
+			step: between(StepChange, templateWith(), templateWith(needs(amounts("cpu", "2", "")))),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
+			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}]}}`,
+		},
+		"a limit brings its request": {
+			step: between(StepChange, templateWith(needs(amounts("cpu", "", "1"))), templateWith(needs(amounts("cpu", "", "2")))),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
+			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}]}}`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			patch, err := test.step.Patch(manager(3), now.Add(300*time.Millisecond))
+			checkPatch(t, patch, err, test.want)
+			patch, err = test.step.ResizePatch()
+			checkPatch(t, patch, err, test.resize)
+		})
+	}
+}
+
+// The record that a patch leaves is what the next sync judges the pod by.
+func TestPatchLeavesARecord(t *testing.T) {
+	from, to := revisionFor(manager(0)), revisionFor(next(0))
+	p := pod(0, runs("docker.io/nginx", "id-1", 2))
+	patch, err := InPlace{Pod: p, Step: StepChange, From: from, To: to}.Patch(manager(3), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applyPatch(p, patch)
+	if !isChanging(p) || isAvailable(p, 0, now) || p.Spec.Containers[0].Image != "v2" {
+		t.Errorf("changing %v, available %v, image %s", isChanging(p), isAvailable(p, 0, now), p.Spec.Containers[0].Image)
+	}
+	runs("docker.io/v2", "id-2", 3)(p)
+	if isChanging(p) || !isAvailable(p, 0, now) || hasFailed(p) {
+		t.Errorf("once its node has followed: changing %v, available %v, failed %v", isChanging(p), isAvailable(p, 0, now), hasFailed(p))
+	}
+}
+
+// A change that is taken back before the node has followed may never restart the container.
+func TestPatchTakenBack(t *testing.T) {
+	from, to := revisionFor(manager(0)), revisionFor(next(0))
+	p := pod(0, runs("docker.io/nginx", "id-1", 2))
+	for _, step := range []InPlace{{Pod: p, Step: StepChange, From: from, To: to}, {Pod: p, Step: StepChange, From: to, To: from}} {
+		patch, err := step.Patch(manager(3), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		applyPatch(p, patch)
+	}
+	if isChanging(p) || p.Spec.Containers[0].Image != "nginx" || p.Labels[v1.LabelRevision] != from.Hash {
+		t.Errorf("waits for a change that will not be; image %s", p.Spec.Containers[0].Image)
+	}
+}
+
+func TestRefusalPatch(t *testing.T) {
+	step := between(StepChange, templateWith(), templateWith())
+	patch, err := step.RefusalPatch("no such\nthing")
+	checkPatch(t, patch, err,
+		`{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"refused\":\"no such thing\"}"},"uid":"uid-web-3"}}`)
+	p := pod(0, labelled(v1.LabelRevision, "one"))
+	applyPatch(p, patch)
+	if recordOf(p, "two").Refused != "no such thing" || recordOf(p, "three").Refused != "" || isChanging(p) {
+		t.Errorf("the note %s is not understood", p.Annotations[v1.AnnotationInPlace])
+	}
+}
+
+func TestGatePatch(t *testing.T) {
+	for step, want := range map[Step]string{
+		StepDrain: `{"metadata":{"uid":"uid-web-3"},"status":{"conditions":[{"lastTransitionTime":"2026-01-02T03:04:05Z",` +
+			`"reason":"InPlaceUpdate","status":"False","type":"apps.mycompany.com/in-place-ready"}]}}`,
+		StepOpen: `{"metadata":{"uid":"uid-web-3"},"status":{"conditions":[{"lastTransitionTime":"2026-01-02T03:04:05Z",` +
+			`"reason":"InService","status":"True","type":"apps.mycompany.com/in-place-ready"}]}}`,
+	} {
+		patch, err := InPlace{Pod: pod(3), Step: step}.GatePatch(now.In(time.FixedZone("", 3600)))
+		checkPatch(t, patch, err, want)
+	}
+}
+
+// Gates cannot be added to a pod later, so all pods get ours while there is a grace period.
+func TestNewPodHasAGate(t *testing.T) {
+	own := func(m *v1.PodManager) {
+		m.Spec.Template = templateWith(func(t *corev1.PodTemplateSpec) {
+			t.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}
+		})
+	}
+	tests := map[string]struct {
+		manager *v1.PodManager
+		want    int
+	}{
+		"with a grace period":         {manager: manager(1, inPlace(v1.InPlaceIfPossible, 5)), want: 1},
+		"without":                     {manager: manager(1, inPlace(v1.InPlaceIfPossible, 0))},
+		"pods are replaced":           {manager: manager(1, inPlace(v1.RecreatePods, 5))},
+		"the template has it already": {manager: manager(1, inPlace(v1.InPlaceOnly, 5), own), want: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			made := NewPod(test.manager, Creation{Revision: revisionFor(test.manager)})
+			if got := len(made.Spec.ReadinessGates); got != test.want {
+				t.Errorf("%d gates, want %d", got, test.want)
+			}
+			if !metav1.IsControlledBy(made, test.manager) {
+				t.Error("not ours")
+			}
+		})
+	}
+}

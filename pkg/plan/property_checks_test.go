@@ -1,0 +1,297 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// standing are the pods that count: ours, or to be adopted, and neither ending nor ended.
+func standing(w *world, o Observed) []*corev1.Pod {
+	var found []*corev1.Pod
+	for _, p := range slices.Concat(o.Pods, o.Orphans) {
+		if p.DeletionTimestamp == nil && !hasEnded(p) && p.Labels[v1.LabelManager] == w.manager.Name {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func isDeleted(plan Plan, p *corev1.Pod) bool {
+	return slices.ContainsFunc(plan.Delete, func(d Deletion) bool { return d.Pod == p })
+}
+
+// checkNames: no pod is created under a name that is in use, nor two under one, nor is one deleted twice.
+func (w *world) checkNames(o Observed, plan Plan) error {
+	used := map[string]bool{}
+	for _, p := range w.pods {
+		used[p.Name] = true
+	}
+	for _, c := range plan.Create {
+		name := PodName(w.manager.Name, c.Index)
+		if used[name] {
+			return fmt.Errorf("%s is created although the name is in use", name)
+		}
+		used[name] = true
+		if c.Revision == nil || c.Revision.Template() == nil {
+			return fmt.Errorf("%s is made from nothing", name)
+		}
+	}
+	deleted := map[*corev1.Pod]bool{}
+	for _, d := range plan.Delete {
+		if deleted[d.Pod] || d.Pod.DeletionTimestamp != nil {
+			return fmt.Errorf("%s is deleted twice", d.Pod.Name)
+		}
+		deleted[d.Pod] = true
+	}
+	for _, c := range plan.Change {
+		if deleted[c.Pod] {
+			return fmt.Errorf("%s is changed and deleted", c.Pod.Name)
+		}
+	}
+	return nil
+}
+
+// checkSurge: creates never bring the pods above replicas + maxSurge; where they wait for others to be gone, those count.
+func (w *world) checkSurge(o Observed, plan Plan) error {
+	count := len(plan.Create)
+	for _, p := range standing(w, o) {
+		if !isDeleted(plan, p) || w.manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
+			count++
+		}
+	}
+	if w.manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
+		for _, p := range o.Pods {
+			if p.DeletionTimestamp != nil {
+				count++
+			}
+		}
+	}
+	if most := w.manager.DesiredReplicas() + w.manager.MaxSurge(); len(plan.Create) > 0 && count > most {
+		return fmt.Errorf("surge: %d pods, at most %d allowed", count, most)
+	}
+	return nil
+}
+
+// checkFloor: the plan takes away, or changes, no available pod if fewer than replicas - maxUnavailable would be left.
+func (w *world) checkFloor(o Observed, plan Plan) error {
+	if w.manager.Strategy() == v1.RecreateStrategy {
+		return nil
+	}
+	changed := map[*corev1.Pod]bool{}
+	for _, c := range plan.Change {
+		changed[c.Pod] = c.Step != StepOpen
+	}
+	available, taken := 0, 0
+	for _, p := range standing(w, o) {
+		deleted := isDeleted(plan, p)
+		if !w.isServing(p) || deleted && isMarked(p) {
+			continue
+		}
+		available++
+		if deleted || changed[p] {
+			taken++
+		}
+	}
+	floor := w.manager.DesiredReplicas() - w.manager.MaxUnavailable()
+	if taken > 0 && available-taken < floor {
+		return fmt.Errorf("floor: %d of %d available pods taken, at least %d have to stay", taken, available, floor)
+	}
+	return nil
+}
+
+// checkOverlap: Recreate makes no pod while one of another revision may still run.
+func (w *world) checkOverlap(o Observed, plan Plan) error {
+	if w.manager.Strategy() != v1.RecreateStrategy || len(plan.Create) == 0 {
+		return nil
+	}
+	hash := plan.Create[0].Revision.Hash
+	for _, c := range plan.Create {
+		if c.Revision.Hash != hash {
+			return errors.New("overlap: pods of two revisions created")
+		}
+	}
+	for _, p := range slices.Concat(o.Pods, o.Orphans) {
+		if !hasEnded(p) && (w.isOurs(p) || slices.Contains(plan.Adopt, p)) && plan.Revisions.hashOf(p) != hash {
+			return fmt.Errorf("overlap: %s of %s is there while pods of %s are created", p.Name, plan.Revisions.hashOf(p), hash)
+		}
+	}
+	return nil
+}
+
+// checkUnproven: while there is a good revision, no more pods of the new one are on their way than a rollout needs. What
+// is lost during a halt is replaced by the same, though.
+func (w *world) checkUnproven(o Observed, plan Plan) error {
+	update, current := plan.Revisions.Update, plan.Revisions.Current
+	if w.manager.Strategy() != v1.RollingUpdateStrategy || w.manager.Spec.Paused || current == nil || current.Name == update.Name {
+		return nil
+	}
+	_, ended, _ := split(o.Pods)
+	if assess(w.manager, plan.Revisions, standing(w, o), ended, w.now).frozen != "" {
+		return nil
+	}
+	added, underway := 0, 0
+	for _, c := range plan.Create {
+		if c.Revision.Hash == update.Hash && c.FailuresBefore == 0 {
+			added++
+		}
+	}
+	for _, c := range plan.Change {
+		if c.Step != StepOpen && c.To.Hash == update.Hash {
+			added++
+		}
+	}
+	for _, p := range standing(w, o) {
+		if plan.Revisions.hashOf(p) == update.Hash && !w.isServing(p) && !isDeleted(plan, p) && !isInfeasible(p) {
+			underway++
+		}
+	}
+	if most := w.manager.MaxSurge() + w.manager.MaxUnavailable(); added > 0 && added+underway > most && w.manager.Status.FailedRevision == "" {
+		return fmt.Errorf("unproven: %d pods of the new revision are on their way and %d more to come, at most %d allowed", underway, added, most)
+	}
+	return nil
+}
+
+// checkSame: the same observation leads to the same plan, and so does one in another order.
+func (w *world) checkSame(o Observed, plan Plan) error {
+	want := digest(plan)
+	if got := digest(Make(o)); !slices.Equal(got, want) {
+		return fmt.Errorf("planned again:\n%v\nbefore:\n%v", got, want)
+	}
+	o.Pods, o.Orphans, o.Revisions = slices.Clone(o.Pods), slices.Clone(o.Orphans), slices.Clone(o.Revisions)
+	w.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
+	w.Shuffle(len(o.Revisions), func(i, j int) { o.Revisions[i], o.Revisions[j] = o.Revisions[j], o.Revisions[i] })
+	slices.Reverse(o.Orphans)
+	got := digest(Make(o))
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("planned in another order:\n%v\nbefore:\n%v", got, want)
+	}
+	return nil
+}
+
+// checkArrived: all is as the spec says, and the status says so.
+func (w *world) checkArrived() error {
+	o := w.observe()
+	m, status := w.manager, &w.manager.Status
+	revisions, _ := revisionsOf(o)
+	update, current := revisions.Update.Hash, ""
+	if revisions.Current != nil {
+		current = revisions.Current.Hash
+	}
+	kinds, bad := map[string]int{}, map[string]bool{}
+	active := standing(w, o)
+	available := 0
+	for _, p := range active {
+		kinds[revisions.hashOf(p)]++
+		if w.isServing(p) {
+			available++
+		} else if bad[revisions.hashOf(p)] = true; w.nodes[p.UID].image != badImage {
+			return fmt.Errorf("arrived: %s is not available", p.Name)
+		}
+	}
+	desired, ready := m.DesiredReplicas(), reasonOf(status, v1.ConditionReady)
+	isRolledBack := status.FailedRevision == revisions.Update.Name && m.OnFailure() != v1.ContinueOnFailure
+	at := fmt.Sprintf("arrived with %v, %d wanted, update %s, current %s, Ready %s: %s, Stalled %s", kinds, desired, update, current, ready,
+		messageOf(status, v1.ConditionReady), reasonOf(status, v1.ConditionStalled))
+	want := map[string]int{}
+	switch base := w.baseOf(kinds, update, current); {
+	case m.Spec.Paused && current == "" && len(active) == 0:
+		return expect(ready == v1.ReasonPaused || ready == v1.ReasonScaledToZero, at)
+	case m.Spec.Paused && m.Strategy() == v1.RecreateStrategy && len(active) < desired:
+		return nil // they may not be completed with pods of another revision
+	case bad[update] && kinds[update] > 0 && (!isRolledBack || m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy):
+		return expect(w.isStuckWell(active, available, current, kinds), at)
+	case len(bad) > 0 && kinds[update] < len(active) && (current == "" || m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy):
+		return expect(meta.IsStatusConditionFalse(status.Conditions, v1.ConditionReady), at)
+	case len(bad) > 0 && len(active) > 0:
+		return errors.New(at)
+	case len(active) < desired || len(active) > desired && !m.Spec.Paused || len(active) > desired+m.MaxSurge():
+		return errors.New(at)
+	case isRolledBack && (m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy):
+		return expect(ready == v1.ReasonRolledBack, at)
+	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy:
+		isTrue := ready == v1.ReasonAllAvailable || ready == v1.ReasonScaledToZero || ready == v1.ReasonPartition
+		if base != "" {
+			want[base] = m.Partition()
+		}
+		want[update] = desired - want[base]
+		return expect(isTrue == sameCounts(kinds, want), at)
+	case isRolledBack:
+		want[current] = desired
+		return expect(sameCounts(kinds, want) && ready == v1.ReasonRolledBack, at)
+	case base != "" && m.Partition() > 0:
+		want[base], want[update] = m.Partition(), desired-m.Partition()
+		return expect(sameCounts(kinds, want) && (ready == v1.ReasonPartition || desired == 0), at)
+	default:
+		want[update] = desired
+		return expect(sameCounts(kinds, want) && (desired == 0 && ready == v1.ReasonScaledToZero || desired > 0 && ready == v1.ReasonAllAvailable &&
+			status.CurrentRevision == revisions.Update.Name), at)
+	}
+}
+
+// isStuckWell tells whether a bad revision has done no more harm than it may, and is told of.
+func (w *world) isStuckWell(active []*corev1.Pod, available int, current string, kinds map[string]int) bool {
+	m, status := w.manager, &w.manager.Status
+	isStalled := reasonOf(status, v1.ConditionStalled) != ""
+	floor := m.DesiredReplicas() - m.MaxUnavailable()
+	switch {
+	case len(active) < m.DesiredReplicas():
+		return false
+	case len(active) > m.DesiredReplicas()+m.MaxSurge() && available > floor:
+		return false
+	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy:
+		return meta.IsStatusConditionFalse(status.Conditions, v1.ConditionReady)
+	case current == "" || m.Strategy() == v1.RecreateStrategy:
+		return isStalled
+	case m.OnFailure() == v1.RollbackOnFailure:
+		return false
+	default:
+		// bug: pods of a third revision that never become available can keep others from going back.
+		areBlocked := len(kinds) > 2
+		return isStalled && (kinds[current] >= m.Partition() || areBlocked)
+	}
+}
+
+// baseOf is the revision that pods may have besides the present one; empty if there is none.
+func (w *world) baseOf(kinds map[string]int, update, current string) string {
+	if current != "" {
+		if current == update {
+			return ""
+		}
+		return current
+	}
+	for hash := range kinds {
+		if hash != update {
+			return hash
+		}
+	}
+	return ""
+}
+
+func expect(ok bool, text string) error {
+	if ok {
+		return nil
+	}
+	return errors.New(text)
+}
+
+func sameCounts(a, b map[string]int) bool {
+	for hash := range b {
+		if a[hash] != b[hash] {
+			return false
+		}
+	}
+	for hash := range a {
+		if a[hash] != b[hash] {
+			return false
+		}
+	}
+	return true
+}

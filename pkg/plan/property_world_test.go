@@ -1,0 +1,264 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// world is a cluster with one PodManager, in as much detail as the planner sees: an API server that may fail, nodes
+// (property_node_test.go), and people (property_people_test.go).
+type world struct {
+	*rand.Rand
+	now       time.Time
+	manager   *v1.PodManager
+	pods      []*corev1.Pod
+	revisions []*appsv1.ControllerRevision
+	holds     map[string]Hold
+	// nodes has what the node of each pod runs, which its status may not tell yet.
+	nodes map[types.UID]*onItsNode
+	// templates are all that the spec has had.
+	templates []*corev1.PodTemplateSpec
+	// calm means that nothing fails any more.
+	calm bool
+	// made counts pods, for their UIDs.
+	made int
+	// again is when the last sync asked for the next one.
+	again time.Duration
+	// tell gets a line for each step; nil to save the time.
+	tell func(format string, args ...any)
+}
+
+func (w *world) chance(p float64) bool { return w.Float64() < p }
+
+// fails tells whether a request is to fail.
+func (w *world) fails(p float64) bool { return !w.calm && w.chance(p) }
+
+func (w *world) stamp() metav1.Time { return metav1.NewTime(w.now.Truncate(time.Second)) }
+
+func (w *world) say(format string, args ...any) {
+	if w.tell != nil {
+		w.tell(format, args...)
+	}
+}
+
+func (w *world) observe() Observed {
+	o := Observed{Manager: w.manager, Revisions: w.revisions, Holds: w.holds, Now: w.now}
+	named := make(map[string]*corev1.Pod, len(w.pods))
+	for _, p := range w.pods {
+		named[p.Name] = p
+		if metav1.IsControlledBy(p, w.manager) {
+			o.Pods = append(o.Pods, p)
+		} else if p.Labels[v1.LabelManager] == w.manager.Name {
+			o.Orphans = append(o.Orphans, p)
+		}
+	}
+	o.PodNamed = func(name string) *corev1.Pod { return named[name] }
+	return o
+}
+
+// sync does what the controller does. It tells whether anything came of it.
+func (w *world) sync(check func(Observed, Plan) error) (busy bool, err error) {
+	o := w.observe()
+	plan := Make(o)
+	w.say("%s", describe(w, plan))
+	if err := check(o, plan); err != nil {
+		return false, err
+	}
+	failure := w.apply(plan)
+	status, again := Status(Report{
+		Manager: w.manager, Pods: w.observe().Pods, Failure: failure, Revisions: plan.Revisions, Waiting: plan.Waiting,
+		Foreign: plan.Foreign, Now: w.now,
+	})
+	w.again = soonest(plan.Again, again)
+	for i := range status.Conditions { // as they come back from the API server
+		status.Conditions[i].LastTransitionTime.Time = status.Conditions[i].LastTransitionTime.Truncate(time.Second)
+	}
+	differs := StatusDiffers(&w.manager.Status, &status)
+	if differs && !w.fails(0.2) {
+		w.manager = w.manager.DeepCopy()
+		w.manager.Status = status
+		w.say("  status %s: %s, current %s, failed %s", reasonOf(&status, v1.ConditionReady), messageOf(&status, v1.ConditionReady),
+			status.CurrentRevision, status.FailedRevision)
+	}
+	return differs || !plan.Empty(), nil
+}
+
+// apply carries out a plan as far as it goes, in the order of the controller.
+func (w *world) apply(plan Plan) *Failure {
+	failure := plan.Held
+	if plan.Store != nil {
+		if w.fails(0.1) {
+			return &Failure{Condition: v1.ReasonFailedStore, Message: "no answer"}
+		}
+		w.revisions = slices.DeleteFunc(slices.Clone(w.revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == plan.Store.Revision.Name })
+		w.revisions = append(w.revisions, plan.Store.Revision)
+	}
+	for _, p := range plan.Release {
+		p.OwnerReferences = nil
+	}
+	for _, p := range plan.Adopt {
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.manager, v1.GroupVersionKind)}
+	}
+	for _, change := range plan.Change {
+		if w.fails(0.1) {
+			failure = &Failure{Condition: v1.ReasonFailedChange, Message: "no answer"}
+			continue
+		}
+		w.change(change)
+	}
+	deleted := true
+	for _, deletion := range plan.Delete {
+		if w.fails(0.05) {
+			failure, deleted = &Failure{Condition: v1.ReasonFailedDelete, Message: "no answer"}, false
+			continue
+		}
+		w.remove(deletion.Pod)
+	}
+	if deleted {
+		for _, creation := range plan.Create {
+			if refused := w.create(creation); refused != nil {
+				failure = refused
+				break
+			}
+		}
+	}
+	w.revisions = slices.DeleteFunc(slices.Clone(w.revisions), func(r *appsv1.ControllerRevision) bool { return slices.Contains(plan.Drop, r) })
+	return failure
+}
+
+// create makes a pod, unless that fails. A refusal holds up the next try, as the controller's memory does.
+func (w *world) create(creation Creation) *Failure {
+	hash := creation.Revision.Hash
+	if w.fails(0.08) {
+		failure := FailedCreate(errors.New("no answer"))
+		if w.chance(0.5) {
+			failure = FailedCreate(apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
+			w.holds[hash] = Hold{Until: w.now.Add(time.Duration(1+w.IntN(20)) * time.Second), Failure: failure}
+		}
+		w.say("  create of %d failed: %s", creation.Index, failure.Message)
+		return &failure
+	}
+	delete(w.holds, hash)
+	w.add(NewPod(w.manager, creation))
+	return nil
+}
+
+// add puts a new pod into the cluster.
+func (w *world) add(p *corev1.Pod) *corev1.Pod {
+	w.made++
+	p.UID = types.UID("uid-" + strconv.Itoa(w.made))
+	p.CreationTimestamp = w.stamp()
+	p.Generation = 1
+	p.Status.Phase = corev1.PodPending
+	w.pods = append(w.pods, p)
+	w.nodes[p.UID] = &onItsNode{}
+	return p
+}
+
+// remove sends a pod away. One that has no node is gone at once.
+func (w *world) remove(p *corev1.Pod) {
+	if p.DeletionTimestamp == nil {
+		p.DeletionTimestamp = &metav1.Time{Time: w.stamp().Time}
+	}
+	if p.Spec.NodeName == "" {
+		w.forget(p)
+	}
+}
+
+func (w *world) forget(p *corev1.Pod) {
+	w.pods = without(w.pods, p)
+	delete(w.nodes, p.UID)
+}
+
+// podPatch is what patches of pods have in them.
+type podPatch struct {
+	Metadata struct{ Labels, Annotations map[string]*string }
+	Spec     struct {
+		Containers []struct {
+			Name, Image string
+			Resources   *corev1.ResourceRequirements
+		}
+	}
+	Status struct {
+		Conditions []corev1.PodCondition
+	}
+}
+
+// change applies the patches of a step, or refuses them.
+func (w *world) change(change InPlace) {
+	var patches [][]byte
+	collect := func(patch []byte, err error) {
+		if err != nil {
+			panic(err)
+		}
+		if patch != nil {
+			patches = append(patches, patch)
+		}
+	}
+	switch {
+	case change.Step != StepChange:
+		collect(change.GatePatch(w.now))
+	case w.manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05):
+		w.say("  change of %s refused", change.Pod.Name)
+		collect(change.RefusalPatch("no such thing"))
+	default:
+		collect(change.ResizePatch())
+		collect(change.Patch(w.manager, w.now))
+		w.nodes[change.Pod.UID].changed = w.stamp().Time
+	}
+	for _, data := range patches {
+		applyPatch(change.Pod, data)
+	}
+}
+
+// applyPatch changes a pod as the API server would.
+func applyPatch(p *corev1.Pod, data []byte) {
+	var patch podPatch
+	if err := json.Unmarshal(data, &patch); err != nil {
+		panic(err)
+	}
+	merge(&p.Labels, patch.Metadata.Labels)
+	merge(&p.Annotations, patch.Metadata.Annotations)
+	for _, container := range patch.Spec.Containers {
+		p.Generation++
+		for i := range p.Spec.Containers {
+			if own := &p.Spec.Containers[i]; own.Name == container.Name {
+				if container.Image != "" {
+					own.Image = container.Image
+				}
+				if container.Resources != nil {
+					own.Resources = *container.Resources
+				}
+			}
+		}
+	}
+	for _, c := range patch.Status.Conditions {
+		setCondition(p, c)
+	}
+}
+
+func merge(into *map[string]string, changes map[string]*string) {
+	for key, value := range changes {
+		if value == nil {
+			delete(*into, key)
+			continue
+		}
+		if *into == nil {
+			*into = map[string]string{}
+		}
+		(*into)[key] = *value
+	}
+}

@@ -1,0 +1,193 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+func because(cause string) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Annotations = map[string]string{v1.AnnotationChangeCause: cause} }
+}
+
+// versions are stored revisions with these images, numbered from 1.
+func versions(images ...string) []*appsv1.ControllerRevision {
+	var list []*appsv1.ControllerRevision
+	for i, name := range images {
+		list = append(list, stored(manager(0, image(name)), int64(i+1)))
+	}
+	return list
+}
+
+func TestStore(t *testing.T) {
+	tests := map[string]struct {
+		manager   *v1.PodManager
+		revisions []*appsv1.ControllerRevision
+		// number is that of the revision to be stored, 0 for none.
+		number int64
+		exists bool
+		cause  string
+	}{
+		"the first template":               {manager: manager(3), number: 1},
+		"a new template":                   {manager: manager(3, image("b")), revisions: versions("a"), number: 2},
+		"numbers go on after a gap":        {manager: manager(3, image("d")), revisions: versions("a", "b", "c")[2:], number: 4},
+		"a template that is stored":        {manager: manager(3, image("b")), revisions: versions("a", "b")},
+		"an old template put back":         {manager: manager(3, image("a")), revisions: versions("a", "b"), number: 3, exists: true},
+		"another number of pods":           {manager: manager(9, image("a")), revisions: versions("a")},
+		"settings outside of the template": {manager: manager(3, image("a"), complete, paused, limits("1", "1")), revisions: versions("a")},
+		"a cause is copied":                {manager: manager(3, because("CVE")), number: 1, cause: "CVE"},
+		"another cause is copied, too":     {manager: manager(3, image("a"), because("CVE")), revisions: versions("a"), number: 1, exists: true, cause: "CVE"},
+		"with an old template put back":    {manager: manager(3, image("a"), because("undo")), revisions: versions("a", "b"), number: 3, exists: true, cause: "undo"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := observe(test.manager)
+			o.Revisions = test.revisions
+			store := Make(o).Store
+			if store == nil {
+				if test.number != 0 {
+					t.Fatalf("nothing is stored, want number %d", test.number)
+				}
+				return
+			}
+			got := store.Revision
+			if got.Revision != test.number || store.Exists != test.exists || got.Annotations[v1.AnnotationChangeCause] != test.cause {
+				t.Errorf("stores number %d, exists %v, cause %q; want %d, %v, %q", got.Revision, store.Exists,
+					got.Annotations[v1.AnnotationChangeCause], test.number, test.exists, test.cause)
+			}
+			if !metav1.IsControlledBy(got, test.manager) || got.Namespace != "ns" || got.Name != "web-"+got.Labels[v1.LabelRevision] || got.Labels[v1.LabelManager] != "web" {
+				t.Errorf("stores %+v", got.ObjectMeta)
+			}
+		})
+	}
+}
+
+func TestStoreLeavesTheCacheAlone(t *testing.T) {
+	o := observe(manager(3, image("a"), because("undo")))
+	o.Revisions = versions("a", "b")
+	Make(o)
+	if first := o.Revisions[0]; first.Revision != 1 || first.Annotations != nil {
+		t.Errorf("the observed revision was changed: number %d, annotations %v", first.Revision, first.Annotations)
+	}
+}
+
+func TestRevisionNames(t *testing.T) {
+	name := func(change ...func(*v1.PodManager)) string { return revisionFor(manager(3, change...)).Name }
+	whole := func(m *v1.PodManager) {
+		m.Spec.Template = Template(&m.Spec).DeepCopy()
+		m.Spec.Image = ""
+	}
+	collided := func(m *v1.PodManager) { m.Status.CollisionCount = 1 }
+	if name() != name() || name(image("a")) == name(image("b")) {
+		t.Error("the name does not follow the template")
+	}
+	if name(image("a")) != name(image("a"), whole) {
+		t.Error("the short form and the same template in full have different names: switching would replace all pods")
+	}
+	if name() == name(collided) {
+		t.Error("a collision does not lead to another name")
+	}
+	if label := revisionFor(manager(3)).Hash; strings.ToLower(label) != label || len(label) > 10 {
+		t.Errorf("hash %q", label)
+	}
+}
+
+// Once collisions are counted, revisions from before have names that the present count would not give.
+func TestCollisionKeepsOldRevisions(t *testing.T) {
+	m := manager(3, image("a"))
+	o := observe(m, pod(0, of("a")))
+	o.Revisions = versions("a")
+	m.Status.CollisionCount = 2
+	plan := Make(o)
+	if plan.Store != nil || plan.Revisions.Update.Name != o.Revisions[0].Name {
+		t.Errorf("stores %v, uses %s; want %s as it is", plan.Store, plan.Revisions.Update.Name, o.Revisions[0].Name)
+	}
+	// The hash of one template stands for another one: the content decides.
+	impostor := versions("b")[0]
+	impostor.Labels[v1.LabelRevision] = hashOf(encode(Template(&m.Spec)), m.Status.CollisionCount)
+	o.Revisions = []*appsv1.ControllerRevision{impostor}
+	if plan := Make(o); plan.Store == nil || plan.Store.Exists {
+		t.Error("a revision with the same hash and another template is taken for this one")
+	}
+}
+
+func TestIsSame(t *testing.T) {
+	a, b := versions("a")[0], versions("a")[0]
+	b.Data.Raw = []byte(`{"spec": {"containers": [{"resources": {}, "image": "a", "name": "app"}]}, "metadata": {}}`)
+	if !IsSame(a, b) {
+		t.Error("the same template in another notation is not recognised")
+	}
+	if IsSame(a, versions("b")[0]) {
+		t.Error("another template is taken for the same")
+	}
+	b.Data.Raw = []byte("nonsense")
+	if IsSame(a, b) || IsSame(b, a) {
+		t.Error("nonsense is taken for the same")
+	}
+}
+
+func TestRevisionHistory(t *testing.T) {
+	images := []string{"a", "b", "c", "d", "e"}
+	kept := func(limit int32) func(*v1.PodManager) {
+		return func(m *v1.PodManager) { m.Spec.RevisionHistoryLimit = ptr.To(limit) }
+	}
+	tests := map[string]struct {
+		manager *v1.PodManager
+		pods    []*corev1.Pod
+		orphans []*corev1.Pod
+		current string
+		want    []string
+	}{
+		"ten are kept if nothing is said":   {manager: manager(1, image("e"))},
+		"the oldest go":                     {manager: manager(1, image("e"), kept(2)), want: []string{"a", "b"}},
+		"none is kept that is of no use":    {manager: manager(1, image("e"), kept(0)), want: []string{"a", "b", "c", "d"}},
+		"the present one stays":             {manager: manager(1, image("a"), kept(0)), want: []string{"b", "c", "d", "e"}},
+		"the last good one stays":           {manager: manager(1, image("e"), kept(0)), current: "b", want: []string{"a", "c", "d"}},
+		"one that a pod has stays":          {manager: manager(1, image("e"), kept(0)), pods: []*corev1.Pod{pod(0, of("a"), terminating)}, want: []string{"b", "c", "d"}},
+		"or one that is to be adopted":      {manager: manager(1, image("e"), kept(0)), orphans: []*corev1.Pod{pod(0, of("c"), orphaned)}, want: []string{"a", "b", "d"}},
+		"those in use are not counted":      {manager: manager(1, image("e"), kept(1)), current: "b", pods: []*corev1.Pod{pod(0, of("c"))}, want: []string{"a"}},
+		"a PodManager that goes drops none": {manager: manager(1, image("e"), kept(0), deleting)},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := observe(test.manager, test.pods...)
+			o.Orphans, o.Revisions = test.orphans, versions(images...)
+			test.manager.Status.CurrentRevision = ""
+			if test.current != "" {
+				test.manager.Status.CurrentRevision = versions(test.current)[0].Name
+			}
+			var got []string
+			for _, dropped := range Make(o).Drop {
+				template, err := templateIn(dropped)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, template.Spec.Containers[0].Image)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("drops %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// Whatever order revisions come in, and whatever is stored in them.
+func TestLostAndBrokenRevisions(t *testing.T) {
+	m := next(1, limits("0", "1"))
+	o := rollingOut(m, pod(0))
+	o.Revisions[0].Data.Raw = []byte("nonsense")
+	if got := movesOf(Make(o)); got != "+1 new, -0" {
+		t.Errorf("with a last good revision that cannot be read: %q", got)
+	}
+	o.Revisions = o.Revisions[1:]
+	if got := movesOf(Make(o)); got != "+1 new, -0" {
+		t.Errorf("with a last good revision that is lost: %q", got)
+	}
+}
