@@ -73,7 +73,8 @@ func isCondemned(manager *v1.PodManager, pod *corev1.Pod, failingSince, now time
 // failureOf says how the pods fail, by the example of the first that does. The text is the same whether a container that
 // crashes again and again is up or down at the moment.
 func failureOf(failing []*corev1.Pod) string {
-	for _, pod := range slices.SortedFunc(slices.Values(failing), func(a, b *corev1.Pod) int { return ByIndex(a.Name, b.Name) }) {
+	failing = slices.SortedFunc(slices.Values(failing), func(a, b *corev1.Pod) int { return ByIndex(a.Name, b.Name) })
+	for _, pod := range failing {
 		for status := range containerStatuses(pod) {
 			last := status.LastTerminationState.Terminated
 			switch count := crashes(pod, status); {

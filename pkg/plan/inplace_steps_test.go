@@ -113,6 +113,11 @@ func TestInPlaceMoves(t *testing.T) {
 			observed: rollingOut(next(2, graceful, one), pod(0, open), pod(1, notReady, gated(corev1.ConditionFalse, 30*time.Second))),
 			want:     "Change 1",
 		},
+		"a pod that has left its Services comes first": {
+			observed: rollingOut(next(3, graceful, one), pod(0, notReady, gated(corev1.ConditionFalse, 30*time.Second)),
+				pod(1, phase(corev1.PodPending), onNode(""), gated(corev1.ConditionTrue, time.Hour)), pod(2, open)),
+			want: "Change 0",
+		},
 		"while its node is at it, it stays out": {
 			observed: rollingOut(next(2, graceful, one), pod(0, open), pod(1, closed, inPlaceTo("v2", 0, time.Second), runs("nginx", "id-before", 0))),
 		},
@@ -142,6 +147,10 @@ func TestInPlaceMoves(t *testing.T) {
 		"so does a rollback, though the pods fail": {
 			observed: rollingOut(next(2, only, one, rollback, failedNow), pod(0), pod(1, v2, crashing)),
 			want:     "Change 1",
+		},
+		"a pod too many is not changed to what it is": {
+			observed: observe(manager(1, possible, limits("1", "0")), pod(0), pod(1), pod(2, v2)),
+			want:     "-2, -1",
 		},
 		"scaling down deletes": {
 			observed: rollingOut(next(1, only, one, rollback, failedNow), pod(0), pod(1)),

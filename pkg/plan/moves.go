@@ -61,7 +61,7 @@ func newMoves(r *rollout) *moves {
 	m.over[nil] = len(r.strays)
 	outdated := len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
 	if r.frozen != "" { // half way, there may be more
-		outdated = len(r.updated) > 0 && len(r.based)+len(r.strays) > 0
+		outdated = len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
 	}
 	if outdated {
 		m.surge = r.manager.MaxSurge()
@@ -77,7 +77,7 @@ func (m *moves) needBase() int    { return max(0, -m.over[m.base]) }
 func (m *moves) left() int { return len(m.active) - m.taken }
 
 // spare tells whether the pod can be taken away, or changed, without hurting. One that is not available may yet become so,
-// unless it is of the revision that has to prove itself.
+// unless it is of the revision that has to prove itself; or it makes way for one of the good revision.
 func (m *moves) spare(pod *corev1.Pod) bool {
 	switch {
 	case m.available[pod]:
@@ -85,7 +85,7 @@ func (m *moves) spare(pod *corev1.Pod) bool {
 	case m.kind(pod) == m.revisions.Update:
 		return true
 	default:
-		return m.left()-m.underway > m.floor
+		return m.left()-m.underway > m.floor || m.needBase() > 0
 	}
 }
 
@@ -151,9 +151,9 @@ func (m *moves) why(pod *corev1.Pod) Why {
 // comes is how many pods are to be made of each kind.
 type comes struct{ updated, base int }
 
-// refill replaces what is missing, and moves nothing.
+// refill replaces what is missing, and moves nothing. A pod that has ended may have been one beside the others.
 func (m *moves) refill() comes {
-	return m.within(comes{updated: m.needUpdated(), base: m.needBase()}, m.desired)
+	return m.within(comes{updated: m.needUpdated(), base: m.needBase()}, m.desired+min(m.surge, m.unfilled))
 }
 
 // recreate takes away all pods of another revision, and lets others come only when the last of them is gone.
@@ -203,7 +203,7 @@ func (m *moves) roll() comes {
 
 // quota is how many more updated pods may be on their way. After a refusal, one is enough to find out.
 func (m *moves) quota() int {
-	if m.base == nil {
+	if !m.isProtecting() {
 		return m.desired
 	}
 	quota := m.manager.MaxSurge() + m.manager.MaxUnavailable() - m.underway
@@ -211,6 +211,12 @@ func (m *moves) quota() int {
 		quota = min(quota, 1)
 	}
 	return max(0, quota)
+}
+
+// isProtecting tells whether pods of the good revision are to be kept from being replaced by too many that have yet to
+// prove themselves. Where none runs any more, the present revision starts from the beginning.
+func (m *moves) isProtecting() bool {
+	return m.base != nil && (len(m.based)+len(m.strays)+len(m.failing) > 0 || m.refused)
 }
 
 // within keeps what is to come within the limit, and completes it from base.
@@ -222,7 +228,7 @@ func (m *moves) within(wanted comes, limit int) comes {
 	there := m.left() + going
 	base := min(wanted.base, max(0, limit-there))
 	come := comes{base: base, updated: min(wanted.updated, max(0, limit-there-base))}
-	if m.base != nil {
+	if m.isProtecting() {
 		come.base += m.complete(there, come)
 	}
 	return come

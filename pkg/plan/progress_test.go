@@ -70,6 +70,10 @@ func TestDeadline(t *testing.T) {
 			observed: rollingOut(next(3, paused, rolled(0, 9*time.Minute, 0)), pod(0), pod(1), pod(2), fresh),
 			ran:      -1, spent: 540,
 		},
+		"and adds to what was spent before": {
+			observed: rollingOut(next(3, paused, rolled(0, time.Minute, 100)), pod(0), pod(1), pod(2), fresh),
+			ran:      -1, spent: 160,
+		},
 		"and nothing is late as long as that lasts": {
 			observed: rollingOut(next(3, paused, rolled(0, 0, 900)), pod(0), pod(1), pod(2), fresh),
 			ran:      -1, spent: 900,
@@ -112,6 +116,16 @@ func TestDeadline(t *testing.T) {
 				t.Errorf("look again after %v, want %v", again, test.again)
 			}
 		})
+	}
+}
+
+// The API server stores whole seconds: a status with more would differ from what comes back, and be written again.
+func TestClockShowsWholeSeconds(t *testing.T) {
+	o := rollingOut(next(3), pod(0), pod(1), pod(2, v2, crashing))
+	o.Now = now.Add(700 * time.Millisecond)
+	status, _ := Status(reportOf(o))
+	if since, failing := status.Rollout.Since, status.Rollout.FailingSince; !since.Time.Equal(now) || !failing.Time.Equal(now) {
+		t.Errorf("since %v, failing since %v; want %v", since, failing, now)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -27,7 +26,7 @@ func isDeleted(plan Plan, p *corev1.Pod) bool {
 }
 
 // checkNames: no pod is created under a name that is in use, nor two under one, nor is one deleted twice.
-func (w *world) checkNames(o Observed, plan Plan) error {
+func (w *world) checkNames(plan Plan) error {
 	used := map[string]bool{}
 	for _, p := range w.pods {
 		used[p.Name] = true
@@ -124,7 +123,7 @@ func (w *world) checkOverlap(o Observed, plan Plan) error {
 	return nil
 }
 
-// checkUnproven: while there is a good revision, no more pods of the new one are on their way than a rollout needs. What
+// checkUnproven: while there are pods to protect, no more of the new revision are on their way than a rollout needs. What
 // is lost during a halt is replaced by the same, though.
 func (w *world) checkUnproven(o Observed, plan Plan) error {
 	update, current := plan.Revisions.Update, plan.Revisions.Current
@@ -132,7 +131,8 @@ func (w *world) checkUnproven(o Observed, plan Plan) error {
 		return nil
 	}
 	_, ended, _ := split(o.Pods)
-	if assess(w.manager, plan.Revisions, standing(w, o), ended, w.now).frozen != "" {
+	r := assess(w.manager, plan.Revisions, standing(w, o), ended, w.now)
+	if r.frozen != "" || len(r.based)+len(r.strays) == 0 {
 		return nil
 	}
 	added, underway := 0, 0
@@ -174,124 +174,4 @@ func (w *world) checkSame(o Observed, plan Plan) error {
 		return fmt.Errorf("planned in another order:\n%v\nbefore:\n%v", got, want)
 	}
 	return nil
-}
-
-// checkArrived: all is as the spec says, and the status says so.
-func (w *world) checkArrived() error {
-	o := w.observe()
-	m, status := w.manager, &w.manager.Status
-	revisions, _ := revisionsOf(o)
-	update, current := revisions.Update.Hash, ""
-	if revisions.Current != nil {
-		current = revisions.Current.Hash
-	}
-	kinds, bad := map[string]int{}, map[string]bool{}
-	active := standing(w, o)
-	available := 0
-	for _, p := range active {
-		kinds[revisions.hashOf(p)]++
-		if w.isServing(p) {
-			available++
-		} else if bad[revisions.hashOf(p)] = true; w.nodes[p.UID].image != badImage {
-			return fmt.Errorf("arrived: %s is not available", p.Name)
-		}
-	}
-	desired, ready := m.DesiredReplicas(), reasonOf(status, v1.ConditionReady)
-	isRolledBack := status.FailedRevision == revisions.Update.Name && m.OnFailure() != v1.ContinueOnFailure
-	at := fmt.Sprintf("arrived with %v, %d wanted, update %s, current %s, Ready %s: %s, Stalled %s", kinds, desired, update, current, ready,
-		messageOf(status, v1.ConditionReady), reasonOf(status, v1.ConditionStalled))
-	want := map[string]int{}
-	switch base := w.baseOf(kinds, update, current); {
-	case m.Spec.Paused && current == "" && len(active) == 0:
-		return expect(ready == v1.ReasonPaused || ready == v1.ReasonScaledToZero, at)
-	case m.Spec.Paused && m.Strategy() == v1.RecreateStrategy && len(active) < desired:
-		return nil // they may not be completed with pods of another revision
-	case bad[update] && kinds[update] > 0 && (!isRolledBack || m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy):
-		return expect(w.isStuckWell(active, available, current, kinds), at)
-	case len(bad) > 0 && kinds[update] < len(active) && (current == "" || m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy):
-		return expect(meta.IsStatusConditionFalse(status.Conditions, v1.ConditionReady), at)
-	case len(bad) > 0 && len(active) > 0:
-		return errors.New(at)
-	case len(active) < desired || len(active) > desired && !m.Spec.Paused || len(active) > desired+m.MaxSurge():
-		return errors.New(at)
-	case isRolledBack && (m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy):
-		return expect(ready == v1.ReasonRolledBack, at)
-	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy:
-		isTrue := ready == v1.ReasonAllAvailable || ready == v1.ReasonScaledToZero || ready == v1.ReasonPartition
-		if base != "" {
-			want[base] = m.Partition()
-		}
-		want[update] = desired - want[base]
-		return expect(isTrue == sameCounts(kinds, want), at)
-	case isRolledBack:
-		want[current] = desired
-		return expect(sameCounts(kinds, want) && ready == v1.ReasonRolledBack, at)
-	case base != "" && m.Partition() > 0:
-		want[base], want[update] = m.Partition(), desired-m.Partition()
-		return expect(sameCounts(kinds, want) && (ready == v1.ReasonPartition || desired == 0), at)
-	default:
-		want[update] = desired
-		return expect(sameCounts(kinds, want) && (desired == 0 && ready == v1.ReasonScaledToZero || desired > 0 && ready == v1.ReasonAllAvailable &&
-			status.CurrentRevision == revisions.Update.Name), at)
-	}
-}
-
-// isStuckWell tells whether a bad revision has done no more harm than it may, and is told of.
-func (w *world) isStuckWell(active []*corev1.Pod, available int, current string, kinds map[string]int) bool {
-	m, status := w.manager, &w.manager.Status
-	isStalled := reasonOf(status, v1.ConditionStalled) != ""
-	floor := m.DesiredReplicas() - m.MaxUnavailable()
-	switch {
-	case len(active) < m.DesiredReplicas():
-		return false
-	case len(active) > m.DesiredReplicas()+m.MaxSurge() && available > floor:
-		return false
-	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy:
-		return meta.IsStatusConditionFalse(status.Conditions, v1.ConditionReady)
-	case current == "" || m.Strategy() == v1.RecreateStrategy:
-		return isStalled
-	case m.OnFailure() == v1.RollbackOnFailure:
-		return false
-	default:
-		// bug: pods of a third revision that never become available can keep others from going back.
-		areBlocked := len(kinds) > 2
-		return isStalled && (kinds[current] >= m.Partition() || areBlocked)
-	}
-}
-
-// baseOf is the revision that pods may have besides the present one; empty if there is none.
-func (w *world) baseOf(kinds map[string]int, update, current string) string {
-	if current != "" {
-		if current == update {
-			return ""
-		}
-		return current
-	}
-	for hash := range kinds {
-		if hash != update {
-			return hash
-		}
-	}
-	return ""
-}
-
-func expect(ok bool, text string) error {
-	if ok {
-		return nil
-	}
-	return errors.New(text)
-}
-
-func sameCounts(a, b map[string]int) bool {
-	for hash := range b {
-		if a[hash] != b[hash] {
-			return false
-		}
-	}
-	for hash := range a {
-		if a[hash] != b[hash] {
-			return false
-		}
-	}
-	return true
 }

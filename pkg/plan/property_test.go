@@ -67,7 +67,7 @@ func replay(t *testing.T, seed uint64) {
 // scenario is a time of trouble, and then calm.
 func scenario(w *world) error {
 	check := func(o Observed, plan Plan) error {
-		err := errors.Join(w.checkNames(o, plan), w.checkSurge(o, plan), w.checkFloor(o, plan), w.checkOverlap(o, plan), w.checkUnproven(o, plan))
+		err := errors.Join(w.checkNames(plan), w.checkSurge(o, plan), w.checkFloor(o, plan), w.checkOverlap(o, plan), w.checkUnproven(o, plan))
 		if err == nil && w.chance(0.2) {
 			err = w.checkSame(o, plan)
 		}
@@ -123,18 +123,18 @@ func (w *world) settle() bool {
 	return moved
 }
 
-// describe is a plan, and what it is about, in one line.
+// describe is a plan, and the pods that it is about, in one line. A pod has its index, its revision, and "!" if it is not
+// available, "~" if it is ending, "+" if it has ended, "?" if it has failed, "*" if it is marked, "|" if it is drained.
 func describe(w *world, plan Plan) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "pods")
 	for _, p := range w.pods {
 		fmt.Fprintf(&text, " %s:%s", strings.TrimPrefix(p.Name, w.manager.Name+"-"), p.Labels[v1.LabelRevision])
-		for flag, set := range map[string]bool{
-			"!": p.DeletionTimestamp == nil && !hasEnded(p) && !w.isServing(p), "~": p.DeletionTimestamp != nil, "+": hasEnded(p),
-			"?": hasFailed(p), "*": isMarked(p), "|": isDrained(p),
+		for i, set := range []bool{
+			!w.isServing(p), p.DeletionTimestamp != nil, hasEnded(p), hasFailed(p), isMarked(p), isDrained(p),
 		} {
 			if set {
-				text.WriteString(flag)
+				text.WriteByte("!~+?*|"[i])
 			}
 		}
 	}

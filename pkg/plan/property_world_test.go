@@ -73,7 +73,9 @@ func (w *world) observe() Observed {
 func (w *world) sync(check func(Observed, Plan) error) (busy bool, err error) {
 	o := w.observe()
 	plan := Make(o)
-	w.say("%s", describe(w, plan))
+	if w.tell != nil { // it takes a while
+		w.say("%s", describe(w, plan))
+	}
 	if err := check(o, plan); err != nil {
 		return false, err
 	}

@@ -126,6 +126,9 @@ func TestRollingUpdate(t *testing.T) {
 		"a refused pod: the old ones stay, and the place is kept for the next try": {
 			observed: rollingOut(next(3, limits("0", "1")), pod(0), pod(1)).with(held(now.Add(time.Minute))),
 		},
+		"nor does one of them go to make it": {
+			observed: rollingOut(next(3, limits("0", "1")), pods3()...).with(held(now.Add(time.Minute))),
+		},
 		"below what has to be available, it is filled with an old one": {
 			observed: rollingOut(next(3, limits("0", "1")), pod(0)).with(held(now.Add(time.Minute))),
 			want:     "+1 old",
@@ -133,6 +136,10 @@ func TestRollingUpdate(t *testing.T) {
 		"one is enough to find out whether it is still refused": {
 			observed: rollingOut(next(8, limits("4", "0")), pod(0), pod(1), pod(2), pod(3), pod(4), pod(5), pod(6), pod(7)).with(held(now)),
 			want:     "+8 new",
+		},
+		"but none while others have yet to become available": {
+			observed: rollingOut(next(4, limits("1", "1")), pod(0), pod(1, starting...), pod(2, starting...)).with(held(now)),
+			want:     "+3 old, +4 old",
 		},
 		"without a last good revision all pods are of the new template": {
 			observed: rollingOut(next(3)).with(func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
