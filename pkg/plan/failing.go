@@ -34,11 +34,17 @@ func hasFailed(pod *corev1.Pod) bool {
 		return true
 	}
 	for status := range containerStatuses(pod) {
-		if crashes(pod, status) > 0 || containerTrouble(status) != "" {
+		if crashes(pod, status) > 0 || (containerTrouble(status) != "" && !isBeingChanged(pod, status)) {
 			return true
 		}
 	}
 	return false
+}
+
+// isBeingChanged tells whether a container has ended because it is to be started anew with what it was given in place.
+func isBeingChanged(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
+	before, changed := inPlaceRecord(pod).Containers[status.Name]
+	return changed && status.State.Terminated != nil && status.RestartCount <= before.Restarts
 }
 
 // crashes is how often a container was restarted, but for the once that a change in place takes.
@@ -64,10 +70,10 @@ func lastCrash(pod *corev1.Pod) time.Time {
 }
 
 // isCondemned tells whether a failing pod has had its chance: when the time to recover was over it was not ready, or it
-// has crashed again since.
+// has not been since.
 func isCondemned(manager *v1.PodManager, pod *corev1.Pod, failingSince, now time.Time) bool {
 	end := failingSince.Add(manager.FailureGrace())
-	return !now.Before(end) && (!isReady(pod) || lastCrash(pod).After(end))
+	return !now.Before(end) && (!isReady(pod) || readySince(pod).After(end) || lastCrash(pod).After(end))
 }
 
 // failureOf says how the pods fail, by the example of the first that does. The text is the same whether a container that

@@ -188,6 +188,9 @@ func isChanged(pod *corev1.Pod, name string, before containerBefore) bool {
 
 // isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
 func isInfeasible(pod *corev1.Pod) bool {
+	if observed := pod.Status.ObservedGeneration; observed > 0 && observed < pod.Generation {
+		return false // that was about something else
+	}
 	pending := condition(pod, corev1.PodResizePending)
 	return pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible
 }

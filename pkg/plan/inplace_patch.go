@@ -17,6 +17,12 @@ func (i InPlace) Change() Change {
 	return change
 }
 
+// TakesTheNode tells whether the pod's node has something to do for the change: it tells when that is done.
+func (i InPlace) TakesTheNode() bool {
+	change := i.Change()
+	return len(change.Images)+len(change.Resources) > 0
+}
+
 // Patch is the strategic merge patch that changes labels, annotations and images. It also leaves the record that tells
 // when the node has followed.
 func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
@@ -29,16 +35,12 @@ func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 		if i.isTakenBack(name, image) {
 			continue
 		}
-		before := containerBefore{From: imageOf(i.From.Template(), name), Image: image}
-		for status := range containerStatuses(i.Pod) {
-			if status.Name == name {
-				before.ImageID, before.Restarts = status.ImageID, status.RestartCount
-			}
+		left.expect(i, name, image)
+	}
+	for name := range change.Resources {
+		if _, found := change.Images[name]; !found && restartsWhenResized(i.To.Template(), name) {
+			left.expect(i, name, imageOf(i.To.Template(), name))
 		}
-		if left.Containers == nil {
-			left.Containers = map[string]containerBefore{}
-		}
-		left.Containers[name] = before
 	}
 	note, err := json.Marshal(left)
 	if err != nil {
@@ -65,6 +67,28 @@ func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 func (i InPlace) isTakenBack(container, image string) bool {
 	last, found := inPlaceRecord(i.Pod).Containers[container]
 	return found && last.From == image && !isChanged(i.Pod, container, last)
+}
+
+// expect notes that a container will be restarted with an image, and what it is before.
+func (r *record) expect(i InPlace, container, image string) {
+	before := containerBefore{From: imageOf(i.From.Template(), container), Image: image}
+	for status := range containerStatuses(i.Pod) {
+		if status.Name == container {
+			before.ImageID, before.Restarts = status.ImageID, status.RestartCount
+		}
+	}
+	if r.Containers == nil {
+		r.Containers = map[string]containerBefore{}
+	}
+	r.Containers[container] = before
+}
+
+// restartsWhenResized tells whether the container may be restarted when it gets other resources.
+func restartsWhenResized(template *corev1.PodTemplateSpec, container string) bool {
+	restarts := func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer }
+	return slices.ContainsFunc(template.Spec.Containers, func(c corev1.Container) bool {
+		return c.Name == container && slices.ContainsFunc(c.ResizePolicy, restarts)
+	})
 }
 
 func imageOf(template *corev1.PodTemplateSpec, container string) string {
@@ -108,6 +132,7 @@ func (i InPlace) GatePatch(now time.Time) ([]byte, error) {
 	status, reason := corev1.ConditionTrue, "InService"
 	if i.Step == StepDrain {
 		status, reason = corev1.ConditionFalse, "InPlaceUpdate"
+		now = now.Add(time.Second - 1) // conditions have whole seconds: better a little too long than too short
 	}
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": i.Pod.UID},

@@ -45,6 +45,7 @@ func newMoves(r *rollout) *moves {
 	m := &moves{rollout: r, desired: r.manager.DesiredReplicas(), available: map[*corev1.Pod]bool{}, changing: map[*corev1.Pod]bool{}}
 	// A change in place makes a pod ready anew, which says nothing about its age.
 	m.active = rank(slices.Concat(r.updated, r.based, r.strays), r.manager.PodUpdatePolicy() != v1.RecreatePods)
+	away := m.standInsFirst()
 	m.floor = m.desired - r.manager.MaxUnavailable()
 	for _, pod := range m.active {
 		if isAvailable(pod, r.manager.MinReady(), r.now) {
@@ -59,7 +60,7 @@ func newMoves(r *rollout) *moves {
 	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
 	m.over[r.revisions.Update] = len(r.updated) - (m.desired - r.wantBase)
 	m.over[nil] = len(r.strays)
-	outdated := len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
+	outdated := away || len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
 	if r.frozen != "" { // half way, there may be more
 		outdated = len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
 	}

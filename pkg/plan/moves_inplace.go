@@ -8,6 +8,18 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
+// standInsFirst makes the pods go first that were made beside others which are changed in place. It tells whether one of
+// these is still away, so that they are needed.
+func (m *moves) standInsFirst() (away bool) {
+	isChanged := func(pod *corev1.Pod) bool { return inPlaceRecord(pod).Revision != "" }
+	if !m.isRolling() || !slices.ContainsFunc(m.updated, isChanged) {
+		return false
+	}
+	isStandIn := func(pod *corev1.Pod) bool { return m.kind(pod) == m.revisions.Update && !isChanged(pod) }
+	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -falseFirst(isStandIn(a), isStandIn(b)) })
+	return slices.ContainsFunc(m.updated, func(pod *corev1.Pod) bool { return isChanged(pod) && (!isReady(pod) || isChanging(pod)) })
+}
+
 // outdatedPods are the pods to be moved: those that can be changed in place, and those to be replaced.
 func (m *moves) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
 	policy := m.manager.PodUpdatePolicy()

@@ -184,7 +184,7 @@ func (r *rollout) notInPlace(pod *corev1.Pod, to *Revision) string {
 	if r.manager.InPlaceGrace() > 0 && !hasGate(pod) {
 		return "the pod was made without the readiness gate that inPlaceGracePeriodSeconds needs"
 	}
-	if isInfeasible(pod) {
+	if isInfeasible(pod) && from == to { // what another revision asks for may be had
 		return "its node cannot give it the CPU or memory"
 	}
 	why, known := r.whyNot[[2]*Revision{from, to}]
