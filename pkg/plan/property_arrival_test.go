@@ -113,7 +113,8 @@ func (w *world) isStuckWell(a arrival) bool {
 	case m.OnFailure() == v1.RollbackOnFailure:
 		return false
 	default:
-		return isStalled && a.kinds[a.current] >= m.Partition()
+		// Pods of a third revision may have to stay, because a bad pod is all that may be unavailable.
+		return isStalled && (a.kinds[a.current] >= m.Partition() || len(a.kinds) > 2)
 	}
 }
 

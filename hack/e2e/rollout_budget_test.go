@@ -1,0 +1,164 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// releaseAtEnd lets PodManagers of a controller of the test's own go when that is gone: nobody else would, and the
+// namespace, with all its pods, would stay.
+func (s *space) releaseAtEnd() {
+	s.t.Cleanup(func() {
+		_, _ = s.managers().Patch(context.Background(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	})
+}
+
+// The controller is killed three times in the midst of a rollout of 100 pods, once also with the template changed again
+// before it is back. At no version of any pod is the budget exceeded.
+func TestRolloutBudgetSurvivesKills(t *testing.T) {
+	for name, images := range map[string][]string{
+		"one change":  {"nginx:2", "nginx:2", "nginx:2"},
+		"two changes": {"nginx:2", "nginx:3", "nginx:3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.releaseAtEnd()
+			controller := s.private()
+			spec := func(image string) string {
+				return fmt.Sprintf("{replicas: 100, image: %q, minReadySeconds: 1, updateStrategy: {rollingUpdate: {maxSurge: 15%%, maxUnavailable: 10}}}", image)
+			}
+			s.applyPrivate("web", spec("nginx:1"))
+			s.awaitReady("web", 100)
+			w := s.watchPods(withinBudget(115, 90, time.Second))
+			began := time.Now()
+			for i, image := range images {
+				s.applyPrivate("web", spec(image))
+				// Odd numbers, so that it is hit between the requests of one batch.
+				w.when(fmt.Sprintf("some pods of %s", image), running(image, []int{7, 37, 67}[i]))
+				if err := controller.kill(); err != nil {
+					t.Fatal(err)
+				}
+				if seen := byImage(s.pods()); seen[image] >= 100 {
+					t.Fatalf("the controller was killed too late: %v", seen)
+				}
+				controller = s.private()
+			}
+			s.awaitFor(2*patience, "the end of the rollout", func() (any, bool) {
+				manager := s.manager("web")
+				return brief(manager), isReady(manager) && manager.Status.UpdatedReplicas == 100
+			})
+			t.Logf("rolled out in %v", time.Since(began))
+			if manager := s.awaitReady("web", 100); manager.Status.CurrentRevision != manager.Status.UpdateRevision || manager.Status.CurrentReplicas != 100 {
+				t.Errorf("at the end: %s", brief(manager))
+			}
+			w.verdict()
+			if seen := byImage(s.pods()); seen[images[2]] != 100 {
+				t.Errorf("the pods run %v", seen)
+			}
+		})
+	}
+}
+
+// While a bad revision is being rolled out, a scale-up is made from the good one, whatever is asked for in between.
+func TestScaleDuringBadRollout(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", spec(10, "nginx:1", ""))
+	s.awaitReady("web", 10)
+	fewBad := func(pods []*corev1.Pod, _ time.Time) string {
+		if bad := running("nginx:never-ready", 6)(pods); bad {
+			return "more pods than maxSurge and maxUnavailable allow are of a revision that does not become available"
+		}
+		return ""
+	}
+	w := s.watchPods(fewBad)
+	s.apply("web", spec(10, "nginx:never-ready", ""))
+	s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
+	s.apply("web", spec(20, "nginx:never-ready", ""))
+	s.awaitState("web", "20 pods, 15 current, 5 updated, 15 available: Ready=False/RollingOut Available=False/NotEnoughReplicas Progressing=True/RollingOut")
+	s.apply("web", spec(6, "nginx:never-ready", ""))
+	s.awaitState("web", "9 pods, 4 current, 5 updated, 4 available: "+rollingOut)
+	// Scaled and changed at once, as the last step of the original has it.
+	s.apply("web", spec(4, "nginx:3", ""))
+	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
+	w.verdict()
+}
+
+// oneRevision judges that pods of two revisions never exist at the same time, those on their way out included.
+func oneRevision(pods []*corev1.Pod, _ time.Time) string {
+	seen := map[string]bool{}
+	for _, pod := range pods {
+		seen[pod.Labels[v1.LabelRevision]] = true
+	}
+	if len(seen) > 1 {
+		return fmt.Sprintf("pods of %d revisions at the same time", len(seen))
+	}
+	return ""
+}
+
+// With Recreate no pod comes before the last one of the old revision is gone, however long that takes and whatever is asked
+// for in the meantime.
+func TestRecreateNeverOverlaps(t *testing.T) {
+	s := newSpace(t)
+	held := func(replicas int, more string) string {
+		return strings.Replace(s.held(fmt.Sprintf("replicas: %d, updateStrategy: {type: Recreate}", replicas)), "image: a", "image: a"+more, 1)
+	}
+	s.apply("web", held(4, ""))
+	s.awaitReady("web", 4)
+	old := podNames(s.pods())
+	w := s.watchPods(oneRevision)
+	s.apply("web", held(4, ", env: [{name: A, value: b}]"))
+	none := "0 pods, 0 current, 0 updated, 0 available: Ready=False/TooFewReplicas Available=False/NotEnoughReplicas Progressing=True/Scaling"
+	if manager := s.awaitState("web", none); manager.Status.TerminatingReplicas != 4 {
+		t.Errorf("terminating: %s", brief(manager))
+	}
+	s.apply("web", held(5, ", env: [{name: A, value: b}]"))
+	s.letGo(old[:3]...)
+	s.await("three pods to be gone", func() (any, bool) {
+		manager := s.manager("web")
+		return brief(manager), manager.Status.TerminatingReplicas == 1 && manager.Status.ObservedGeneration == manager.Generation
+	})
+	s.steadily(time.Second, "no pod beside the last old one", func() (any, bool) { n := len(s.pods()); return n, n == 0 })
+	s.letGo(old[3])
+	s.awaitState("web", "5 pods, 5 current, 5 updated, 5 available: "+allDone)
+	w.verdict()
+}
+
+// With TerminationComplete the pods on their way out count towards the most that a rollout may have.
+func TestRollingUpdateWaitsForGonePods(t *testing.T) {
+	s := newSpace(t)
+	held := func(env string) string {
+		more := "replicas: 4, podReplacementPolicy: TerminationComplete, updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 1}}"
+		return strings.Replace(s.held(more), "image: a", "image: a, env: [{name: A, value: "+env+"}]", 1)
+	}
+	s.apply("web", held("a"))
+	s.awaitReady("web", 4)
+	w := s.watchPods(func(pods []*corev1.Pod, _ time.Time) string {
+		if len(pods) > 5 {
+			return fmt.Sprintf("%d pods exist", len(pods))
+		}
+		return withinBudget(5, 3, 0)(pods, time.Now())
+	})
+	s.apply("web", held("b"))
+	s.await("the rollout to be done", func() (any, bool) {
+		for _, pod := range s.allPods() {
+			if pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 {
+				s.letGo(pod.Name)
+			}
+		}
+		manager := s.manager("web")
+		return brief(manager), isReady(manager) && manager.Status.UpdatedReplicas == 4
+	})
+	s.awaitReady("web", 4)
+	w.verdict()
+}

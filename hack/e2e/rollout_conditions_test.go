@@ -1,0 +1,148 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Conditions as state has them, in the situations that rollouts go through.
+const (
+	rollingOut = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=True/RollingOut"
+	allDone    = "Ready=True/AllReplicasAvailable Available=True/EnoughReplicas Progressing=False/Complete"
+	onHold     = "Ready=False/Paused Available=True/EnoughReplicas Progressing=False/Paused"
+	tooLate    = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded"
+)
+
+// state is all that a status tells about a rollout, in one line.
+func state(manager *v1.PodManager) string {
+	status := manager.Status
+	line := fmt.Sprintf("%d pods, %d current, %d updated, %d available:", status.Replicas, status.CurrentReplicas, status.UpdatedReplicas, status.AvailableReplicas)
+	for _, kind := range []string{v1.ConditionReady, v1.ConditionAvailable, v1.ConditionProgressing, v1.ConditionStalled, v1.ConditionReplicaFailure} {
+		for _, condition := range status.Conditions {
+			if condition.Type == kind {
+				line += fmt.Sprintf(" %s=%s/%s", kind, condition.Status, condition.Reason)
+			}
+		}
+	}
+	return line
+}
+
+// awaitState waits until the status speaks of the present spec, and says this.
+func (s *space) awaitState(name, want string) *v1.PodManager {
+	s.t.Helper()
+	var manager *v1.PodManager
+	s.await(want, func() (any, bool) {
+		manager = s.manager(name)
+		return brief(manager), manager.Status.ObservedGeneration == manager.Generation && state(manager) == want
+	})
+	return manager
+}
+
+// awaitEvents waits until there is an event of each of these reasons, and fails if one of them was sent more than once.
+func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
+	s.t.Helper()
+	s.await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {
+		events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{FieldSelector: "regarding.name=" + name})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		counts := map[string]int{}
+		notes = ""
+		for _, event := range events.Items {
+			counts[event.Reason]++
+			notes += event.Reason + ": " + event.Note + "\n"
+			if event.Series != nil {
+				counts[event.Reason] += int(event.Series.Count) - 1
+			}
+		}
+		for _, reason := range slices.Compact(slices.Sorted(slices.Values(reasons))) {
+			want := len(slices.DeleteFunc(slices.Clone(reasons), func(other string) bool { return other != reason }))
+			if counts[reason] < want {
+				return notes, false
+			}
+			if counts[reason] > want {
+				s.t.Errorf("%d events %s, want %d:\n%s", counts[reason], reason, want, notes)
+			}
+		}
+		return notes, true
+	})
+	return notes
+}
+
+// spec is a short form with the limits that most of these tests use.
+func spec(replicas int, image, more string) string {
+	return fmt.Sprintf("{replicas: %d, image: %q, updateStrategy: {rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}%s}", replicas, image, more)
+}
+
+// Pods that have to be ready for an hour are not available, until that is asked for no longer. None of them is touched.
+func TestAvailableCondition(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", spec(10, "nginx", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200"))
+	manager := s.awaitState("web", "10 pods, 0 current, 10 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
+	if manager.Status.ReadyReplicas != 10 {
+		t.Errorf("not ready: %s", brief(manager))
+	}
+	before := uids(s.pods())
+	s.apply("web", spec(10, "nginx", ", minReadySeconds: 1, progressDeadlineSeconds: 7200"))
+	s.awaitState("web", "10 pods, 10 current, 10 updated, 10 available: "+allDone)
+	if now := uids(s.pods()); !maps.Equal(now, before) {
+		t.Errorf("pods were replaced: %v, before %v", now, before)
+	}
+}
+
+// A rollout that does not get on is stalled after its deadline, and not before; that is told once. With a better template,
+// or when the pods become available after all, it is over.
+func TestProgressDeadline(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 3"))
+	s.awaitReady("web", 4)
+	changed := time.Now().Truncate(time.Second)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 3"))
+	manager := s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
+	stalled := s.condition("web", v1.ConditionStalled)
+	if after := stalled.LastTransitionTime.Sub(changed); after < 3*time.Second {
+		t.Errorf("stalled after %v", after)
+	}
+	if want := "no further pod of revision " + manager.Status.UpdateRevision + " has become available for 3s; web-"; !strings.HasPrefix(stalled.Message, want) ||
+		!strings.HasSuffix(stalled.Message, ": container app: not ready") {
+		t.Errorf("Stalled says: %s", stalled.Message)
+	}
+	s.awaitEvents("web", v1.EventDeadline)
+	s.apply("web", spec(4, "nginx:3", ", progressDeadlineSeconds: 3"))
+	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
+	s.awaitEvents("web", v1.EventDeadline)
+
+	s.apply("late", "{replicas: 2, image: nginx, minReadySeconds: 5, progressDeadlineSeconds: 2}")
+	s.awaitState("late", "2 pods, 0 current, 2 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas "+
+		"Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded")
+	s.awaitState("late", "2 pods, 2 current, 2 updated, 2 available: "+allDone)
+}
+
+// The time that a rollout is paused does not count.
+func TestProgressDeadlineDuringPause(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 4"))
+	s.awaitReady("web", 4)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 4"))
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 4, paused: true"))
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+onHold)
+	notStalled := func() (any, bool) {
+		stalled := s.condition("web", v1.ConditionStalled)
+		return stalled, stalled.Type == ""
+	}
+	s.steadily(5*time.Second, "no deadline during a pause", notStalled)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 4, paused: false"))
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
+}

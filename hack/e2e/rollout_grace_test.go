@@ -1,0 +1,240 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// graceful are the limits of a rollout that takes pods out of service for so many seconds before it changes them.
+func graceful(seconds int) string {
+	return fmt.Sprintf(inPlacePolicy+", inPlaceGracePeriodSeconds: %d", v1.InPlaceOnly, seconds)
+}
+
+// is tells a condition of a pod; empty if it has none.
+func is(pod *corev1.Pod, kind corev1.PodConditionType) corev1.ConditionStatus {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == kind {
+			return condition.Status
+		}
+	}
+	return ""
+}
+
+// A pod is taken out of its Services, then the grace period passes, then its image changes, then it is back.
+func TestInPlaceGrace(t *testing.T) {
+	const grace = 2
+	s := newSpace(t)
+	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:1'"))
+	s.awaitReady("web", 2)
+	before := s.pods()
+	w := s.observe(serves)
+	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:2'"))
+	s.hasRestarted(s.awaitInPlace(before), 1)
+	w.nothingMoved()
+	w.within(1, 2)
+	for _, pod := range before {
+		story := storyOf(w.past(), pod.Name)
+		if want := []string{"closed", "out of service", "changed", "restarting", "running", "open", "in service"}; !slices.Equal(story.steps, want) {
+			t.Errorf("%s went through %v, want %v", pod.Name, story.steps, want)
+		}
+		if waited := story.changed.Sub(story.closed); waited < grace*time.Second || waited > (grace+5)*time.Second {
+			t.Errorf("%s was changed %v after it was taken out of service, want %d s", pod.Name, waited, grace)
+		}
+	}
+	if count := s.normals(v1.EventDraining); count != 2 {
+		t.Errorf("%d events about pods that were taken out of service, want 2", count)
+	}
+}
+
+// story is what happened to a pod, each thing when it was first seen.
+type story struct {
+	steps           []string
+	closed, changed time.Time
+}
+
+func storyOf(past []sighting, name string) story {
+	var told story
+	tell := func(step string, isSo bool) bool {
+		isNew := isSo && !slices.Contains(told.steps, step)
+		if isNew {
+			told.steps = append(told.steps, step)
+		}
+		return isNew
+	}
+	for _, seen := range past {
+		if seen.Name != name {
+			continue
+		}
+		gate, ready := is(seen.Pod, v1.InPlaceReady), is(seen.Pod, corev1.PodReady)
+		changed := seen.Spec.Containers[0].Image == "app:2"
+		status := seen.Status.ContainerStatuses[0]
+		if tell("closed", gate == corev1.ConditionFalse) {
+			told.closed = seen.at
+		}
+		tell("out of service", ready == corev1.ConditionFalse)
+		if tell("changed", changed) {
+			told.changed = seen.at
+		}
+		tell("restarting", changed && status.State.Running == nil)
+		tell("running", changed && status.State.Running != nil && status.Image == "app:2")
+		tell("open", changed && gate == corev1.ConditionTrue)
+		tell("in service", changed && gate == corev1.ConditionTrue && ready == corev1.ConditionTrue)
+	}
+	return told
+}
+
+// awaitClosed waits until one pod is out of service, and returns it.
+func (s *space) awaitClosed() *corev1.Pod {
+	s.t.Helper()
+	var closed *corev1.Pod
+	s.await("one pod to be out of service", func() (any, bool) {
+		pods := s.pods()
+		at := slices.IndexFunc(pods, func(pod corev1.Pod) bool {
+			return is(&pod, v1.InPlaceReady) == corev1.ConditionFalse && is(&pod, corev1.PodReady) == corev1.ConditionFalse
+		})
+		if at >= 0 {
+			closed = &pods[at]
+		}
+		return podNames(pods), at >= 0
+	})
+	return closed
+}
+
+// A pause in the middle of the grace period puts the pod back in service as it was, and so does the old template.
+func TestInPlaceGraceIsPaused(t *testing.T) {
+	tests := map[string]string{
+		"by a pause":                rolloutSpec(2, graceful(600), "image: 'app:2', paused: true"),
+		"by the template as it was": rolloutSpec(2, graceful(600), "image: 'app:1'"),
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:1'"))
+			s.awaitReady("web", 2)
+			before := s.pods()
+			w := s.observe(serves)
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
+			closed := s.awaitClosed()
+			s.apply("web", end)
+			s.await("the pod to be back", func() (any, bool) { pod := s.pod(closed.Name); return pod.Status, serves(pod) })
+			s.hasRestarted(s.pods(), 0)
+			if left := ofImage(s.pods(), "app:1"); len(left) != 2 {
+				t.Errorf("only %v have their old image", podNames(left))
+			}
+			if strings.Contains(end, "paused") {
+				s.await("the pause to be told", func() (any, bool) {
+					got := s.condition("web", v1.ConditionReady)
+					return got, got.Status == metav1.ConditionFalse && got.Reason == v1.ReasonPaused
+				})
+			} else {
+				s.awaitReady("web", 2)
+			}
+
+			// With no grace period pods that have the gate are changed at once.
+			s.apply("web", rolloutSpec(2, graceful(0), "image: 'app:3', paused: false"))
+			s.hasRestarted(s.awaitInPlace(before), 1)
+			w.nothingMoved()
+			w.within(1, 2)
+		})
+	}
+}
+
+// Pods from before there was a grace period lack the readiness gate: they are replaced, or it is said that they cannot be.
+func TestInPlaceGraceNeedsTheGate(t *testing.T) {
+	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceIfPossible, v1.InPlaceOnly} {
+		t.Run(string(policy), func(t *testing.T) {
+			s := newSpace(t)
+			limits := fmt.Sprintf(inPlacePolicy, policy)
+			s.apply("web", rolloutSpec(2, limits, "image: 'app:1'"))
+			s.awaitReady("web", 2)
+			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 1", "image: 'app:2'"))
+			if policy == v1.InPlaceOnly {
+				s.awaitNotInPlace("made without the readiness gate that inPlaceGracePeriodSeconds needs")
+				return
+			}
+			s.awaitReady("web", 2)
+			before := s.pods()
+			for _, pod := range before {
+				if len(pod.Spec.ReadinessGates) != 1 || is(&pod, v1.InPlaceReady) != corev1.ConditionTrue {
+					t.Errorf("%s has the gates %v, ours is %q", pod.Name, pod.Spec.ReadinessGates, is(&pod, v1.InPlaceReady))
+				}
+			}
+			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 1", "image: 'app:3'"))
+			s.awaitInPlace(before)
+		})
+	}
+}
+
+// The controller is killed between any two steps. The next one finishes.
+func TestInPlaceSurvivesCrash(t *testing.T) {
+	refuse := func(f *faulty, subresource string) {
+		f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+			return r.Verb == "patch" && r.Resource == "pods" && r.Subresource == subresource && r.Namespace == f.name
+		}})
+	}
+	first, second := sized("app:1", someCPU, ""), sized("app:2", moreCPU, "")
+	tests := map[string]struct {
+		grace int
+		until func(f *faulty)
+	}{
+		"out of service": {2, func(f *faulty) {
+			refuse(f, "resize") // so that it gets no further
+			f.awaitClosed()
+			f.await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+		}},
+		"resized": {0, func(f *faulty) {
+			refuse(f, "")
+			f.await("a pod to have its CPU, and not its image", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
+		}},
+		"changed and out of service": {2, func(f *faulty) {
+			f.awaitClosed()
+			refuse(f, "status")
+			f.await("the gate to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+			if len(ofImage(f.pods(), "app:2")) != 1 {
+				f.t.Errorf("of the pods %v one should be changed", podNames(f.pods()))
+			}
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFaulty(t)
+			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), first))
+			f.awaitReady("web", 3)
+			before := f.pods()
+			w := f.observe(serves)
+			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), second))
+			test.until(f)
+			if err := f.controller.kill(); err != nil {
+				t.Fatal(err)
+			}
+			f.private()
+			after := f.awaitInPlace(before)
+			f.hasRestarted(after, 1)
+			for _, pod := range after {
+				if got := pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String(); got != "900m" {
+					t.Errorf("%s has %s", pod.Name, got)
+				}
+			}
+			w.nothingMoved()
+			w.within(2, 3)
+		})
+	}
+}
+
+// halfChanged tells whether one pod has been resized, and still has its old image and revision.
+func halfChanged(pods []corev1.Pod) bool {
+	return slices.ContainsFunc(ofImage(pods, "app:1"), func(pod corev1.Pod) bool {
+		return pod.Spec.Containers[0].Resources.Requests.Cpu().String() == "900m"
+	})
+}

@@ -1,0 +1,227 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// sized is a template of one container with resources; note is what its pods ask the simulated node to do with a resize.
+func sized(image, resources, note string) string {
+	return fmt.Sprintf("template: {metadata: {annotations: {%s}}, spec: {containers: [{name: a, image: '%s', resources: {%s}}]}}", note, image, resources)
+}
+
+// restarting is a template whose container is restarted when its memory changes.
+func restarting(memory string) string {
+	return fmt.Sprintf("template: {spec: {containers: [{name: a, image: 'a:1', resources: {requests: {memory: %s}}, "+
+		"resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]}]}}", memory)
+}
+
+// simulated is the annotation that makes the simulated node refuse a resize.
+const simulated = "simulate.podmanager/resize"
+
+// quantities reads "cpu=100m memory=1Gi".
+func quantities(text string) corev1.ResourceList {
+	var list corev1.ResourceList
+	for _, part := range strings.Fields(text) {
+		name, amount, _ := strings.Cut(part, "=")
+		if list == nil {
+			list = corev1.ResourceList{}
+		}
+		list[corev1.ResourceName(name)] = resource.MustParse(amount)
+	}
+	return list
+}
+
+// CPU and memory reach running pods through the resize subresource, and nothing is restarted.
+func TestInPlaceResources(t *testing.T) {
+	tests := map[string]struct {
+		image, before, after, requests, limits string
+		restarts                               int32
+	}{
+		"more": {"a:1", "requests: {cpu: 100m, memory: 100Mi}", "requests: {cpu: 200m, memory: 150Mi}",
+			"cpu=200m memory=150Mi", "", 0},
+		"less CPU": {"a:1", "requests: {cpu: 200m}, limits: {cpu: 2}", "requests: {cpu: 100m}, limits: {cpu: 1}",
+			"cpu=100m", "cpu=1", 0},
+		"limits only, which are also requested": {"a:1", "limits: {cpu: 100m, memory: 100Mi}", "limits: {cpu: 200m, memory: 200Mi}",
+			"cpu=200m memory=200Mi", "cpu=200m memory=200Mi", 0},
+		"one limit of two": {"a:1", "requests: {cpu: 100m}, limits: {cpu: 1, memory: 1Gi}", "requests: {cpu: 100m}, limits: {cpu: 1, memory: 2Gi}",
+			"cpu=100m memory=2Gi", "cpu=1 memory=2Gi", 0},
+		"with an image": {"a:2", "requests: {cpu: 100m}", "requests: {cpu: 300m}",
+			"cpu=300m", "", 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			limits := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
+			s.apply("web", rolloutSpec(2, limits, sized("a:1", test.before, "")))
+			s.awaitReady("web", 2)
+			before := s.pods()
+			w := s.observe(serves)
+			s.apply("web", rolloutSpec(2, limits, sized(test.image, test.after, "")))
+			after := s.awaitInPlace(before)
+			w.nothingMoved()
+			w.within(1, 2)
+			s.hasRestarted(after, test.restarts)
+			want := corev1.ResourceRequirements{Requests: quantities(test.requests), Limits: quantities(test.limits)}
+			for _, pod := range after {
+				if got := pod.Spec.Containers[0].Resources; !equality.Semantic.DeepEqual(got, want) {
+					t.Errorf("%s asks for %+v, want %+v", pod.Name, got, want)
+				}
+				if got := pod.Status.ContainerStatuses[0].Resources; got == nil || !equality.Semantic.DeepEqual(*got, want) {
+					t.Errorf("%s has %+v, want %+v", pod.Name, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A restart that a change in place takes is no failure, however the container ends, and with no patience for failures.
+func TestInPlaceIsNoFailure(t *testing.T) {
+	tests := map[string]struct{ before, after string }{
+		"another image":               {"image: 'app:1'", "image: 'app:2'"},
+		"memory that takes a restart": {restarting("100Mi"), restarting("200Mi")},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			limits := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
+			policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 0}, "
+			s.apply("web", rolloutSpec(2, limits, policy+test.before))
+			s.awaitReady("web", 2)
+			before := s.pods()
+			s.apply("web", rolloutSpec(2, limits, policy+test.after))
+			s.hasRestarted(s.awaitInPlace(before), 1)
+			for _, reason := range []string{v1.EventHalted, v1.EventRolledBack} {
+				if count, notes := s.warnings("web", reason); count != 0 {
+					t.Errorf("%d events %s: %s", count, reason, notes)
+				}
+			}
+		})
+	}
+}
+
+const (
+	someCPU = "requests: {cpu: 100m}"
+	moreCPU = "requests: {cpu: 900m}"
+)
+
+// A node that cannot give more makes a pod be replaced, where that is allowed.
+func TestInPlaceInfeasible(t *testing.T) {
+	s := newSpace(t)
+	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible), simulated+": infeasible"
+	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
+	s.awaitReady("web", 3)
+	before := uids(s.pods())
+	w := s.observe(serves)
+	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
+	s.awaitReady("web", 3)
+	for _, pod := range s.pods() {
+		if got := pod.Spec.Containers[0].Resources.Requests.Cpu().String(); pod.UID == before[pod.Name] || got != "900m" {
+			t.Errorf("%s asks for %s; replaced: %t", pod.Name, got, pod.UID != before[pod.Name])
+		}
+	}
+	w.within(2, 3)
+	infeasible := false
+	for _, seen := range w.past() {
+		for _, condition := range seen.Status.Conditions {
+			infeasible = infeasible || condition.Type == corev1.PodResizePending && condition.Reason == corev1.PodReasonInfeasible
+		}
+	}
+	if !infeasible {
+		t.Error("no pod was ever resized: they were replaced for another reason")
+	}
+}
+
+// Where a replacement is not allowed, the rollout stops at the first pod and says why; putting the template back goes back.
+func TestInPlaceOnlyInfeasible(t *testing.T) {
+	s := newSpace(t)
+	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly), simulated+": infeasible"
+	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
+	s.awaitReady("web", 3)
+	w := s.observe(serves)
+	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
+	s.awaitNotInPlace("Infeasible: Node didn't have enough capacity")
+	s.steadily(time.Second, "no other pod is touched", func() (any, bool) {
+		pods := s.pods()
+		touched := 0
+		for _, pod := range pods {
+			if pod.Spec.Containers[0].Resources.Requests.Cpu().String() == "900m" {
+				touched++
+			}
+		}
+		return podNames(pods), touched == 1
+	})
+	w.nothingMoved()
+	w.within(2, 3)
+
+	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
+	s.awaitReady("web", 3)
+	w.nothingMoved()
+	for _, pod := range s.pods() {
+		if got := pod.Spec.Containers[0].Resources.Requests.Cpu().String(); got != "100m" {
+			t.Errorf("%s asks for %s", pod.Name, got)
+		}
+	}
+}
+
+// awaitNotInPlace waits until web says that its pods cannot be changed in place, and why.
+func (s *space) awaitNotInPlace(why string) {
+	s.t.Helper()
+	s.await("the refusal to be told", func() (any, bool) {
+		ready, stalled := s.condition("web", v1.ConditionReady), s.condition("web", v1.ConditionStalled)
+		manager := s.manager("web")
+		return brief(manager), manager.Status.ObservedGeneration == manager.Generation &&
+			ready.Status == metav1.ConditionFalse && ready.Reason == v1.ReasonNotInPlace && strings.Contains(ready.Message, why) &&
+			stalled.Status == metav1.ConditionTrue && stalled.Reason == v1.ReasonNotInPlace && strings.Contains(stalled.Message, why)
+	})
+	s.await("an event about it", func() (any, bool) {
+		count, notes := s.warnings("web", v1.EventNotInPlace)
+		return notes, count == 1 && strings.Contains(notes, why)
+	})
+}
+
+// A node that has no room yet is waited for.
+func TestInPlaceDeferred(t *testing.T) {
+	s := newSpace(t)
+	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible), simulated+": deferred"
+	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
+	s.awaitReady("web", 3)
+	before := s.pods()
+	w := s.observe(serves)
+	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
+	isDeferred := func() (any, bool) {
+		manager, deferred := s.manager("web"), 0
+		for _, pod := range s.pods() {
+			for _, condition := range pod.Status.Conditions {
+				if condition.Type == corev1.PodResizePending && condition.Reason == corev1.PodReasonDeferred {
+					deferred++
+				}
+			}
+		}
+		return fmt.Sprint(deferred, " ", brief(manager)), deferred == 1 && manager.Status.UpdatedReplicas == 1 &&
+			manager.Status.AvailableReplicas == 2 && s.condition("web", v1.ConditionReady).Reason == v1.ReasonRollingOut
+	}
+	s.await("one pod to wait for its node", isDeferred)
+	s.steadily(time.Second, "it goes on waiting, alone", isDeferred)
+	for _, pod := range before {
+		s.patchPod(pod.Name, `{"annotations":{"`+simulated+`":null}}`) // the node has room again
+	}
+	for _, pod := range s.awaitInPlace(before) {
+		if got := pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String(); got != "900m" {
+			t.Errorf("%s has %s", pod.Name, got)
+		}
+	}
+	w.nothingMoved()
+	w.within(2, 3)
+}
