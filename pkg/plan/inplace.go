@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -126,6 +127,8 @@ type record struct {
 	Restarts int32 `json:"restarts,omitempty"`
 	// Refused is why the API server would not have the change; the pod has its old revision then.
 	Refused string `json:"refused,omitempty"`
+	// Before is, in that case, the record of how the pod got the revision that it has.
+	Before *record `json:"before,omitempty"`
 }
 
 type containerBefore struct {
@@ -136,22 +139,33 @@ type containerBefore struct {
 	Image string `json:"image"`
 }
 
-// recordOf is the pod's record of a change to this revision; empty if there is none.
-func recordOf(pod *corev1.Pod, revision string) record {
+// lastRecord is what the pod's annotation says; empty if it has none.
+func lastRecord(pod *corev1.Pod) record {
 	var found record
-	text := pod.Annotations[v1.AnnotationInPlace]
-	if text == "" || json.Unmarshal([]byte(text), &found) != nil || found.Revision != revision {
+	if text := pod.Annotations[v1.AnnotationInPlace]; text == "" || json.Unmarshal([]byte(text), &found) != nil {
 		return record{}
 	}
 	return found
 }
 
+// refusalOf is why the API server would not have the pod changed to a revision; empty if it was not asked.
+func refusalOf(pod *corev1.Pod, revision string) string {
+	if last := lastRecord(pod); last.Revision == revision {
+		return last.Refused
+	}
+	return ""
+}
+
 // inPlaceRecord is the record of how the pod got the revision that it has; empty if it was made from it.
 func inPlaceRecord(pod *corev1.Pod) record {
-	if record := recordOf(pod, pod.Labels[v1.LabelRevision]); record.Refused == "" {
-		return record
+	last := lastRecord(pod)
+	if last.Refused != "" {
+		last = ptr.Deref(last.Before, record{})
 	}
-	return record{}
+	if last.Revision != pod.Labels[v1.LabelRevision] {
+		return record{}
+	}
+	return last
 }
 
 // isChanging tells whether the node has not yet carried out a change in place.

@@ -118,7 +118,11 @@ func (i InPlace) ResizePatch() ([]byte, error) {
 
 // RefusalPatch leaves a note on the pod that the API server has refused the change, so that it is not tried again.
 func (i InPlace) RefusalPatch(message string) ([]byte, error) {
-	note, err := json.Marshal(record{Revision: i.To.Hash, Refused: oneLine("", message)})
+	refusal := record{Revision: i.To.Hash, Refused: oneLine("", message)}
+	if last := inPlaceRecord(i.Pod); last.Revision != "" {
+		refusal.Before = &last
+	}
+	note, err := json.Marshal(refusal)
 	if err != nil {
 		return nil, err
 	}

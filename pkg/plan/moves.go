@@ -192,8 +192,8 @@ func (m *moves) roll() comes {
 	}
 
 	moved := wanted.base + wanted.updated - missing
-	if m.held {
-		moved = 0
+	if m.held { // none of the present revision will come
+		moved = wanted.base - missing
 	}
 	excess := max(0, m.left()-m.desired)
 	m.take(excess+max(0, moved), func(pod *corev1.Pod) (Why, bool) {

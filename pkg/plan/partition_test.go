@@ -240,7 +240,6 @@ func TestHalted(t *testing.T) {
 
 // A refusal of new pods does not keep old ones from coming.
 func TestRollbackIsNotHeld(t *testing.T) {
-	t.Skip("bug: a hold on the present revision stops moves to the other one, and nothing asks to look again when it is over")
 	m := next(3, limits("0", "1"), onFailure(v1.RollbackOnFailure), failedNow)
 	plan := Make(rollingOut(m, pod(0), pod(1), pod(2, v2, crashing)).with(held(now.Add(time.Minute))))
 	if got := movesOf(plan); got != "+3 old, -2" {

@@ -213,8 +213,7 @@ func (w *world) change(change InPlace) {
 	switch {
 	case change.Step != StepChange:
 		collect(change.GatePatch(w.now))
-	case w.manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05) && !w.isBehind(change.Pod):
-		// bug: a refusal while the node is behind makes it forgotten what the node is at; see TestRefusalKeepsTheRecord.
+	case w.manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05):
 		w.say("  change of %s refused", change.Pod.Name)
 		collect(change.RefusalPatch("no such thing"))
 	default:

@@ -178,7 +178,7 @@ func (r *rollout) notInPlace(pod *corev1.Pod, to *Revision) string {
 	if from == nil {
 		return "the template that the pod was made from is not known any more"
 	}
-	if refused := recordOf(pod, to.Hash).Refused; refused != "" {
+	if refused := refusalOf(pod, to.Hash); refused != "" {
 		return refused
 	}
 	if r.manager.InPlaceGrace() > 0 && !hasGate(pod) {
