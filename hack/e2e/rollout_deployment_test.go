@@ -149,7 +149,7 @@ func TestScaleWhilePaused(t *testing.T) {
 	s.apply("web", spec(10, "nginx:never-ready", ", paused: false"))
 	s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
 	s.apply("web", spec(14, "nginx:never-ready", ", paused: true"))
-	s.awaitState("web", "14 pods, 9 current, 5 updated, 9 available: Ready=False/Paused Available=False/NotEnoughReplicas Progressing=False/Paused")
+	s.awaitState("web", "17 pods, 12 current, 5 updated, 12 available: "+onHold)
 	s.apply("web", spec(3, "nginx:never-ready", ", paused: true"))
 	s.awaitState("web", "3 pods, 3 current, 0 updated, 3 available: "+onHold)
 }
