@@ -183,10 +183,18 @@ func TestHaltIsForgiven(t *testing.T) {
 // With Continue the rollout goes on, whatever the pods do.
 func TestContinueOnFailure(t *testing.T) {
 	s := newSpace(t)
-	limits, policy := "maxSurge: 0, maxUnavailable: 2", "failurePolicy: {onFailure: Continue}"
-	s.apply("web", risky(4, limits, policy, good))
+	spec := func(partition int, image string) string {
+		return risky(4, fmt.Sprintf("maxSurge: 0, maxUnavailable: 2, partition: %d", partition), "failurePolicy: {onFailure: Continue}", image)
+	}
+	s.apply("web", spec(3, good))
 	s.awaitReady("web", 4)
-	s.apply("web", risky(4, limits, policy, crashing))
+	// The first pod alone, so that it has failed before the others have their turn.
+	s.apply("web", spec(3, crashing))
+	s.await("one pod to have crashed", func() (any, bool) {
+		bad := ofImage(s.pods(), crashing)
+		return podNames(bad), len(bad) == 1 && len(bad[0].Status.ContainerStatuses) == 1 && bad[0].Status.ContainerStatuses[0].RestartCount > 0
+	})
+	s.apply("web", spec(0, crashing))
 	s.await("all pods to be updated", func() (any, bool) {
 		manager := s.manager("web")
 		return brief(manager), manager.Status.UpdatedReplicas == 4 && len(ofImage(s.pods(), crashing)) == 4

@@ -53,9 +53,23 @@ func newSerialSpace(t *testing.T) *space {
 		if t.Failed() {
 			t.Logf("what is in %s:\n%s", s.name, s.dump())
 		}
+		s.forgetPrivate()
 		_ = shared.kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
 	})
 	return s
+}
+
+// forgetPrivate takes the finalizers off the PodManagers whose controller has ended with the test: the namespace could not
+// go otherwise, and the controller manager would try for ever, at the cost of the other tests.
+func (s *space) forgetPrivate() {
+	client := shared.managers.AppsV1().PodManagers(s.name)
+	list, err := client.List(context.Background(), metav1.ListOptions{LabelSelector: privateLabel})
+	if err != nil {
+		return
+	}
+	for _, manager := range list.Items {
+		_, _ = client.Patch(context.Background(), manager.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	}
 }
 
 // dump shows what a person would look at.
