@@ -206,6 +206,7 @@ func TestDeletedRevisionComesBack(t *testing.T) {
 		t.Errorf("the revision that came back is another one: %s", brief(manager))
 	}
 	goneAndBack(manager.Status.UpdateRevision, 1, 2)
+	goneAndBack(current, 1, 2)
 }
 
 // A PodManager that is deleted without its pods, and made again, takes over the pods and their revision.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -55,19 +54,31 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		return nil, nil
 	default:
 		observed, err := c.gatherCached(logger, scope, key, now)
-		if err == nil && observed != nil && lacksRevision(observed) {
+		if err != nil || observed == nil {
+			return nil, err
+		}
+		if good := currentRevision(observed); good != nil {
+			memory.good = good
+		} else if observed.Manager.Status.CurrentRevision != "" && observed.Manager.DeletionTimestamp == nil {
+			if err := c.bringBack(ctx, key, observed.Manager); err != nil {
+				return nil, err
+			}
 			// Without it the pods' way back is lost, so this is not left to a cache that may be behind the other one.
+			liveReads.Inc()
 			return c.gatherLive(ctx, scope, key, now)
 		}
-		return observed, err
+		return observed, nil
 	}
 }
 
-// lacksRevision tells whether the revision that the status calls the last good one is not to be seen.
-func lacksRevision(observed *plan.Observed) bool {
-	current := observed.Manager.Status.CurrentRevision
-	return current != "" && observed.Manager.DeletionTimestamp == nil &&
-		!slices.ContainsFunc(observed.Revisions, func(revision *appsv1.ControllerRevision) bool { return revision.Name == current })
+// currentRevision is the revision that the status calls the last good one; nil if it is not to be seen.
+func currentRevision(observed *plan.Observed) *appsv1.ControllerRevision {
+	for _, revision := range observed.Revisions {
+		if revision.Name == observed.Manager.Status.CurrentRevision {
+			return revision
+		}
+	}
+	return nil
 }
 
 func (c *Controller) gatherCached(logger klog.Logger, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -18,6 +19,8 @@ type memory struct {
 	// came.
 	holds          map[string]plan.Hold
 	holdGeneration int64
+	// good is the last good revision, to be stored again if somebody deletes it.
+	good *appsv1.ControllerRevision
 	// told is the failure that the last event was about.
 	told *plan.Failure
 	// foreign are the names of other people's pods that an event was about.

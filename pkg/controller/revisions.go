@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
@@ -91,5 +92,31 @@ func (c *Controller) dropRevisions(ctx context.Context, key cache.ObjectName, re
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Deleted revision beyond the history limit", "revision", klog.KObj(revision))
+	}
+}
+
+// bringBack stores the last good revision again if somebody has deleted it: nothing else tells what the pods are to
+// return to.
+func (c *Controller) bringBack(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
+	good := c.memories.of(key).good
+	if good == nil || good.Name != manager.Status.CurrentRevision || !metav1.IsControlledBy(good, manager) {
+		return nil
+	}
+	again := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: good.Namespace, Name: good.Name, Labels: good.Labels, Annotations: good.Annotations, OwnerReferences: good.OwnerReferences,
+		},
+		Data: good.Data, Revision: good.Revision,
+	}
+	stored, err := c.kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, again, metav1.CreateOptions{FieldManager: Name})
+	switch {
+	case err == nil:
+		klog.FromContext(ctx).V(2).Info("Stored the last good revision again", "revision", klog.KObj(stored))
+		c.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
+		return nil
+	case apierrors.IsAlreadyExists(err) || plan.NamespaceIsGoing(err):
+		return nil
+	default:
+		return fmt.Errorf("storing revision %s again: %w", good.Name, err)
 	}
 }
