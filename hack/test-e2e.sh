@@ -21,4 +21,5 @@ trap 'exit 130' INT TERM
 eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
-go test -tags e2e ./hack/e2e/... -count=1 -timeout "${E2E_TIMEOUT:-20m}" "$@"
+# The tests mostly wait, so more of them can run at a time than there are processors.
+go test -tags e2e ./hack/e2e/... -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-20m}" "$@"
