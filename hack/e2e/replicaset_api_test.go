@@ -92,16 +92,15 @@ func TestReplaceAndPatch(t *testing.T) {
 	if patched.ResourceVersion == before.ResourceVersion || patched.Generation != before.Generation+1 {
 		t.Errorf("resourceVersion %s, generation %d after %s, %d", patched.ResourceVersion, patched.Generation, before.ResourceVersion, before.Generation)
 	}
-	s.await("three pods of the patched PodManager", func() (any, bool) {
-		list, err := s.managers().List(s.ctx, metav1.ListOptions{LabelSelector: "patched=yes"})
-		if err != nil || len(list.Items) != 1 {
-			return list, false
+	list, err := s.managers().List(s.ctx, metav1.ListOptions{LabelSelector: "patched=yes"})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%d have the new label: %v", len(list.Items), err)
+	}
+	s.awaitReady("web", 3)
+	for _, pod := range s.pods() {
+		if got := pod.Spec.Containers[0].Image; got != "nginx:2" {
+			t.Errorf("%s runs %s", pod.Name, got)
 		}
-		status := list.Items[0].Status
-		return status, status.ObservedGeneration == patched.Generation && status.ReadyReplicas == 3 && status.AvailableReplicas == 3
-	})
-	if got := s.pod("web-2").Spec.Containers[0].Image; got != "nginx:2" {
-		t.Errorf("the new pod runs %s", got)
 	}
 }
 
