@@ -21,8 +21,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// patience is how long to wait for what should take a second.
-const patience = 30 * time.Second
+// patience is how long to wait for what should take a second, on a slow machine with other things to do.
+const patience = 60 * time.Second
 
 // space is a test's namespace.
 type space struct {
