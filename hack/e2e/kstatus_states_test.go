@@ -12,9 +12,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// While pods come, change or wait for somebody to let them, it is in progress; also when the controller cannot help it.
-func TestKstatusInProgress(t *testing.T) {
-	const paused = "{replicas: 2, paused: %t, image: '%s'}"
+// While pods are yet to come it is in progress, also when the controller cannot help it.
+func TestKstatusComing(t *testing.T) {
 	// Two of these pods do not fit on one node, so the second one stays pending.
 	const single = "{replicas: %d, template: {spec: {nodeSelector: {kubernetes.io/hostname: %s}, containers: [{name: a, image: a, ports: [{containerPort: 80, hostPort: 18080}]}]}}}"
 	testKstatus(t, map[string]kstatusState{
@@ -38,6 +37,13 @@ func TestKstatusInProgress(t *testing.T) {
 			want:    "InProgress",
 			message: "1 of 2 pods ready",
 		},
+	})
+}
+
+// While pods change, or wait for somebody to let them, it is in progress; and while one is out of order.
+func TestKstatusInProgress(t *testing.T) {
+	const paused = "{replicas: 2, paused: %t, image: '%s'}"
+	testKstatus(t, map[string]kstatusState{
 		"rolling": {
 			reach: func(s *space) {
 				s.roll("{replicas: 2, image: '%s'}", neverReady)
@@ -119,15 +125,11 @@ func TestKstatusCurrent(t *testing.T) {
 
 // What somebody has to do something about has failed.
 func TestKstatusFailed(t *testing.T) {
-	stalled := func(s *space, reason, words string) {
-		s.t.Helper()
-		s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, reason, words)
-	}
 	testKstatus(t, map[string]kstatusState{
 		"halted": {
 			reach: func(s *space) {
 				s.roll("{replicas: 2, failurePolicy: {gracePeriodSeconds: 1}, image: '%s'}", missing)
-				stalled(s, v1.ReasonHalted, "ImagePullBackOff")
+				s.awaitStalled(v1.ReasonHalted, "ImagePullBackOff")
 			},
 			want:    "Failed",
 			message: "ImagePullBackOff",
@@ -143,11 +145,31 @@ func TestKstatusFailed(t *testing.T) {
 		"deadline exceeded": {
 			reach: func(s *space) {
 				s.roll("{replicas: 2, progressDeadlineSeconds: 2, image: '%s'}", neverReady)
-				stalled(s, v1.ReasonDeadline, "")
+				s.awaitStalled(v1.ReasonDeadline, "")
 			},
 			want:    "Failed",
 			message: "no further pod of revision",
 		},
+		"in place impossible": {
+			reach: func(s *space) {
+				s.roll("{replicas: 2, updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, template: {spec: {containers: [{name: a, image: a, env: [{name: E, value: '%s'}]}]}}}", "b")
+				s.awaitStalled(v1.ReasonNotInPlace, "env")
+			},
+			want:    "Failed",
+			message: "template.spec.containers[0].env[0].value differs",
+		},
+	})
+}
+
+// awaitStalled waits until web needs somebody to act.
+func (s *space) awaitStalled(reason, words string) {
+	s.t.Helper()
+	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, reason, words)
+}
+
+// So has one whose pods the API server does not let in.
+func TestKstatusRefused(t *testing.T) {
+	testKstatus(t, map[string]kstatusState{
 		"quota refused": {
 			reach: func(s *space) {
 				s.kubectl("create", "quota", "none", "--hard=pods=0")
@@ -156,7 +178,7 @@ func TestKstatusFailed(t *testing.T) {
 					return out, out == "0"
 				})
 				s.apply("web", "{replicas: 2, image: nginx}")
-				stalled(s, v1.ReasonForbidden, "exceeded quota")
+				s.awaitStalled(v1.ReasonForbidden, "exceeded quota")
 			},
 			want:    "Failed",
 			message: "exceeded quota: none",
@@ -164,18 +186,10 @@ func TestKstatusFailed(t *testing.T) {
 		"invalid pod": {
 			reach: func(s *space) {
 				s.apply("web", "{replicas: 2, template: {spec: {containers: [{name: a, image: a, volumeMounts: [{name: missing, mountPath: /x}]}]}}}")
-				stalled(s, v1.ReasonInvalidPod, "volumeMounts")
+				s.awaitStalled(v1.ReasonInvalidPod, "volumeMounts")
 			},
 			want:    "Failed",
 			message: "Not found",
-		},
-		"in place impossible": {
-			reach: func(s *space) {
-				s.roll("{replicas: 2, updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}, template: {spec: {containers: [{name: a, image: a, env: [{name: E, value: '%s'}]}]}}}", "b")
-				stalled(s, v1.ReasonNotInPlace, "env")
-			},
-			want:    "Failed",
-			message: "template.spec.containers[0].env[0].value differs",
 		},
 	})
 }

@@ -98,3 +98,33 @@ func TestInPlaceOnlyImpossible(t *testing.T) {
 		})
 	}
 }
+
+// A change that the partition keeps away from all pods is in nobody's way.
+func TestInPlaceOnlyImpossibleBehindPartition(t *testing.T) {
+	s := newSpace(t)
+	limits := fmt.Sprintf(inPlacePolicy+", partition: 2", v1.InPlaceOnly)
+	test := impossible["another field"]
+	s.apply("web", rolloutSpec(2, limits, test.before))
+	s.awaitReady("web", 2)
+	s.apply("web", rolloutSpec(2, limits, test.after))
+	s.awaitPartition("a:1", 2, "a:2", 0)
+	s.apply("web", rolloutSpec(2, fmt.Sprintf(inPlacePolicy+", partition: 1", v1.InPlaceOnly), test.after))
+	s.awaitNotInPlace(test.why)
+}
+
+// Labels change no container, so nothing is taken out of service for them, nor is the readiness gate needed.
+func TestInPlaceMetadataNeedsNoGrace(t *testing.T) {
+	template := "template: {metadata: {labels: {a: %s}}, spec: {containers: [{name: a, image: 'a:1'}]}}"
+	for name, first := range map[string]int{"with the gate": 3, "without the gate": 0} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", rolloutSpec(2, graceful(first), fmt.Sprintf(template, "b")))
+			s.awaitReady("web", 2)
+			before := s.pods()
+			w := s.observe(serves)
+			s.apply("web", rolloutSpec(2, graceful(3), fmt.Sprintf(template, "c")))
+			s.hasRestarted(s.awaitInPlace(before), 0)
+			w.within(2, 2)
+		})
+	}
+}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -93,10 +94,14 @@ func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) (used int) {
 			m.underway++
 		}
 		m.changing[pod] = true
-		step, wait := nextStep(m.manager, pod, m.now)
-		m.again = soonest(m.again, wait)
-		if step != "" {
-			m.changes = append(m.changes, InPlace{Pod: pod, Step: step, From: m.revisionOf(pod), To: to})
+		change := InPlace{Pod: pod, Step: StepChange, From: m.revisionOf(pod), To: to}
+		if change.TakesTheNode() {
+			var wait time.Duration
+			change.Step, wait = nextStep(m.manager, pod, m.now)
+			m.again = soonest(m.again, wait)
+		}
+		if change.Step != "" {
+			m.changes = append(m.changes, change)
 		}
 	}
 	return used

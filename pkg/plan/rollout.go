@@ -164,7 +164,11 @@ func (r *rollout) findObstacle() string {
 			return pod.Name + ": " + oneLine("Infeasible", condition(pod, corev1.PodResizePending).Message)
 		}
 	}
-	for _, pod := range slices.Concat(r.based, r.strays) {
+	moved := r.strays
+	if r.base == nil || len(r.based) > r.manager.Partition() { // the others may stay as they are
+		moved = slices.Concat(r.based, r.strays)
+	}
+	for _, pod := range moved {
 		if why := r.notInPlace(pod, r.revisions.Update); why != "" {
 			return pod.Name + ": " + why
 		}
@@ -181,7 +185,7 @@ func (r *rollout) notInPlace(pod *corev1.Pod, to *Revision) string {
 	if refused := refusalOf(pod, to.Hash); refused != "" {
 		return refused
 	}
-	if r.manager.InPlaceGrace() > 0 && !hasGate(pod) {
+	if r.manager.InPlaceGrace() > 0 && !hasGate(pod) && (InPlace{From: from, To: to}).TakesTheNode() {
 		return "the pod was made without the readiness gate that inPlaceGracePeriodSeconds needs"
 	}
 	if isInfeasible(pod) && from == to { // what another revision asks for may be had
