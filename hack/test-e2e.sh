@@ -22,4 +22,4 @@ eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
 # The tests mostly wait, so more of them can run at a time than there are processors.
-go test -tags e2e ./hack/e2e/... -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-20m}" "$@"
+go test -tags e2e ./hack/e2e/... -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-30m}" "$@"
