@@ -23,6 +23,8 @@ usage() {
 	  bin         print the folder of kubectl and the control plane's programs, building them if need be
 
 	NAME is podmanager-demo unless given. Clusters of different names are independent of each other.
+	With CAMPAIGN=1 it is one to measure and torture in: without limits on requests, and without the controllers of
+	ReplicaSets and Deployments (see campaign.yaml).
 	EOF
 }
 
@@ -103,7 +105,7 @@ populate() {
 create() {
 	echo "Creating cluster $name with $nodes simulated nodes" >&2
 	: >"$log"
-	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" \
+	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" "${campaign[@]}" \
 		--kubeconfig "$kubeconfig" --timeout 60s \
 		--etcd-binary "$bin/etcd" --kube-apiserver-binary "$bin/kube-apiserver" \
 		--kube-controller-manager-binary "$bin/kube-controller-manager" \
@@ -137,6 +139,9 @@ remove() {
 # config: all that kwokctl takes over when it creates a cluster, and never reads again.
 config() {
 	cat "$here/kwokctl.yaml" "$here/stages.yaml" "$here/audit-policy.yaml"
+	if [ "${CAMPAIGN:-}" = 1 ]; then
+		cat "$here/campaign.yaml"
+	fi
 }
 
 # current: the cluster was made from the programs and the configuration that we have now.
@@ -214,6 +219,10 @@ fi
 home=$state/clusters/$name
 kubeconfig=$state/$name.kubeconfig
 log=$state/$name.log
+campaign=()
+if [ "${CAMPAIGN:-}" = 1 ]; then
+	campaign=(--config "$here/campaign.yaml" --disable-qps-limits)
+fi
 export KUBECACHEDIR=$state/kubectl # not ~/.kube
 
 case $command in
