@@ -87,6 +87,9 @@ func (f *faulty) judge() *faults.Report {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	if report.Gaps > 0 {
+		f.t.Errorf("the oracle has missed versions %d times", report.Gaps)
+	}
 	for i, violation := range report.Violations {
 		if i == 20 {
 			f.t.Errorf("and %d more", len(report.Violations)-i)

@@ -3,6 +3,8 @@
 //	proxy.go    stands between a controller and the API server
 //	rules.go    which requests it fails, delays, or forwards and then loses the answer of
 //	watches.go  stalling and cutting watches
-//	oracle.go   sees every version of every PodManager and pod, past the proxy
-//	report.go   tells, from these versions in their order, when there was a pod too many
+//	link.go     a connection that goes dead without breaking
+//	oracle.go   sees every version of every pod and of its owner, past the proxy
+//	states.go   what it keeps of them
+//	report.go   tells, from these versions in their order, which invariants did not hold
 package faults

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,14 +26,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// Oracle sees every version of the PodManagers and pods of a namespace, over connections of its own. It only notes
-// what it sees; Report looks at it in the order of the resourceVersions. The two watches run beside each other, but
-// the versions of both come from the same etcd, so the order is the true one.
+// Oracle sees every version of the pods of a namespace and of their owners, PodManagers and ReplicaSets, over
+// connections of its own. It only notes what it sees; Report looks at it in the order of the resourceVersions. The
+// watches run beside each other, but the versions of all come from the same etcd, so the order is the true one.
 type Oracle struct {
 	sources []*source
 
 	mu        sync.Mutex
 	sightings []sighting
+	gaps      int
 	err       error
 }
 
@@ -43,16 +45,8 @@ type sighting struct {
 	uid     types.UID
 	name    string // namespace/name
 	gone    bool
-	pod     *podState // nil for a PodManager
-	// replicas are those wanted of a PodManager.
-	replicas int
-}
-
-// podState is what matters of a pod.
-type podState struct {
-	owner  types.UID // the PodManager that controls it
-	index  string
-	active bool
+	pod     *podState   // of a pod
+	owner   *ownerState // of a PodManager or ReplicaSet
 }
 
 // source is a resource that is followed.
@@ -77,8 +71,9 @@ func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*O
 	newSource := func(client rest.Interface, resource string) *source {
 		return &source{cache.NewListWatchFromClient(client, resource, namespace, fields.Everything()), resource}
 	}
-	o := &Oracle{sources: []*source{
-		newSource(managers.AppsV1().RESTClient(), "podmanagers"), // first: a pod has to be judged by what is wanted
+	o := &Oracle{sources: []*source{ // owners first: a pod has to be judged by what is wanted
+		newSource(managers.AppsV1().RESTClient(), "podmanagers"),
+		newSource(kube.AppsV1().RESTClient(), "replicasets"),
 		newSource(kube.CoreV1().RESTClient(), "pods"),
 	}}
 	for _, s := range o.sources {
@@ -125,13 +120,39 @@ func (o *Oracle) follow(ctx context.Context, s *source, version string) {
 			version, err = o.drain(w, version)
 		}
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			o.fail(fmt.Errorf("the oracle has missed versions of %s after %s: %w", s.resource, version, err))
-			return
+			version, err = o.relist(ctx, s, version)
 		}
 		if err != nil {
 			pause(ctx, 100*time.Millisecond) // the API server may be about to restart
 		}
 	}
+}
+
+// relist goes on from what there is now: an API server that was restarted remembers nothing of before. What happened
+// to an object in between, if anything, is a gap.
+func (o *Oracle) relist(ctx context.Context, s *source, version string) (string, error) {
+	list, err := o.list(ctx, s)
+	if err != nil {
+		return version, err
+	}
+	vanished := o.newest(s)
+	for _, object := range list.objects {
+		delete(vanished, object.GetUID())
+		o.see(object, object.GetResourceVersion(), false)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.gaps++
+	for _, seen := range vanished {
+		if !seen.gone {
+			seen.gone, seen.at = true, time.Now()
+			if seen.version, err = strconv.ParseUint(list.version, 10, 64); err != nil {
+				return version, err
+			}
+			o.sightings = append(o.sightings, seen)
+		}
+	}
+	return list.version, nil
 }
 
 // drain notes what a watch shows until that ends, and returns the version it came to.
@@ -163,25 +184,15 @@ func (o *Oracle) see(object metav1.Object, version string, gone bool) {
 	}
 	switch object := object.(type) {
 	case *v1.PodManager:
-		seen.replicas = object.DesiredReplicas()
+		seen.owner = stateOfPodManager(object)
+	case *appsv1.ReplicaSet:
+		seen.owner = stateOfReplicaSet(object)
 	case *corev1.Pod:
-		seen.pod = stateOf(object)
+		seen.pod = stateOfPod(object)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sightings = append(o.sightings, seen)
-}
-
-func stateOf(pod *corev1.Pod) *podState {
-	state := &podState{
-		index: pod.Labels[v1.LabelPodIndex],
-		active: pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed &&
-			pod.Status.Phase != corev1.PodSucceeded,
-	}
-	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && ref.Kind == v1.Kind {
-		state.owner = ref.UID
-	}
-	return state
 }
 
 func (o *Oracle) fail(err error) {
@@ -210,17 +221,7 @@ func (o *Oracle) catchUp(ctx context.Context) error {
 
 // hasSeen tells whether the watch has shown all that the list has, and the end of what it no longer has.
 func (o *Oracle) hasSeen(s *source, list *listing) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err != nil {
-		return true // it will not get better
-	}
-	newest := map[types.UID]sighting{}
-	for _, seen := range o.sightings {
-		if (seen.pod != nil) == (s.resource == "pods") {
-			newest[seen.uid] = seen
-		}
-	}
+	newest := o.newest(s)
 	for _, object := range list.objects {
 		if version, _ := strconv.ParseUint(object.GetResourceVersion(), 10, 64); newest[object.GetUID()].version < version {
 			return false
@@ -234,4 +235,24 @@ func (o *Oracle) hasSeen(s *source, list *listing) bool {
 		}
 	}
 	return true
+}
+
+// newest is the last sighting of each object of a resource.
+func (o *Oracle) newest(s *source) map[types.UID]sighting {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	newest := map[types.UID]sighting{}
+	for _, seen := range o.sightings {
+		if seen.resource() == s.resource {
+			newest[seen.uid] = seen
+		}
+	}
+	return newest
+}
+
+func (s sighting) resource() string {
+	if s.pod != nil {
+		return "pods"
+	}
+	return s.owner.resource
 }

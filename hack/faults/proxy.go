@@ -141,6 +141,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault.Status != 0 {
 		return
 	}
+	if fault.Strike != nil && !fault.DropAnswer {
+		fault.Strike()
+		panic(http.ErrAbortHandler)
+	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	if request.Verb == "watch" {
@@ -156,6 +160,9 @@ func (p *Proxy) answered(response *http.Response) error {
 	e := ctx.Value(exchangeKey{}).(exchange)
 	if e.fault.DropAnswer {
 		p.note(e.rule, e.request, fmt.Sprintf("dropped the answer %d", response.StatusCode))
+		if e.fault.Strike != nil {
+			e.fault.Strike()
+		}
 		return errDropped
 	}
 	if e.request.Verb == "watch" {
@@ -176,6 +183,15 @@ func refuse(w http.ResponseWriter, request Request, fault Fault) {
 	}
 	w.WriteHeader(fault.Status)
 	_ = json.NewEncoder(w).Encode(status) // a client that is gone is not our concern
+}
+
+// hostOf is host:port of a URL.
+func hostOf(server string) (string, error) {
+	parsed, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	return parsed.Host, nil
 }
 
 // pause waits, and tells whether the client is still there.

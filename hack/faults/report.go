@@ -12,24 +12,35 @@ import (
 
 // Report is what the oracle has to say.
 type Report struct {
-	// Versions is how many versions of objects it rests on.
-	Versions int
-	// Peak is the most active pods that there were at one version, of all PodManagers together.
+	// Versions is how many versions of objects it rests on; Gaps how often some may have been missed, because the API
+	// server was restarted.
+	Versions, Gaps int
+	// Peak is the most active pods that there were at one version, of all owners together.
 	Peak int
-	// Peaks is the same for each PodManager, by namespace/name.
-	Peaks map[string]int
-	// Violations tell, one line each, where an invariant did not hold.
-	Violations []string
+	// Peaks is the same for each owner, by namespace/name.
+	Peaks      map[string]int
+	Violations []Violation
 }
 
-// Report looks at all that has happened up to now. A PodManager may have as many active pods as the largest number of
-// replicas wanted of it within the time given: a scale-down takes its time, but not for ever.
+// Violation is a place where an invariant did not hold: I1 to I5.
+type Violation struct {
+	Invariant string
+	// Object is the owner or pod that it is about.
+	Object string
+	What   string
+}
+
+func (v Violation) String() string { return v.Invariant + ": " + v.What }
+
+// Report looks at all that has happened up to now. An owner may have as many active pods as the largest number of
+// replicas wanted of it within the time given: a scale-down takes its time, but not for ever. As old may be what a
+// status says.
 func (o *Oracle) Report(ctx context.Context, recent time.Duration) (*Report, error) {
 	if err := o.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
-	sightings := slices.Clone(o.sightings)
+	sightings, gaps := slices.Clone(o.sightings), o.gaps
 	o.mu.Unlock()
 	slices.SortStableFunc(sightings, func(a, b sighting) int { return cmp.Compare(a.version, b.version) })
 
@@ -37,115 +48,185 @@ func (o *Oracle) Report(ctx context.Context, recent time.Duration) (*Report, err
 	for _, seen := range sightings {
 		r.step(seen)
 	}
-	for uid := range r.managers {
-		r.check(uid, sighting{at: time.Now()}) // time alone may have made it one pod too many
+	for uid := range r.owners {
+		r.checkCount(uid, sighting{at: time.Now()}) // time alone may have made it one pod too many
 	}
-	r.report.Versions = len(sightings)
+	r.report.Versions, r.report.Gaps = len(sightings), gaps
 	return r.report, nil
 }
 
 // replay is the state of the cluster as of one version.
 type replay struct {
-	recent   time.Duration
-	pods     map[types.UID]*podState
-	managers map[types.UID]*managerState
-	active   int
-	report   *Report
+	recent time.Duration
+	pods   map[types.UID]*podState
+	owners map[types.UID]*owner
+	active int
+	report *Report
 }
 
-type managerState struct {
-	name   string
-	active int
+// owner is what is known of a PodManager or ReplicaSet.
+type owner struct {
+	name  string
+	count count
 	// indices has how many pods there are of each index, those that are ending included.
 	indices map[string]int
-	// wanted are the replicas since a time, oldest first.
-	wanted []wanted
+	// allowed are the most pods since a time, and counts how many there were; oldest first.
+	allowed []allowance
+	counts  []countSince
+	// template is the first one; updated tells that there was another.
+	template string
+	updated  bool
+	claim    claim
 }
 
-type wanted struct {
-	since    time.Time
-	replicas int
+type allowance struct {
+	since time.Time
+	most  int
+}
+
+// count is how many pods there are.
+type count struct{ active, ready int }
+
+type countSince struct {
+	since time.Time
+	count count
 }
 
 func newReplay(recent time.Duration) *replay {
 	return &replay{
-		recent: recent, pods: map[types.UID]*podState{}, managers: map[types.UID]*managerState{},
+		recent: recent, pods: map[types.UID]*podState{}, owners: map[types.UID]*owner{},
 		report: &Report{Peaks: map[string]int{}},
 	}
 }
 
 // step goes on by one version.
 func (r *replay) step(seen sighting) {
-	if seen.pod == nil {
-		m := r.manager(seen.uid)
-		m.name = seen.name
-		if n := len(m.wanted); n == 0 || m.wanted[n-1].replicas != seen.replicas {
-			m.wanted = append(m.wanted, wanted{seen.at, seen.replicas})
-		}
+	if seen.owner != nil {
+		r.stepOwner(seen)
 		return
 	}
-	if before, found := r.pods[seen.uid]; found {
-		r.count(before, -1)
+	before, found := r.pods[seen.uid]
+	if found {
+		r.add(before, -1, seen.at)
 		delete(r.pods, seen.uid)
+	}
+	if found && before.decoy != "" && (seen.gone || seen.pod.decoy != before.decoy) {
+		r.violation("I4", seen.name, seen, "somebody has changed or deleted a pod that is not theirs: it was %s, is %s", before.decoy, seen.pod.decoy)
 	}
 	if !seen.gone {
 		r.pods[seen.uid] = seen.pod
-		r.count(seen.pod, +1)
+		r.add(seen.pod, +1, seen.at)
 	}
 	if seen.pod.owner != "" {
-		r.check(seen.pod.owner, seen)
+		r.checkCount(seen.pod.owner, seen)
 	}
 }
 
-func (r *replay) manager(uid types.UID) *managerState {
-	m, found := r.managers[uid]
+func (r *replay) stepOwner(seen sighting) {
+	o := r.owner(seen.uid)
+	if o.name == "" {
+		o.name, o.template = seen.name, seen.owner.template
+	}
+	o.updated = o.updated || seen.owner.template != o.template
+	most := seen.owner.replicas
+	if o.updated {
+		most += seen.owner.surge
+	}
+	if n := len(o.allowed); n == 0 || o.allowed[n-1].most != most {
+		o.allowed = append(o.allowed, allowance{seen.at, most})
+	}
+	if seen.owner.claim != o.claim && !seen.gone {
+		o.claim = seen.owner.claim
+		r.checkClaim(o, seen)
+	}
+}
+
+func (r *replay) owner(uid types.UID) *owner {
+	o, found := r.owners[uid]
 	if !found {
-		m = &managerState{indices: map[string]int{}}
-		r.managers[uid] = m
+		o = &owner{indices: map[string]int{}, counts: []countSince{{}}} // nothing, since ever
+		r.owners[uid] = o
 	}
-	return m
+	return o
 }
 
-func (r *replay) count(pod *podState, change int) {
+// add counts a pod in or out.
+func (r *replay) add(pod *podState, change int, at time.Time) {
 	if pod.owner == "" {
 		return
 	}
-	m := r.manager(pod.owner)
-	m.indices[pod.index] += change
-	if pod.active {
-		m.active += change
-		r.active += change
+	o := r.owner(pod.owner)
+	o.indices[pod.index] += change
+	if !pod.active {
+		return
 	}
+	r.active += change
+	o.count.active += change
+	if pod.ready {
+		o.count.ready += change
+	}
+	o.counts = append(o.counts, countSince{at, o.count})
 }
 
-// check looks at one PodManager after a version.
-func (r *replay) check(uid types.UID, seen sighting) {
-	m := r.managers[uid]
+// checkCount looks at the pods of an owner after a version.
+func (r *replay) checkCount(uid types.UID, seen sighting) {
+	o := r.owners[uid]
 	r.report.Peak = max(r.report.Peak, r.active)
-	r.report.Peaks[m.name] = max(r.report.Peaks[m.name], m.active)
-	if most := m.most(seen.at.Add(-r.recent)); m.active > most {
-		r.violation(seen, "%s has %d active pods, but never wanted more than %d of late", m.name, m.active, most)
+	r.report.Peaks[o.name] = max(r.report.Peaks[o.name], o.count.active)
+	if most := o.most(seen.at.Add(-r.recent)); o.count.active > most {
+		r.violation("I1", o.name, seen, "%s has %d active pods, but never wanted more than %d of late", o.name, o.count.active, most)
 	}
-	if seen.pod != nil && !seen.gone && seen.pod.index != "" && m.indices[seen.pod.index] > 1 {
-		r.violation(seen, "%s has %d pods with index %s", m.name, m.indices[seen.pod.index], seen.pod.index)
+	if seen.pod != nil && !seen.gone && seen.pod.index != "" && o.indices[seen.pod.index] > 1 {
+		r.violation("I1", o.name, seen, "%s has %d pods with index %s", o.name, o.indices[seen.pod.index], seen.pod.index)
 	}
 }
 
-// most is the largest number of replicas wanted since a time.
-func (m *managerState) most(since time.Time) int {
+// checkClaim looks whether what a status says was true a short while ago.
+func (r *replay) checkClaim(o *owner, seen sighting) {
+	said := o.claim
+	if said.generation > seen.owner.generation {
+		r.violation("I5", o.name, seen, "the status speaks of generation %d, but there are only %d", said.generation, seen.owner.generation)
+	}
+	since := seen.at.Add(-r.recent)
+	if !o.had(since, func(c count) bool { return c.active == said.active }) ||
+		!o.had(since, func(c count) bool { return c.ready == said.ready }) {
+		r.violation("I5", o.name, seen, "the status says %d pods, %d ready; there are %d, %d ready, and it never was like that of late",
+			said.active, said.ready, o.count.active, o.count.ready)
+	}
+	wanted := seen.owner.replicas
+	if said.done && said.generation == seen.owner.generation && !o.had(since, func(c count) bool { return c.active >= wanted }) {
+		r.violation("I5", o.name, seen, "the status says Ready, but there were not the %d pods that generation %d wants", wanted, said.generation)
+	}
+}
+
+// most is the largest number of pods allowed since a time.
+func (o *owner) most(since time.Time) int {
 	most := 0
-	for i, w := range m.wanted {
-		if i+1 == len(m.wanted) || m.wanted[i+1].since.After(since) {
-			most = max(most, w.replicas)
+	for i, a := range o.allowed {
+		if i+1 == len(o.allowed) || o.allowed[i+1].since.After(since) {
+			most = max(most, a.most)
 		}
 	}
 	return most
 }
 
-func (r *replay) violation(seen sighting, format string, arguments ...any) {
+// had tells whether a count since a time is as it should be.
+func (o *owner) had(since time.Time, right func(count) bool) bool {
+	for i := len(o.counts) - 1; i >= 0; i-- {
+		if right(o.counts[i].count) {
+			return true
+		}
+		if o.counts[i].since.Before(since) {
+			return false
+		}
+	}
+	return false
+}
+
+func (r *replay) violation(invariant, object string, seen sighting, format string, arguments ...any) {
 	where := "at the end: "
 	if seen.version != 0 {
-		where = fmt.Sprintf("at version %d, %s, pod %s: ", seen.version, seen.at.Format("15:04:05.000"), seen.name)
+		where = fmt.Sprintf("at version %d, %s, %s: ", seen.version, seen.at.Format("15:04:05.000"), seen.name)
 	}
-	r.report.Violations = append(r.report.Violations, where+fmt.Sprintf(format, arguments...))
+	r.report.Violations = append(r.report.Violations, Violation{invariant, object, where + fmt.Sprintf(format, arguments...)})
 }

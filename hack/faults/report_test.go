@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,10 +12,10 @@ import (
 func TestReplay(t *testing.T) {
 	start := time.Now()
 	manager := func(second, replicas int) sighting {
-		return sighting{uid: "m", name: "ns/m", replicas: replicas, at: start.Add(time.Duration(second) * time.Second)}
+		return sighting{uid: "m", name: "ns/m", owner: &ownerState{replicas: replicas}, at: start.Add(time.Duration(second) * time.Second)}
 	}
 	pod := func(second int, uid, index string, active bool) sighting {
-		return sighting{uid: types.UID(uid), name: "ns/m-" + index, pod: &podState{"m", index, active},
+		return sighting{uid: types.UID(uid), name: "ns/m-" + index, pod: &podState{owner: "m", index: index, active: active},
 			at: start.Add(time.Duration(second) * time.Second)}
 	}
 	gone := func(seen sighting) sighting { seen.gone = true; return seen }
@@ -39,8 +40,8 @@ func TestReplay(t *testing.T) {
 				seen.version = uint64(i + 1)
 				r.step(seen)
 			}
-			got := strings.Join(r.report.Violations, "\n")
-			if r.report.Peak != test.peak || (got == "") != (test.violation == "") || !strings.Contains(got, test.violation) {
+			got := fmt.Sprint(r.report.Violations)
+			if r.report.Peak != test.peak || (len(r.report.Violations) == 0) != (test.violation == "") || !strings.Contains(got, test.violation) {
 				t.Errorf("peak %d, violations %q; want %d, %q", r.report.Peak, got, test.peak, test.violation)
 			}
 		})

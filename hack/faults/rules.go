@@ -37,12 +37,17 @@ type Fault struct {
 	RetryAfter time.Duration
 	// DropAnswer forwards the request and, once the server has answered, breaks off instead of passing the answer on.
 	DropAnswer bool
+	// Strike is called before the request would be forwarded, which it then is not; or, with DropAnswer, when the server
+	// has answered. The client gets no answer.
+	Strike func()
 }
 
 func (f Fault) String() string {
 	switch {
 	case f.Status != 0:
 		return fmt.Sprintf("answered %d", f.Status)
+	case f.Strike != nil:
+		return "struck"
 	case f.DropAnswer:
 		return "dropped the answer"
 	default:

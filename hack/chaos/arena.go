@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// arena is where a contender meets the faults of a run: a namespace with a proxy before the API server, an oracle past
+// it, and a controller. The scenario is the user: what it asks for here is what must be there in the end.
+type arena struct {
+	ctx       context.Context
+	run       *run
+	cluster   *lab.Cluster
+	contender contender
+	namespace string
+	random    *rand.Rand
+	proxy     *faults.Proxy
+	oracle    *faults.Oracle
+	// kubeconfig leads to the proxy; a scenario may set another before it starts the controller.
+	kubeconfig string
+	process    *lab.Process
+	// short asks for less of everything.
+	short bool
+
+	mu     sync.Mutex
+	wanted map[string]want
+}
+
+// want is what the scenario has asked of an owner. Pods may have any image if it is empty.
+type want struct {
+	replicas int
+	image    string
+}
+
+// abort is thrown by must; it ends the run, not the campaign.
+type abort struct{ err error }
+
+// must ends the run on an error of the harness itself: one that says nothing about the contender.
+func (a *arena) must(err error) {
+	if err != nil {
+		panic(abort{err})
+	}
+}
+
+// newArena makes everything but the controller. part tells the arenas of one run apart.
+func newArena(ctx context.Context, r *run, part string) (a *arena, err error) {
+	a = &arena{
+		ctx: ctx, run: r, cluster: r.cluster, contender: r.contender, short: r.short, wanted: map[string]want{},
+		namespace: fmt.Sprintf("%s%s-%s-%d", r.scenario.name, part, r.contender.resource()[:2], r.seed%1e6),
+		random:    rand.New(rand.NewPCG(r.seed, uint64(len(part)))),
+	}
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}
+	if _, err := a.cluster.Kube.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	if a.proxy, err = faults.StartProxy(a.contender.kubeconfig(), r.seed); err != nil {
+		return nil, err
+	}
+	a.kubeconfig = filepath.Join(a.cluster.Folder, a.namespace+".kubeconfig")
+	if err := a.proxy.WriteKubeconfig(a.kubeconfig); err != nil {
+		return nil, err
+	}
+	if a.oracle, err = faults.StartOracle(ctx, a.cluster.Config, a.namespace); err != nil {
+		return nil, err
+	}
+	return a, a.awaitServiceAccount()
+}
+
+// awaitServiceAccount waits for the account without which no pod can be made.
+func (a *arena) awaitServiceAccount() error {
+	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
+	defer cancel()
+	for {
+		_, err := a.cluster.Kube.CoreV1().ServiceAccounts(a.namespace).Get(ctx, "default", metav1.GetOptions{})
+		if err == nil {
+			return nil
+		}
+		if !lab.Pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("namespace %s has no default ServiceAccount: %w", a.namespace, err)
+		}
+	}
+}
+
+// close ends the controller, and has all that is left removed in the background.
+func (a *arena) close() {
+	if a.process != nil {
+		_ = a.process.Kill() // it may be gone already
+	}
+	_ = a.proxy.Close()
+	a.run.proxyLog(a.namespace, a.proxy.Log())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 30*time.Second)
+	defer cancel()
+	owners, _ := a.contender.owners(ctx, a.namespace)
+	for _, o := range owners { // no controller is left that would do it
+		_ = a.contender.patch(ctx, a.namespace, o.name, `{"metadata":{"finalizers":null}}`)
+	}
+	_ = a.cluster.Kube.CoreV1().Pods(a.namespace).DeleteCollection(ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{})
+	_ = a.cluster.Kube.CoreV1().Namespaces().Delete(ctx, a.namespace, metav1.DeleteOptions{})
+}
+
+// branch is another arena of the same run, for what goes on beside.
+func (a *arena) branch(part string) *arena {
+	b, err := newArena(a.ctx, a.run, "-"+part)
+	a.must(err)
+	return b
+}
+
+// start starts the controller behind the proxy and waits until it is ready.
+func (a *arena) start(flags ...string) {
+	process, ready, err := a.contender.launch(a.kubeconfig, a.namespace, flags...)
+	a.must(err)
+	a.process = process
+	a.await("the controller to be ready", time.Minute, func() (string, bool) { return process.Tail(5), ready() })
+}
+
+// kill ends the controller as a crash does.
+func (a *arena) kill() {
+	a.must(a.process.Kill())
+	a.run.count(controllerKills, 1)
+	a.logf("killed the controller")
+}
+
+func (a *arena) restart(flags ...string) {
+	a.kill()
+	a.start(flags...)
+}
+
+// await polls until something holds; if it never does, the run is void.
+func (a *arena) await(what string, limit time.Duration, holds func() (seen string, ok bool)) {
+	ctx, cancel := context.WithTimeout(a.ctx, limit)
+	defer cancel()
+	for {
+		seen, ok := holds()
+		if ok {
+			return
+		}
+		if !lab.Pause(ctx, 50*time.Millisecond) {
+			a.must(fmt.Errorf("waited in vain for %s; seen: %s", what, seen))
+		}
+	}
+}
+
+// insist repeats a request of the user's until it goes through: the API server may be away.
+func (a *arena) insist(request func() error) {
+	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
+	defer cancel()
+	for {
+		err := request()
+		if err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+			return
+		}
+		if !lab.Pause(ctx, 100*time.Millisecond) {
+			a.must(errors.Join(errors.New("the API server does not take requests"), err))
+		}
+	}
+}
+
+// create makes an owner.
+func (a *arena) create(name string, replicas int, options ownerOptions) {
+	a.insist(func() error { return a.contender.create(a.ctx, a.namespace, name, replicas, options) })
+	image := options.image
+	if image == "" {
+		image = defaultImage
+	}
+	a.set(name, want{replicas, image})
+	a.logf("create %s with %d replicas", name, replicas)
+}
+
+// scale changes how many pods are wanted.
+func (a *arena) scale(name string, replicas int) {
+	a.insist(func() error {
+		return a.contender.patch(a.ctx, a.namespace, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+	})
+	wanted := a.wants()[name]
+	wanted.replicas = replicas
+	a.set(name, wanted)
+	a.logf("scale %s to %d", name, replicas)
+}
+
+// update changes the image.
+func (a *arena) update(name, image string) {
+	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"%s"}]}}}}`, image)
+	a.insist(func() error { return a.contender.patch(a.ctx, a.namespace, name, patch) })
+	wanted := a.wants()[name]
+	wanted.image = image
+	a.set(name, wanted)
+	a.logf("update %s to %s", name, image)
+}
+
+// remove deletes an owner with its pods.
+func (a *arena) remove(name string) {
+	background := metav1.DeletePropagationBackground
+	a.insist(func() error {
+		return a.contender.delete(a.ctx, a.namespace, name, metav1.DeleteOptions{PropagationPolicy: &background})
+	})
+	a.mu.Lock()
+	delete(a.wanted, name)
+	a.mu.Unlock()
+	a.logf("delete %s", name)
+}
+
+func (a *arena) set(name string, wanted want) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wanted[name] = wanted
+}
+
+func (a *arena) wants() map[string]want {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.wanted)
+}
+
+// pods are those that are not ending, as the API server has them.
+func (a *arena) pods() []corev1.Pod {
+	var active []corev1.Pod
+	a.insist(func() error {
+		list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(a.ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		active = nil
+		for _, pod := range list.Items {
+			if pod.DeletionTimestamp == nil {
+				active = append(active, pod)
+			}
+		}
+		return nil
+	})
+	return active
+}
+
+// awaitPods waits until there are so many.
+func (a *arena) awaitPods(count int) {
+	a.await(fmt.Sprintf("%d pods", count), time.Minute, func() (string, bool) {
+		n := len(a.pods())
+		return fmt.Sprint(n), n == count
+	})
+}
+
+// deletePod deletes a pod at once, as a node that is removed would.
+func (a *arena) deletePod(name string) {
+	a.insist(func() error {
+		return a.cluster.Kube.CoreV1().Pods(a.namespace).Delete(a.ctx, name, *metav1.NewDeleteOptions(0))
+	})
+	a.logf("delete pod %s", name)
+}
+
+// own matches requests for a resource in the arena's namespace, or in all: that is how the peer watches.
+func (a *arena) own(verb, resource string) func(faults.Request) bool {
+	return func(r faults.Request) bool {
+		return r.Is(verb, resource) && (r.Namespace == a.namespace || r.Namespace == "")
+	}
+}
+
+func (a *arena) violate(violation faults.Violation) { a.run.violate(a.namespace, violation) }
+
+func (a *arena) logf(format string, arguments ...any) {
+	a.run.logf("%s: "+format, append([]any{a.namespace}, arguments...)...)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// goals are what a complete campaign does to PodManager's controller at the least.
+var goals = []struct {
+	what string
+	most int
+}{{controllerKills, 200}, {apiServerKills, 20}, {etcdKills, 20}, {splitBrains, 20}}
+
+// campaign is a series of runs.
+type campaign struct {
+	cluster   *lab.Cluster
+	scenarios []scenario
+	seed      uint64
+	duration  time.Duration
+	folder    string
+	// complete tells that all scenarios were asked for.
+	complete, short, withoutPeer bool
+
+	mu      sync.Mutex
+	results []result
+}
+
+// runAll makes all runs: first each scenario once, so that a campaign that is broken off has seen them all; then the
+// others that are due; then more rounds, until the time is up.
+func (c *campaign) runAll(ctx context.Context) {
+	deadline := time.Now().Add(c.duration)
+	for round := 0; ; round++ {
+		due := c.due(round)
+		if len(due) == 0 {
+			if c.duration == 0 || !time.Now().Before(deadline) {
+				return
+			}
+			due = c.scenarios
+		}
+		for _, s := range due {
+			if ctx.Err() != nil || round > 0 && c.duration > 0 && !time.Now().Before(deadline) {
+				return
+			}
+			c.runOne(ctx, s, c.seed+uint64(round))
+		}
+	}
+}
+
+func (c *campaign) due(round int) []scenario {
+	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s scenario) bool { return round >= max(1, s.runs) })
+}
+
+// runOne plays a scenario with the contenders, side by side if they cannot get into each other's way.
+func (c *campaign) runOne(ctx context.Context, s scenario, seed uint64) {
+	contenders := []contender{ours{c.cluster}}
+	if !s.oursOnly && !c.withoutPeer {
+		contenders = append(contenders, peer{c.cluster})
+	}
+	var running sync.WaitGroup
+	for _, contender := range contenders {
+		playing := func() {
+			r, err := newRun(s, contender, c.cluster, seed, c.short)
+			if err != nil {
+				c.add(result{Scenario: s.name, Contender: contender.name(), Seed: seed, Error: err.Error()})
+				return
+			}
+			c.add(r.play(ctx))
+		}
+		if s.alone {
+			playing()
+		} else {
+			running.Go(playing)
+		}
+	}
+	running.Wait()
+}
+
+// add takes a result in, and tells it.
+func (c *campaign) add(r result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.results = append(c.results, r)
+	fmt.Printf("%s  %-22s %-10s seed %d  %4.0f s  %s\n", time.Now().Format("15:04:05"), r.Scenario, r.Contender, r.Seed, r.Took.Seconds(), r.verdict())
+	if r.Contender == (ours{}).name() && (len(r.Violations) > 0 || r.Error != "") {
+		for _, violation := range r.Violations[:min(len(r.Violations), 10)] {
+			fmt.Println("    ", violation)
+		}
+		if r.Error != "" {
+			fmt.Println("     error:", r.Error)
+		}
+		fmt.Printf("     replay: make chaos SCENARIO=%s SEED=%d   log: %s\n", r.Scenario, r.Seed, r.Log)
+	}
+}
+
+// verdict is a result in a few words.
+func (r result) verdict() string {
+	switch {
+	case r.Error != "":
+		return "could not be run"
+	case len(r.Violations) > 0:
+		broken := map[string]int{}
+		for _, violation := range r.Violations {
+			broken[violation.Invariant]++
+		}
+		var parts []string
+		for _, invariant := range invariants {
+			if broken[invariant] > 0 {
+				parts = append(parts, fmt.Sprintf("%d x %s", broken[invariant], invariant))
+			}
+		}
+		return "violated " + strings.Join(parts, ", ")
+	case len(r.Converged) == 0:
+		return "held"
+	default:
+		return fmt.Sprintf("held, converged after %.1f s", slices.Max(r.Converged).Seconds())
+	}
+}
+
+// conclude writes the report, and fails if something is wrong with PodManager or with the campaign itself.
+func (c *campaign) conclude(ctx context.Context) error {
+	t := newTable(c)
+	fmt.Print("\n", t.text())
+	if err := os.WriteFile(filepath.Join(c.folder, "report.md"), []byte(t.markdown()), 0o644); err != nil {
+		return err
+	}
+	if err := t.writeJSON(filepath.Join(c.folder, "report.json")); err != nil {
+		return err
+	}
+	fmt.Printf("The report is in %s as report.md and report.json, what was done in %s.\n", c.folder, filepath.Join(c.folder, "logs"))
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return t.failure()
+}

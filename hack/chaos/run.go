@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// What is counted besides.
+const (
+	controllerKills = "controller kills"
+	apiServerKills  = "API server kills"
+	etcdKills       = "etcd kills"
+	splitBrains     = "split brains"
+)
+
+// run is one scenario with one contender and one seed.
+type run struct {
+	scenario  scenario
+	contender contender
+	cluster   *lab.Cluster
+	seed      uint64
+	short     bool
+
+	mu     sync.Mutex
+	result result
+	known  map[string]bool
+	log    *os.File
+}
+
+// result is what came of it.
+type result struct {
+	Scenario   string
+	Contender  string
+	Seed       uint64
+	Violations []faults.Violation
+	// Converged are the times from the end of the faults until all was well.
+	Converged []time.Duration
+	Counts    map[string]int
+	// Versions are how many versions of objects the oracle has judged; Gaps how often it may have missed some.
+	Versions, Gaps int
+	Took           time.Duration
+	// Error tells that the run could not be made; it then proves nothing.
+	Error string
+	// Log has all that was done.
+	Log string
+}
+
+func newRun(s scenario, c contender, cluster *lab.Cluster, seed uint64, short bool) (*run, error) {
+	r := &run{scenario: s, contender: c, cluster: cluster, seed: seed, short: short, known: map[string]bool{}}
+	r.result = result{Scenario: s.name, Contender: c.name(), Seed: seed, Counts: map[string]int{},
+		Log: filepath.Join(cluster.Folder, fmt.Sprintf("%s-%s-%d.log", s.name, c.name(), seed))}
+	var err error
+	r.log, err = os.Create(r.result.Log)
+	return r, err
+}
+
+// play plays the scenario to its end.
+func (r *run) play(ctx context.Context) result {
+	began := time.Now()
+	defer r.log.Close()
+	limit := 4 * time.Minute
+	if r.scenario.limit > 0 {
+		limit = r.scenario.limit
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := r.inArena(limited)
+	switch {
+	case ctx.Err() != nil:
+		r.result.Error = "interrupted"
+	case err != nil:
+		r.result.Error = err.Error()
+		r.logf("ERROR: %v", err)
+	}
+	r.result.Took = time.Since(began)
+	return r.result
+}
+
+func (r *run) inArena(ctx context.Context) (err error) {
+	defer caught(&err)
+	a, err := newArena(ctx, r, "")
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	r.scenario.do(a)
+	return nil
+}
+
+// caught turns an abort into an error.
+func caught(err *error) {
+	switch thrown := recover().(type) {
+	case nil:
+	case abort:
+		*err = thrown.err
+	default:
+		panic(thrown)
+	}
+}
+
+// inParallel does things at the same time, each of which may abort.
+func (a *arena) inParallel(parts ...func()) {
+	errs := make([]error, len(parts))
+	var running sync.WaitGroup
+	for i, part := range parts {
+		running.Go(func() {
+			defer caught(&errs[i])
+			part()
+		})
+	}
+	running.Wait()
+	a.must(errors.Join(errs...))
+}
+
+// violate notes a violation, once for each invariant and object.
+func (r *run) violate(namespace string, violation faults.Violation) {
+	r.mu.Lock()
+	key := violation.Invariant + " " + namespace + " " + violation.Object
+	known := r.known[key]
+	r.known[key] = true
+	if !known {
+		r.result.Violations = append(r.result.Violations, violation)
+	}
+	r.mu.Unlock()
+	r.logf("VIOLATION of %v", violation)
+}
+
+func (r *run) count(what string, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Counts[what] += n
+}
+
+func (r *run) converged(after time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Converged = append(r.result.Converged, after)
+}
+
+func (r *run) saw(versions, gaps int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Versions += versions
+	r.result.Gaps += gaps
+}
+
+func (r *run) logf(format string, arguments ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.log, "%s %s\n", time.Now().Format("15:04:05.000"), fmt.Sprintf(format, arguments...))
+}
+
+// proxyLog adds what a proxy did.
+func (r *run) proxyLog(namespace string, entries []faults.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.log, "What the proxy of %s did:\n", namespace)
+	for _, entry := range entries {
+		fmt.Fprintln(r.log, entry)
+	}
+}

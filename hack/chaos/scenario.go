@@ -1,0 +1,40 @@
+package main
+
+import "time"
+
+// scenario is one kind of bad day.
+type scenario struct {
+	// name is for SCENARIO=, and part of the namespaces' names.
+	name string
+	// about says in one line what is done.
+	about string
+	// runs are how many a full campaign makes at the least; 1 if not given.
+	runs int
+	// short tells that it is part of the short campaign, with short arenas.
+	short bool
+	// alone tells that it disturbs all that goes on in the cluster, so that the contenders take turns.
+	alone bool
+	// oursOnly tells that it is about what ReplicaSets do not have; the table then has nothing about them.
+	oursOnly bool
+	// limit is how long a run may take; 4 minutes if not given.
+	limit time.Duration
+	do    func(a *arena)
+}
+
+// scenarios are all of them, in the order of the table.
+func scenarios() []scenario {
+	return []scenario{
+		{name: "churn", about: "objects and pods come, change and go at random; the controller is killed every second or so",
+			runs: 3, short: true, do: churnWithKills},
+		{name: "crash", about: "the controller is killed before and after every single write of create, scale, update and delete",
+			short: true, limit: 10 * time.Minute, do: crashAtEveryWrite},
+		{name: "ambiguous-create", about: "the answers to 30 % of all creates are lost, while the watch lags",
+			runs: 2, short: true, do: ambiguousCreate},
+		{name: "split-brain", about: "leaders are stopped past their lease, in the middle of work, and wake up beside their successors",
+			runs: 5, short: true, do: splitBrain},
+		{name: "api-server-killed", about: "the API server is killed in the middle of churn",
+			runs: 4, short: true, alone: true, do: func(a *arena) { killComponent(a, "kube-apiserver", apiServerKills) }},
+		{name: "etcd-killed", about: "etcd is killed in the middle of churn",
+			runs: 4, alone: true, do: func(a *arena) { killComponent(a, "etcd", etcdKills) }},
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// operation is something that takes several writes.
+type operation struct {
+	name string
+	// options are of the owner that it is about; before is how many pods it has first, -1 if it does not exist.
+	options ownerOptions
+	before  int
+	do      func(a *arena, name string)
+}
+
+func operations(updates bool) []operation {
+	inPlace := ownerOptions{spec: func(spec *v1.PodManagerSpec) {
+		spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible}
+	}}
+	update := func(a *arena, name string) { a.update(name, "nginx:1.28") }
+	all := []operation{
+		{name: "create", before: -1, do: func(a *arena, name string) { a.create(name, 3, ownerOptions{}) }},
+		{name: "up", before: 1, do: func(a *arena, name string) { a.scale(name, 3) }},
+		{name: "down", before: 3, do: func(a *arena, name string) { a.scale(name, 1) }},
+		{name: "delete", before: 2, do: func(a *arena, name string) { a.remove(name) }},
+	}
+	if updates {
+		all = append(all,
+			operation{name: "recreate", before: 2, do: update},
+			operation{name: "inplace", before: 2, do: update, options: inPlace})
+	}
+	return all
+}
+
+// crashAtEveryWrite counts the writes of each operation, and then kills the controller at each of them, before the
+// server gets it and after it has answered. What comes out must be what comes out undisturbed, which is what the user
+// has asked for.
+func crashAtEveryWrite(a *arena) {
+	var parts []func()
+	for _, op := range operations(a.contender.updates()) {
+		sweep := func() {
+			b := a.branch(op.name)
+			defer b.close()
+			b.sweep(op)
+		}
+		if a.contender.updates() {
+			parts = append(parts, sweep)
+		} else {
+			sweep() // there can be one ReplicaSet controller only
+		}
+	}
+	a.inParallel(parts...)
+}
+
+// sweep kills the controller at every write of one operation. A short one takes two of them, by the seed.
+func (a *arena) sweep(op operation) {
+	a.start()
+	writes := a.undisturbed(op)
+	a.logf("%s takes %d writes", op.name, writes)
+	chosen := a.random.Perm(writes)
+	if a.short {
+		chosen = chosen[:min(2, writes)]
+	}
+	for _, n := range chosen {
+		for _, afterwards := range []bool{false, true} {
+			a.crashAt(op, n+1, afterwards)
+		}
+	}
+	a.settle()
+	a.judge()
+}
+
+// undisturbed does the operation and returns how many writes it took.
+func (a *arena) undisturbed(op operation) int {
+	var writes atomic.Int32
+	a.prepare(op, "calm")
+	remove := a.proxy.Inject(faults.Rule{Name: "count", Match: func(r faults.Request) bool {
+		if a.isWrite(r) {
+			writes.Add(1)
+		}
+		return false
+	}})
+	op.do(a, "calm")
+	a.settle()
+	remove()
+	return int(writes.Load())
+}
+
+// isWrite leaves out events: they are sent in the background, and nothing rests on them.
+func (a *arena) isWrite(r faults.Request) bool {
+	return r.IsWrite() && r.Namespace == a.namespace && r.Resource != "events"
+}
+
+func (a *arena) prepare(op operation, name string) {
+	if op.before >= 0 {
+		a.create(name, op.before, op.options)
+		a.awaitCalm()
+	}
+}
+
+// awaitCalm waits until all is as wanted, before the next blow.
+func (a *arena) awaitCalm() {
+	for _, problem := range a.awaitSettled(settleLimit) {
+		a.violate(problem)
+	}
+}
+
+// crashAt kills the controller at the nth write. It may be that there are fewer this time: then nothing is killed.
+func (a *arena) crashAt(op operation, n int, afterwards bool) {
+	name := fmt.Sprintf("%s-%d-%v", op.name, n, afterwards)
+	a.prepare(op, name)
+	seen, struck := 0, make(chan struct{})
+	remove := a.proxy.Inject(faults.Rule{
+		Name: "crash", Rate: 1,
+		Match: func(r faults.Request) bool { // called under a lock
+			if !a.isWrite(r) {
+				return false
+			}
+			seen++
+			return seen == n
+		},
+		Faults: []faults.Fault{{DropAnswer: afterwards, Strike: func() {
+			_ = a.process.Kill()
+			close(struck)
+		}}},
+	})
+	op.do(a, name)
+	calm := make(chan struct{})
+	go func() {
+		a.awaitSettled(settleLimit)
+		close(calm)
+	}()
+	select {
+	case <-struck:
+		a.run.count(controllerKills, 1)
+		a.logf("killed the controller at write %d, afterwards: %v", n, afterwards)
+		a.start()
+	case <-calm:
+	}
+	remove()
+	<-calm
+	began := time.Now()
+	a.awaitCalm()
+	a.run.converged(time.Since(began))
+	if op.name != "delete" {
+		a.remove(name)
+	}
+}

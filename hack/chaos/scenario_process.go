@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// churnFor lets people churn for a while, and meanwhile does something else again and again.
+func (a *arena) churnFor(length time.Duration, meanwhile func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(a.ctx, length)
+	defer cancel()
+	a.inParallel(func() { a.churn(ctx) }, func() {
+		for ctx.Err() == nil {
+			meanwhile(ctx)
+		}
+	})
+}
+
+// churnWithKills kills the controller every second or so.
+func churnWithKills(a *arena) {
+	length := time.Minute
+	if a.short {
+		length = 15 * time.Second
+	}
+	a.start()
+	a.churnFor(length, func(ctx context.Context) {
+		if lab.Pause(ctx, time.Duration(200+a.random.IntN(800))*time.Millisecond) {
+			a.restart()
+		}
+	})
+	a.settle()
+	a.judge()
+}
+
+// killComponent kills a part of the control plane a few times during churn. No healthy pod may suffer from it: the
+// oracle would see one too many.
+func killComponent(a *arena, component, counter string) {
+	kills := 5
+	if a.short {
+		kills = 1
+	}
+	a.start()
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	a.inParallel(func() { a.churn(ctx) }, func() {
+		defer cancel()
+		for range kills {
+			lab.Pause(ctx, time.Duration(1000+a.random.IntN(2000))*time.Millisecond)
+			a.must(a.cluster.Signal(component, syscall.SIGKILL))
+			a.run.count(counter, 1)
+			a.logf("killed %s", component)
+			lab.Pause(ctx, time.Duration(a.random.IntN(1500))*time.Millisecond)
+			a.must(a.cluster.Repair(a.ctx))
+			a.logf("all of the control plane runs again")
+		}
+	})
+	a.settle()
+	a.judge()
+}
+
+// The lease of a split brain is short, so that one does not wait for long.
+const leaseDuration = 3 * time.Second
+
+// splitBrain stops the leader for longer than its lease in the middle of creating pods, has a second one take over and
+// scale down, and wakes the first one up.
+func splitBrain(a *arena) {
+	parts := 4
+	if a.short || !a.contender.updates() { // there can be one ReplicaSet controller only
+		parts = 1
+	}
+	var all []func()
+	for i := range parts {
+		all = append(all, func() {
+			b := a.branch(fmt.Sprint(i))
+			defer b.close()
+			b.splitOnce()
+		})
+	}
+	a.inParallel(all...)
+}
+
+func (a *arena) splitOnce() {
+	const many = 40
+	few := 5 + a.random.IntN(20)
+	a.allowLeases()
+	// So slow that there is a middle in which to stop.
+	a.proxy.Inject(faults.Rule{Name: "slow", Match: a.own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 100 * time.Millisecond}}})
+	a.start(a.leaseFlags()...)
+	first := a.process
+	a.await("a leader", time.Minute, func() (string, bool) { return first.Tail(3), a.leader() != "" })
+	former := a.leader()
+	second, _, err := a.contender.launch(a.contender.kubeconfig(), a.namespace, a.leaseFlags()...)
+	a.must(err)
+	defer func() { _ = second.Kill() }()
+
+	a.create("web", many, ownerOptions{})
+	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= 5 })
+	a.must(first.Signal(syscall.SIGSTOP))
+	a.run.count(splitBrains, 1)
+	a.logf("stopped the leader at %d pods", len(a.pods()))
+	a.await("the second to lead", time.Minute, func() (string, bool) { return second.Tail(3), a.leader() != former })
+	a.awaitPods(many)
+	a.scale("web", few)
+	if a.random.IntN(2) == 0 {
+		a.awaitPods(few)
+	}
+	a.must(first.Signal(syscall.SIGCONT))
+	a.logf("woke the old leader up")
+	a.await("the old leader to leave", time.Minute, func() (string, bool) {
+		select {
+		case <-first.Exited:
+			return "", true
+		default:
+			return first.Tail(3), false
+		}
+	})
+	a.settle()
+	a.judge()
+}
+
+// leaseFlags make a contender elect a leader, in the arena's namespace.
+func (a *arena) leaseFlags() []string {
+	dash := "-"
+	if !a.contender.updates() {
+		dash = "--"
+	}
+	return []string{dash + "leader-elect=true", dash + "leader-elect-lease-duration=" + leaseDuration.String(), dash + "leader-elect-renew-deadline=2s",
+		dash + "leader-elect-retry-period=500ms", dash + "leader-elect-resource-namespace=" + a.namespace, dash + "leader-elect-resource-name=chaos"}
+}
+
+// allowLeases lets our controller's account have leases here; its own are in another namespace.
+func (a *arena) allowLeases() {
+	_, err := a.cluster.Kubectl(a.ctx, "create", "role", "lease", "--namespace", a.namespace, "--verb=get,create,update", "--resource=leases.coordination.k8s.io")
+	a.must(err)
+	account := strings.TrimPrefix(a.contender.user(), "system:serviceaccount:")
+	_, err = a.cluster.Kubectl(a.ctx, "create", "rolebinding", "lease", "--namespace", a.namespace, "--role=lease", "--serviceaccount="+account)
+	a.must(err)
+}
+
+// leader is who holds the lease.
+func (a *arena) leader() string {
+	lease, err := a.cluster.Kube.CoordinationV1().Leases(a.namespace).Get(a.ctx, "chaos", metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+const (
+	// settleLimit is how long it may take, once the faults are over, until all is as wanted.
+	settleLimit = 90 * time.Second
+	// quietTime is how long nothing may be written then; it is tried so many times.
+	quietTime, quietTries = 2500 * time.Millisecond, 4
+	// recent is how long a scale-down may take before pods that are left count as too many, and how old a status may
+	// be. It is above the controller's staleLimit: for that long it may wait for a watch that stands still.
+	recent = 20 * time.Second
+)
+
+// settle waits until all is as the scenario wants it, and then until the controller is quiet. It takes the time from
+// now, when the faults are over. What is not so in the end is a violation.
+func (a *arena) settle() {
+	began := time.Now()
+	problems := a.awaitSettled(settleLimit)
+	for _, problem := range problems {
+		a.violate(problem)
+	}
+	if len(problems) == 0 {
+		a.run.converged(time.Since(began))
+		a.logf("settled after %v", time.Since(began).Round(time.Millisecond))
+		a.stayQuiet()
+	}
+}
+
+// awaitSettled returns what is still wrong when the time is up.
+func (a *arena) awaitSettled(limit time.Duration) []faults.Violation {
+	ctx, cancel := context.WithTimeout(a.ctx, limit)
+	defer cancel()
+	for {
+		problems, err := a.problems(ctx)
+		if err == nil && len(problems) == 0 {
+			return nil
+		}
+		if !lab.Pause(ctx, 100*time.Millisecond) {
+			if err != nil && len(problems) == 0 {
+				problems = []faults.Violation{{Invariant: "I3", Object: a.namespace, What: err.Error()}}
+			}
+			return problems
+		}
+	}
+}
+
+// problems compare what there is with what is wanted, read from the API server itself.
+func (a *arena) problems(ctx context.Context) ([]faults.Violation, error) {
+	owners, err := a.contender.owners(ctx, a.namespace)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{wanted: a.wants(), pods: map[types.UID][]*corev1.Pod{}, updates: a.contender.updates()}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if _, decoy := pod.Labels[faults.DecoyLabel]; !decoy || metav1.GetControllerOf(pod) != nil && isOwnerKind(metav1.GetControllerOf(pod)) {
+			c.add(pod)
+		}
+	}
+	for _, o := range owners {
+		c.compare(o)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.wanted)) {
+		c.problem("I3", name, "%s is gone", name)
+	}
+	for _, pods := range c.pods {
+		for _, pod := range pods {
+			c.problem("I2", pod.Name, "pod %s is left, ending: %v, node %q, finalizers %v, owner %s", pod.Name, pod.DeletionTimestamp != nil, pod.Spec.NodeName,
+				pod.Finalizers, ownerOf(pod))
+		}
+	}
+	return c.problems, nil
+}
+
+func ownerOf(pod *corev1.Pod) string {
+	if ref := metav1.GetControllerOf(pod); ref != nil {
+		return ref.Kind + " " + ref.Name
+	}
+	return "none"
+}
+
+func isOwnerKind(ref *metav1.OwnerReference) bool {
+	return ref.Kind == "PodManager" || ref.Kind == "ReplicaSet"
+}
+
+// comparison takes away from what is wanted and what there is; what remains is too little or too much.
+type comparison struct {
+	wanted   map[string]want
+	pods     map[types.UID][]*corev1.Pod
+	updates  bool
+	problems []faults.Violation
+}
+
+func (c *comparison) add(pod *corev1.Pod) {
+	uid := types.UID("")
+	if ref := metav1.GetControllerOf(pod); ref != nil {
+		uid = ref.UID
+	}
+	c.pods[uid] = append(c.pods[uid], pod)
+}
+
+func (c *comparison) problem(invariant, object, format string, arguments ...any) {
+	c.problems = append(c.problems, faults.Violation{Invariant: invariant, Object: object, What: fmt.Sprintf(format, arguments...)})
+}
+
+func (c *comparison) compare(o owner) {
+	wanted, found := c.wanted[o.name]
+	if !found {
+		c.problem("I2", o.name, "%s is left, ending: %v, finalizers %v", o.name, o.deleting, o.finalizers)
+		return
+	}
+	delete(c.wanted, o.name)
+	pods := c.pods[o.uid]
+	delete(c.pods, o.uid)
+	active, ready := 0, 0
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil {
+			c.problem("I3", o.name, "pod %s is still ending", pod.Name)
+			continue
+		}
+		if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		active++
+		if isReady(pod) {
+			ready++
+		}
+		if image := pod.Spec.Containers[0].Image; c.updates && wanted.image != "" && image != wanted.image {
+			c.problem("I3", o.name, "pod %s has image %s instead of %s", pod.Name, image, wanted.image)
+		}
+	}
+	if active != wanted.replicas || ready != wanted.replicas || o.wanted != wanted.replicas {
+		c.problem("I3", o.name, "%s has %d pods, %d ready; wanted are %d, says the user, and %d, says the spec; it says: %s",
+			o.name, active, ready, wanted.replicas, o.wanted, o.says)
+	}
+	if o.observed != o.generation || o.active != active || o.ready != ready || !o.done {
+		c.problem("I5", o.name, "%s says %d pods, %d ready, of generation %d, and done: %v; there are %d, %d ready, and generation is %d; it says: %s",
+			o.name, o.active, o.ready, o.observed, o.done, active, ready, o.generation, o.says)
+	}
+}
+
+func isReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// stayQuiet looks into the audit log whether the controller has stopped to write.
+func (a *arena) stayQuiet() {
+	var writes []request
+	for range quietTries {
+		log, err := auditNow(a.cluster.AuditLog)
+		a.must(err)
+		lab.Pause(a.ctx, quietTime)
+		writes, err = log.writes(a.contender.user(), a.namespace)
+		a.must(err)
+		if len(writes) == 0 {
+			return
+		}
+	}
+	a.violate(faults.Violation{Invariant: "I3", Object: a.namespace,
+		What: fmt.Sprintf("it does not stop to write: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
+}
+
+// judge asks the oracle about all that has happened.
+func (a *arena) judge() {
+	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
+	defer cancel()
+	report, err := a.oracle.Report(ctx, recent)
+	a.must(err)
+	for _, violation := range report.Violations {
+		a.violate(violation)
+	}
+	a.run.saw(report.Versions, report.Gaps)
+}

@@ -1,0 +1,93 @@
+package faults
+
+import (
+	"encoding/json"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// DecoyLabel marks pods that are nobody's business. While such a pod has no controller of ours, its metadata must stay
+// as they are.
+const DecoyLabel = "chaos.mycompany.com/decoy"
+
+// podState is what matters of a pod.
+type podState struct {
+	owner  types.UID // the PodManager or ReplicaSet that controls it
+	index  string
+	active bool
+	ready  bool
+	// decoy has all that nobody may change; empty if the pod is not a decoy.
+	decoy string
+}
+
+// ownerState is what matters of a PodManager or ReplicaSet.
+type ownerState struct {
+	resource   string
+	generation int64
+	replicas   int
+	// surge is how many more pods an update may make; updates begin with the second template.
+	surge    int
+	template string
+	claim    claim
+}
+
+// claim is what a status says.
+type claim struct {
+	generation int64
+	active     int
+	ready      int
+	// done tells that the status calls the object Ready.
+	done bool
+}
+
+func stateOfPod(pod *corev1.Pod) *podState {
+	state := &podState{
+		index: pod.Labels[v1.LabelPodIndex],
+		active: pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed &&
+			pod.Status.Phase != corev1.PodSucceeded,
+		ready: slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		}),
+	}
+	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && (ref.Kind == v1.Kind || ref.Kind == "ReplicaSet") {
+		state.owner = ref.UID
+	} else if _, marked := pod.Labels[DecoyLabel]; marked {
+		state.decoy = asText(metav1.ObjectMeta{
+			Labels: pod.Labels, Annotations: pod.Annotations, OwnerReferences: pod.OwnerReferences,
+			Finalizers: pod.Finalizers, DeletionTimestamp: pod.DeletionTimestamp,
+		})
+	}
+	return state
+}
+
+func stateOfPodManager(m *v1.PodManager) *ownerState {
+	template := m.Spec.Image
+	if m.Spec.Template != nil {
+		template = asText(m.Spec.Template)
+	}
+	return &ownerState{
+		resource: "podmanagers", generation: m.Generation, replicas: m.DesiredReplicas(), surge: m.MaxSurge(), template: template,
+		claim: claim{m.Status.ObservedGeneration, int(m.Status.Replicas), int(m.Status.ReadyReplicas),
+			meta.IsStatusConditionTrue(m.Status.Conditions, v1.ConditionReady)},
+	}
+}
+
+func stateOfReplicaSet(r *appsv1.ReplicaSet) *ownerState {
+	return &ownerState{
+		resource: "replicasets", generation: r.Generation, replicas: int(ptr.Deref(r.Spec.Replicas, 1)),
+		claim: claim{generation: r.Status.ObservedGeneration, active: int(r.Status.Replicas), ready: int(r.Status.ReadyReplicas)},
+	}
+}
+
+func asText(value any) string {
+	data, _ := json.Marshal(value) // plain structs: it cannot fail
+	return string(data)
+}

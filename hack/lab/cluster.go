@@ -1,0 +1,228 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+)
+
+const script = "hack/cluster/cluster.sh" // seen from the root of the project, where campaigns run
+
+// The components of a cluster that can be killed.
+const (
+	APIServer = "kube-apiserver"
+	Etcd      = "etcd"
+)
+
+// Cluster is a control plane of the campaign's own, without the controllers of ReplicaSets and Deployments.
+type Cluster struct {
+	Name string
+	// Folder has the logs, kubeconfigs and programs of the campaign.
+	Folder string
+	// Config is an administrator's, without limits on requests.
+	Config   *rest.Config
+	Kube     kubernetes.Interface
+	Managers versioned.Interface
+	// Kubeconfig is an administrator's; OurKubeconfig has the ServiceAccount of artifacts/rbac.yaml, PeerKubeconfig one
+	// that may do everything. Those two have tokens, which go through a proxy, and not certificates.
+	Kubeconfig, OurKubeconfig, PeerKubeconfig string
+	// AuditLog has one line of JSON for each request.
+	AuditLog string
+	// bin has kubectl and the control plane's programs, home the state of the cluster.
+	bin, home string
+	// controller is our program.
+	controller string
+}
+
+// Up starts a fresh cluster, installs what a user would install, and builds our controller.
+func Up(ctx context.Context, name, folder string) (*Cluster, error) {
+	c := &Cluster{Name: name, Folder: folder, controller: filepath.Join(folder, "controller")}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	if err := c.Down(); err != nil {
+		return nil, err
+	}
+	if err := c.Repair(ctx); err != nil {
+		return nil, err
+	}
+	for command, field := range map[string]*string{"kubeconfig": &c.Kubeconfig, "audit-log": &c.AuditLog, "bin": &c.bin} {
+		out, err := c.script(ctx, command)
+		if err != nil {
+			return nil, err
+		}
+		*field = strings.TrimSpace(out)
+	}
+	c.home = filepath.Dir(filepath.Dir(c.AuditLog))
+	if err := c.connect(); err != nil {
+		return nil, err
+	}
+	return c, c.install(ctx)
+}
+
+// Down stops the cluster and deletes all that is in it.
+func (c *Cluster) Down() error {
+	_, err := c.script(context.Background(), "down")
+	return err
+}
+
+// Repair starts what is not running, and waits until all is well.
+func (c *Cluster) Repair(ctx context.Context) error {
+	_, err := c.script(ctx, "up")
+	return err
+}
+
+func (c *Cluster) script(ctx context.Context, command string) (string, error) {
+	run := exec.CommandContext(ctx, script, command, c.Name)
+	run.Env = append(os.Environ(), "CAMPAIGN=1")
+	stderr := &strings.Builder{}
+	run.Stderr = stderr
+	if command == "up" {
+		run.Stderr = os.Stderr // the first time it builds, for minutes, and says so
+	}
+	out, err := run.Output()
+	if err != nil {
+		return "", fmt.Errorf("cluster.sh %s %s: %w\n%s%s", command, c.Name, err, out, stderr)
+	}
+	return string(out), nil
+}
+
+func (c *Cluster) connect() error {
+	var err error
+	if c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig); err != nil {
+		return err
+	}
+	c.Config.QPS = -1
+	if c.Kube, err = kubernetes.NewForConfig(c.Config); err != nil {
+		return err
+	}
+	c.Managers, err = versioned.NewForConfig(c.Config)
+	return err
+}
+
+// Kubectl runs kubectl as the administrator.
+func (c *Cluster) Kubectl(ctx context.Context, arguments ...string) (string, error) {
+	return c.KubectlWith(ctx, "", arguments...)
+}
+
+// KubectlWith gives it something to read, for -f -.
+func (c *Cluster) KubectlWith(ctx context.Context, input string, arguments ...string) (string, error) {
+	run := exec.CommandContext(ctx, filepath.Join(c.bin, "kubectl"), append([]string{"--kubeconfig", c.Kubeconfig}, arguments...)...)
+	run.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(c.Folder, "kubectl"))
+	run.Stdin = strings.NewReader(input)
+	out, err := run.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %s: %w\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return string(out), nil
+}
+
+func (c *Cluster) install(ctx context.Context) error {
+	build := []string{"build", "-o", c.controller, "./cmd/controller"}
+	if out, err := exec.CommandContext(ctx, "go", build...).CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(build, " "), err, out)
+	}
+	for _, arguments := range [][]string{
+		{"apply", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml"},
+		{"create", "serviceaccount", peerAccount, "--namespace", peerSpace},
+		{"create", "clusterrolebinding", peerAccount, "--clusterrole=cluster-admin", "--serviceaccount=" + peerSpace + ":" + peerAccount},
+	} {
+		if _, err := c.Kubectl(ctx, arguments...); err != nil {
+			return err
+		}
+	}
+	if err := c.awaitServed(ctx); err != nil {
+		return err
+	}
+	var err error
+	if c.OurKubeconfig, err = c.writeKubeconfig(ctx, ourSpace, ourAccount); err != nil {
+		return err
+	}
+	c.PeerKubeconfig, err = c.writeKubeconfig(ctx, peerSpace, peerAccount)
+	return err
+}
+
+// awaitServed waits for PodManagers. (kubectl wait fails on a CRD that is so new that it has no conditions at all.)
+func (c *Cluster) awaitServed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		_, err := c.Kubectl(ctx, "get", "podmanagers")
+		if err == nil {
+			return nil
+		}
+		if !Pause(ctx, 200*time.Millisecond) {
+			return fmt.Errorf("PodManagers are not served: %w", err)
+		}
+	}
+}
+
+// writeKubeconfig makes a kubeconfig with a token of a ServiceAccount.
+func (c *Cluster) writeKubeconfig(ctx context.Context, namespace, account string) (string, error) {
+	token, err := c.Kubectl(ctx, "create", "token", account, "--namespace", namespace, "--duration", "12h")
+	if err != nil {
+		return "", err
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["lab"] = &clientcmdapi.Cluster{
+		Server: c.Config.Host, CertificateAuthority: c.Config.CAFile, CertificateAuthorityData: c.Config.CAData,
+	}
+	config.AuthInfos["account"] = &clientcmdapi.AuthInfo{Token: strings.TrimSpace(token)}
+	config.Contexts["lab"] = &clientcmdapi.Context{Cluster: "lab", AuthInfo: "account"}
+	config.CurrentContext = "lab"
+	file := filepath.Join(c.Folder, account+".kubeconfig")
+	return file, clientcmd.WriteToFile(*config, file)
+}
+
+// Signal sends a signal to a component of the cluster. One that was killed stays away until Repair.
+func (c *Cluster) Signal(component string, signal syscall.Signal) error {
+	data, err := os.ReadFile(filepath.Join(c.home, "pids", component+".pid"))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return err
+	}
+	// The number alone proves nothing: it must be this component of this cluster.
+	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || !strings.HasPrefix(string(arguments), filepath.Join(c.home, "bin", component)+"\x00") {
+		return fmt.Errorf("%s of cluster %s is not running", component, c.Name)
+	}
+	if err := syscall.Kill(pid, signal); err != nil || signal != syscall.SIGKILL {
+		return err
+	}
+	for {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// EtcdData is the folder of etcd's data.
+func (c *Cluster) EtcdData() string { return filepath.Join(c.home, "etcd") }
+
+// Pause waits, and tells whether there is still time.
+func Pause(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
