@@ -68,11 +68,7 @@ const defaultImage = "nginx:1.27"
 func (o ownerOptions) template(labels map[string]string) *corev1.PodTemplateSpec {
 	template := &corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
-		Spec: corev1.PodSpec{
-			// The pods of a test need no 30 s to end.
-			TerminationGracePeriodSeconds: ptr.To(int64(0)),
-			Containers:                    []corev1.Container{{Name: "app", Image: defaultImage}},
-		},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: defaultImage}}},
 	}
 	if o.image != "" {
 		template.Spec.Containers[0].Image = o.image

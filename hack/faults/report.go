@@ -76,7 +76,8 @@ type owner struct {
 	// template is the first one; updated tells that there was another.
 	template string
 	updated  bool
-	claim    claim
+	// claim is what the status says.
+	claim claim
 }
 
 type allowance struct {
@@ -181,15 +182,20 @@ func (r *replay) checkCount(uid types.UID, seen sighting) {
 	}
 }
 
+// mixing is how long a sync may take. A controller adds what it has just done to what it had seen before, so amid changes it
+// may tell a count that never was; but not one that is further off than there were changes.
+const mixing = 2 * time.Second
+
 // checkClaim looks whether what a status says was true a short while ago.
 func (r *replay) checkClaim(o *owner, seen sighting) {
 	said := o.claim
 	if said.generation > seen.owner.generation {
 		r.violation("I5", o.name, seen, "the status speaks of generation %d, but there are only %d", said.generation, seen.owner.generation)
 	}
-	since := seen.at.Add(-r.recent)
-	if !o.had(since, func(c count) bool { return c.active == said.active }) ||
-		!o.had(since, func(c count) bool { return c.ready == said.ready }) {
+	since, off := seen.at.Add(-r.recent), o.changes(seen.at.Add(-mixing))
+	near := func(a, b int) bool { return a-b <= off && b-a <= off }
+	if !o.had(since, func(c count) bool { return near(c.active, said.active) }) ||
+		!o.had(since, func(c count) bool { return near(c.ready, said.ready) }) {
 		r.violation("I5", o.name, seen, "the status says %d pods, %d ready; there are %d, %d ready, and it never was like that of late",
 			said.active, said.ready, o.count.active, o.count.ready)
 	}
@@ -197,6 +203,15 @@ func (r *replay) checkClaim(o *owner, seen sighting) {
 	if said.done && said.generation == seen.owner.generation && !o.had(since, func(c count) bool { return c.active >= wanted }) {
 		r.violation("I5", o.name, seen, "the status says Ready, but there were not the %d pods that generation %d wants", wanted, said.generation)
 	}
+}
+
+// changes is how often the counts have changed since a time.
+func (o *owner) changes(since time.Time) int {
+	n := 0
+	for i := len(o.counts) - 1; i >= 0 && o.counts[i].since.After(since); i-- {
+		n++
+	}
+	return n
 }
 
 // most is the largest number of pods allowed since a time.

@@ -6,7 +6,9 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/plan"
 )
 
 // What made a PodManager be looked at, as logs and metrics call it.
@@ -101,6 +103,13 @@ func (c *causes) take(key cache.ObjectName, now time.Time) (why []cause, later t
 func (c *Controller) enqueue(key cache.ObjectName, why cause) {
 	c.causes.add(key, why)
 	c.queue.Add(key)
+}
+
+// enqueueForPod queues a key for a reason that has to do with one of its pods: for many pods with others of that kind.
+func (c *Controller) enqueueForPod(manager *v1.PodManager, why cause) {
+	key := cache.MetaObjectToName(manager)
+	c.causes.add(key, why)
+	c.queue.AddAfter(key, plan.GatherEvents(manager))
 }
 
 // enqueueAfter queues a key because something will have changed by then without an event.

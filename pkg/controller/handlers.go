@@ -111,8 +111,8 @@ func (c *Controller) podAdded(obj any) {
 		c.enqueue(owner, cause{trigger: triggerPodOrphaned})
 		return
 	}
-	if owner, found := c.managerOf(pod); found {
-		c.enqueue(owner, cause{triggerPodAdded, podsResource, pod.ResourceVersion})
+	if owner := c.managerOf(pod); owner != nil {
+		c.enqueueForPod(owner, cause{triggerPodAdded, podsResource, pod.ResourceVersion})
 	}
 }
 
@@ -121,18 +121,18 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	if old.ResourceVersion == pod.ResourceVersion {
 		return // a resync: that of the PodManagers serves
 	}
-	owner, found := c.managerOf(pod)
-	if before, had := c.managerOf(old); had && (!found || before != owner) {
-		c.enqueue(before, cause{trigger: triggerPodChanged})
+	owner := c.managerOf(pod)
+	if before := c.managerOf(old); before != nil && (owner == nil || before.UID != owner.UID) {
+		c.enqueueForPod(before, cause{trigger: triggerPodChanged})
 	}
-	if took, became := plan.BecameReady(old, pod); found && became {
+	if took, became := plan.BecameReady(old, pod); owner != nil && became {
 		podReadySeconds.Observe(took.Seconds())
 	}
 	switch {
-	case !found:
+	case owner == nil:
 		c.podAdded(pod)
 	case matters(old, pod):
-		c.enqueue(owner, cause{triggerPodChanged, podsResource, pod.ResourceVersion})
+		c.enqueueForPod(owner, cause{triggerPodChanged, podsResource, pod.ResourceVersion})
 	}
 }
 
@@ -141,14 +141,14 @@ func (c *Controller) podDeleted(obj any) {
 		obj = gone.Obj
 	}
 	// Never an echo: even if we asked for it, that the pod is gone is news.
-	if owner, found := c.managerOf(obj.(*corev1.Pod)); found {
-		c.enqueue(owner, cause{trigger: triggerPodDeleted})
+	if owner := c.managerOf(obj.(*corev1.Pod)); owner != nil {
+		c.enqueueForPod(owner, cause{trigger: triggerPodDeleted})
 	}
 }
 
 func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {
-	if owner, found := c.managerOf(revision); found {
-		c.enqueue(owner, cause{triggerRevision, revisionsResource, revision.ResourceVersion})
+	if owner := c.managerOf(revision); owner != nil {
+		c.enqueue(cache.MetaObjectToName(owner), cause{triggerRevision, revisionsResource, revision.ResourceVersion})
 	}
 }
 
@@ -157,8 +157,8 @@ func (c *Controller) revisionDeleted(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
-	if owner, found := c.managerOf(obj.(*appsv1.ControllerRevision)); found {
-		c.enqueue(owner, cause{trigger: triggerRevision})
+	if owner := c.managerOf(obj.(*appsv1.ControllerRevision)); owner != nil {
+		c.enqueue(cache.MetaObjectToName(owner), cause{trigger: triggerRevision})
 	}
 }
 
@@ -178,18 +178,18 @@ func (c *Controller) foreignPodDeleted(obj any) {
 }
 
 // managerOf is the PodManager that controls a pod or revision: the one in the cache that has the name and the UID. That of
-// a dead namesake is nobody's.
-func (c *Controller) managerOf(object metav1.Object) (cache.ObjectName, bool) {
+// a dead namesake is nobody's: nil.
+func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 	ref := controllerOf(object)
 	if ref == nil {
-		return cache.ObjectName{}, false
+		return nil
 	}
 	namespace := object.GetNamespace()
 	manager, err := c.scopeOf(namespace).PodManagers.Lister().PodManagers(namespace).Get(ref.Name)
 	if err != nil || manager.UID != ref.UID {
-		return cache.ObjectName{}, false
+		return nil
 	}
-	return cache.MetaObjectToName(manager), true
+	return manager
 }
 
 // matters tells whether a change of a pod can change the plan or the status. Kubelets write heartbeats and probes'

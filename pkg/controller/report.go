@@ -30,8 +30,12 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	if done.finalized || done.outdated {
 		return false, nil
 	}
+	pods := done.pods(observed.Pods)
+	if done.hasActed() {
+		pods = c.scopeOf(key.Namespace).newer(pods)
+	}
 	status, again := plan.Status(plan.Report{
-		Manager: done.manager, Pods: done.pods(observed.Pods), Failure: done.failure, Revisions: decided.Revisions,
+		Manager: done.manager, Pods: pods, Failure: done.failure, Revisions: decided.Revisions,
 		Waiting: decided.Waiting, Foreign: decided.Foreign, Now: observed.Now,
 	})
 	if decided.More && done.err == nil && done.failure == nil {

@@ -192,6 +192,23 @@ func (s Scope) podNamed(namespace, name string) *corev1.Pod {
 	return object.(*corev1.Pod)
 }
 
+// newer has the pods as the cache shows them, where it knows more: carrying out a plan takes time, in which pods have
+// become ready or were deleted.
+func (s Scope) newer(pods []*corev1.Pod) []*corev1.Pod {
+	store := s.Pods.Informer().GetStore().LastStoreSyncResourceVersion() // asked first: what is read then is at least that new
+	now := make([]*corev1.Pod, 0, len(pods))
+	for _, pod := range pods {
+		cached := s.podNamed(pod.Namespace, pod.Name)
+		switch isSame := cached != nil && cached.UID == pod.UID; {
+		case isSame && consistency.IsNewer(cached.ResourceVersion, pod.ResourceVersion):
+			now = append(now, cached)
+		case isSame || !consistency.IsNewer(store, pod.ResourceVersion):
+			now = append(now, pod)
+		}
+	}
+	return now
+}
+
 // scopeOf is the scope that a namespace belongs to.
 func (c *Controller) scopeOf(namespace string) Scope {
 	if scope, found := c.scopes[namespace]; found {

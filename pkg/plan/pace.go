@@ -15,7 +15,21 @@ const (
 	statusInterval = time.Second
 	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then.
 	statusSettle = 250 * time.Millisecond
+	// gatherPerPod is how long, for each pod, the events of pods are gathered; for few pods they are not.
+	gatherPerPod = 50 * time.Microsecond
+	gatherFrom   = 100
+	gatherAtMost = time.Second
 )
+
+// GatherEvents is how long events of pods are gathered before they are looked at together. What a look costs grows with
+// the number of pods, and so does the number of events while they start: each on its own would cost the square.
+func GatherEvents(m *v1.PodManager) time.Duration {
+	pods := max(m.DesiredReplicas(), int(m.Status.Replicas+m.Status.TerminatingReplicas))
+	if pods < gatherFrom {
+		return 0
+	}
+	return min(time.Duration(pods)*gatherPerPod, gatherAtMost)
+}
 
 // Hold keeps a refused create from being repeated with every event.
 type Hold struct {
