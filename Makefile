@@ -45,8 +45,8 @@ demo: ## See it work: a local cluster, the controller, and a tour with kubectl
 demo-down: ## Stop what demo has left running
 	@hack/demo.sh down
 
-test: ## Run all tests: unit, verify, vulncheck and e2e
-	@hack/test.sh unit verify vulncheck e2e
+test: ## Run all tests: unit, verify, vulncheck, e2e, and short versions of chaos and bench
+	@hack/test.sh unit verify vulncheck e2e chaos-short bench-short
 
 ##@ Develop
 .PHONY: build generate verify lint vulncheck unit e2e
@@ -75,6 +75,23 @@ unit: ## Run the unit tests with the race detector
 
 e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
 	@hack/test-e2e.sh $(ARGS)
+
+##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
+.PHONY: chaos chaos-short bench bench-short
+chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED= and DURATION= choose
+	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(DURATION),-duration $(DURATION)) $(ARGS)
+
+chaos-short: ## A few minutes of faults, a part of make test; SEED= repeats one
+	@$(call campaign,chaos) -short $(if $(SEED),-seed $(SEED)) $(ARGS)
+
+bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows
+	@$(call campaign,bench) $(ARGS)
+
+bench-short: ## The same with few pods, a part of make test: shows that it works, not how fast
+	@$(call campaign,bench) -scale 0.05 -rounds 1 $(ARGS)
+
+# Built first, so that an interrupt reaches the program itself and not the go command.
+campaign = go build -o .bin/ ./hack/$(1) && exec .bin/$(1) -cluster $(TEST_CLUSTER)-$(1)
 
 ##@ Run the controller on this machine
 .PHONY: cluster-up cluster-down run debug need-kubeconfig

@@ -6,9 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -20,12 +18,6 @@ import (
 )
 
 const script = "hack/cluster/cluster.sh" // seen from the root of the project, where campaigns run
-
-// The components of a cluster that can be killed.
-const (
-	APIServer = "kube-apiserver"
-	Etcd      = "etcd"
-)
 
 // Cluster is a control plane of the campaign's own, without the controllers of ReplicaSets and Deployments.
 type Cluster struct {
@@ -45,6 +37,8 @@ type Cluster struct {
 	bin, home string
 	// controller is our program.
 	controller string
+	// killed are the components that are to be started again.
+	killed []*component
 }
 
 // Up starts a fresh cluster, installs what a user would install, and builds our controller.
@@ -56,7 +50,7 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	if err := c.Down(); err != nil {
 		return nil, err
 	}
-	if err := c.Repair(ctx); err != nil {
+	if _, err := c.script(ctx, "up"); err != nil {
 		return nil, err
 	}
 	for command, field := range map[string]*string{"kubeconfig": &c.Kubeconfig, "audit-log": &c.AuditLog, "bin": &c.bin} {
@@ -76,12 +70,6 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 // Down stops the cluster and deletes all that is in it.
 func (c *Cluster) Down() error {
 	_, err := c.script(context.Background(), "down")
-	return err
-}
-
-// Repair starts what is not running, and waits until all is well.
-func (c *Cluster) Repair(ctx context.Context) error {
-	_, err := c.script(ctx, "up")
 	return err
 }
 
@@ -185,33 +173,6 @@ func (c *Cluster) writeKubeconfig(ctx context.Context, namespace, account string
 	config.CurrentContext = "lab"
 	file := filepath.Join(c.Folder, account+".kubeconfig")
 	return file, clientcmd.WriteToFile(*config, file)
-}
-
-// Signal sends a signal to a component of the cluster. One that was killed stays away until Repair.
-func (c *Cluster) Signal(component string, signal syscall.Signal) error {
-	data, err := os.ReadFile(filepath.Join(c.home, "pids", component+".pid"))
-	if err != nil {
-		return err
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		return err
-	}
-	// The number alone proves nothing: it must be this component of this cluster.
-	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil || !strings.HasPrefix(string(arguments), filepath.Join(c.home, "bin", component)+"\x00") {
-		return fmt.Errorf("%s of cluster %s is not running", component, c.Name)
-	}
-	if err := syscall.Kill(pid, signal); err != nil || signal != syscall.SIGKILL {
-		return err
-	}
-	for {
-		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || strings.Contains(string(state), ") Z ") {
-			return nil
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
 }
 
 // EtcdData is the folder of etcd's data.

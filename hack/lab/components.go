@@ -1,0 +1,115 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The components of a cluster that can be killed, in the order in which they are started.
+const (
+	Etcd      = "etcd"
+	APIServer = "kube-apiserver"
+)
+
+// component is a process of the control plane, and how to start it again.
+type component struct {
+	name      string
+	pid       int
+	arguments []string
+	folder    string
+}
+
+// find looks a component up. The number in the pid file alone proves nothing: it must be this component of this cluster.
+func (c *Cluster) find(name string) (*component, error) {
+	data, err := os.ReadFile(c.pidFile(name))
+	if err != nil {
+		return nil, err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		return nil, err
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || !strings.HasPrefix(string(line), filepath.Join(c.home, "bin", name)+"\x00") {
+		return nil, fmt.Errorf("%s of cluster %s is not running", name, c.Name)
+	}
+	folder, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	if err != nil {
+		return nil, err
+	}
+	return &component{name, pid, strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"), folder}, nil
+}
+
+func (c *Cluster) pidFile(name string) string { return filepath.Join(c.home, "pids", name+".pid") }
+
+// Signal sends a signal to a component of the cluster. One that was killed is gone when it returns, until Repair.
+func (c *Cluster) Signal(name string, signal syscall.Signal) error {
+	found, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(found.pid, signal); err != nil || signal != syscall.SIGKILL {
+		return err
+	}
+	c.killed = append(c.killed, found)
+	for {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", found.pid))
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Repair starts what was killed, and waits until the API server is ready. (kwokctl could do it, but takes longer, and gives
+// up on a busy machine.)
+func (c *Cluster) Repair(ctx context.Context) error {
+	for _, name := range []string{Etcd, APIServer, ""} {
+		var left []*component
+		for _, dead := range c.killed {
+			if name != "" && dead.name != name {
+				left = append(left, dead)
+				continue
+			}
+			if err := c.revive(dead); err != nil {
+				return err
+			}
+		}
+		c.killed = left
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		_, err := c.Kube.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Raw()
+		if err == nil {
+			return nil
+		}
+		if !Pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("the API server does not become ready: %w; see %s", err, filepath.Join(c.home, "logs"))
+		}
+	}
+}
+
+// revive starts a component as it was, under the same pid file, so that cluster.sh finds it.
+func (c *Cluster) revive(dead *component) error {
+	log, err := os.OpenFile(filepath.Join(c.home, "logs", dead.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	command := exec.Command(dead.arguments[0], dead.arguments[1:]...)
+	command.Dir, command.Stdout, command.Stderr = dead.folder, log, log
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt is for the campaign, which takes the cluster down
+	if err := command.Start(); err != nil {
+		return err
+	}
+	go func() { _ = command.Wait() }() // or it would stay a zombie when it is killed once more
+	return os.WriteFile(c.pidFile(dead.name), []byte(strconv.Itoa(command.Process.Pid)), 0o644)
+}
