@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/lru"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -139,13 +140,24 @@ type containerBefore struct {
 	Image string `json:"image"`
 }
 
-// lastRecord is what the pod's annotation says; empty if it has none.
+// records has annotations that were decoded before: a plan asks for each of them several times, and each plan again.
+var records = lru.New(1 << 14)
+
+// lastRecord is what the pod's annotation says; empty if it has none. Nobody may change what it points to.
 func lastRecord(pod *corev1.Pod) record {
-	var found record
-	if text := pod.Annotations[v1.AnnotationInPlace]; text == "" || json.Unmarshal([]byte(text), &found) != nil {
+	text := pod.Annotations[v1.AnnotationInPlace]
+	if text == "" {
 		return record{}
 	}
-	return found
+	if known, found := records.Get(text); found {
+		return known.(record)
+	}
+	var read record
+	if json.Unmarshal([]byte(text), &read) != nil {
+		read = record{}
+	}
+	records.Add(text, read)
+	return read
 }
 
 // refusalOf is why the API server would not have the pod changed to a revision; empty if it was not asked.

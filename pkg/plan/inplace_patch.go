@@ -19,9 +19,10 @@ func (i InPlace) Change() Change {
 
 // TakesTheNode tells whether the pod's node has something to do for the change: it tells when that is done.
 func (i InPlace) TakesTheNode() bool {
-	change := i.Change()
-	return len(change.Images)+len(change.Resources) > 0
+	return i.Change().takesTheNode()
 }
+
+func (c Change) takesTheNode() bool { return len(c.Images)+len(c.Resources) > 0 }
 
 // Patch is the strategic merge patch that changes labels, annotations and images. It also leaves the record that tells
 // when the node has followed.

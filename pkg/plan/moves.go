@@ -43,8 +43,14 @@ type moves struct {
 
 func newMoves(r *rollout) *moves {
 	m := &moves{rollout: r, desired: r.manager.DesiredReplicas(), available: map[*corev1.Pod]bool{}, changing: map[*corev1.Pod]bool{}}
-	// A change in place makes a pod ready anew, which says nothing about its age.
-	m.active = rank(slices.Concat(r.updated, r.based, r.strays), r.manager.PodUpdatePolicy() != v1.RecreatePods)
+	m.active = slices.Concat(r.updated, r.based, r.strays)
+	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
+	m.over[r.revisions.Update] = len(r.updated) - (m.desired - r.wantBase)
+	m.over[nil] = len(r.strays)
+	if m.over[nil] > 0 || m.over[r.base] > 0 || m.over[r.revisions.Update] > 0 || slices.ContainsFunc(m.active, isMarked) {
+		// A change in place makes a pod ready anew, which says nothing about its age.
+		m.active = rank(m.active, r.manager.PodUpdatePolicy() != v1.RecreatePods)
+	} // else all of them stay, and their order does not matter
 	away := m.standInsFirst()
 	m.floor = m.desired - r.manager.MaxUnavailable()
 	for _, pod := range m.active {
@@ -57,9 +63,6 @@ func newMoves(r *rollout) *moves {
 			m.underway++
 		}
 	}
-	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
-	m.over[r.revisions.Update] = len(r.updated) - (m.desired - r.wantBase)
-	m.over[nil] = len(r.strays)
 	outdated := away || len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
 	if r.frozen != "" { // half way, there may be more
 		outdated = len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0

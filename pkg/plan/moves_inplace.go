@@ -94,14 +94,14 @@ func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) (used int) {
 			m.underway++
 		}
 		m.changing[pod] = true
-		change := InPlace{Pod: pod, Step: StepChange, From: m.revisionOf(pod), To: to}
-		if change.TakesTheNode() {
+		next := InPlace{Pod: pod, Step: StepChange, From: m.revisionOf(pod), To: to}
+		if change, _ := m.change(next.From, to); change.takesTheNode() {
 			var wait time.Duration
-			change.Step, wait = nextStep(m.manager, pod, m.now)
+			next.Step, wait = nextStep(m.manager, pod, m.now)
 			m.again = soonest(m.again, wait)
 		}
-		if change.Step != "" {
-			m.changes = append(m.changes, change)
+		if next.Step != "" {
+			m.changes = append(m.changes, next)
 		}
 	}
 	return used

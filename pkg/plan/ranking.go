@@ -9,34 +9,69 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// usefulness is what decides who goes first; worked out once for each pod, since sorting compares it many times.
+type usefulness struct {
+	pod        *corev1.Pod
+	marked     bool
+	scheduled  bool
+	phase      int
+	ready      bool
+	cost       int
+	neighbours int
+	since      time.Time
+	restarts   int32
+}
+
 // rank sorts pods by who goes first when there are too many: the least useful pod first. For how long a pod has been ready
 // tells its use only if pods are never changed in place, which makes them ready anew; byAge goes by their age then.
 func rank(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
-	usefulSince := readySince
-	if byAge {
-		usefulSince = func(pod *corev1.Pod) time.Time { return pod.CreationTimestamp.Time }
-	}
-	onNode := make(map[string]int, len(pods))
+	onNode := map[string]int{}
 	for _, pod := range pods {
 		onNode[pod.Spec.NodeName]++
 	}
-	ranked := slices.Clone(pods)
-	slices.SortFunc(ranked, func(a, b *corev1.Pod) int {
-		return cmp.Or(
-			-falseFirst(isMarked(a), isMarked(b)),
-			falseFirst(a.Spec.NodeName != "", b.Spec.NodeName != ""),
-			cmp.Compare(phaseRank(a), phaseRank(b)),
-			falseFirst(isReady(a), isReady(b)),
-			cmp.Compare(deletionCost(a), deletionCost(b)),
-			-cmp.Compare(onNode[a.Spec.NodeName], onNode[b.Spec.NodeName]),
-			-usefulSince(a).Compare(usefulSince(b)),
-			-cmp.Compare(restarts(a), restarts(b)),
-			-a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
-			// So that the order is the same every time, whatever order the pods came in.
-			-cmp.Compare(a.Name, b.Name),
-		)
-	})
+	all := make([]*usefulness, len(pods))
+	for i, pod := range pods {
+		since := pod.CreationTimestamp.Time
+		if !byAge {
+			since = readySince(pod)
+		}
+		all[i] = &usefulness{
+			pod: pod, marked: isMarked(pod), scheduled: pod.Spec.NodeName != "", phase: phaseRank(pod), ready: isReady(pod),
+			cost: deletionCost(pod), neighbours: onNode[pod.Spec.NodeName], since: since, restarts: restarts(pod),
+		}
+	}
+	slices.SortFunc(all, compareUse)
+	ranked := make([]*corev1.Pod, len(pods))
+	for i := range all {
+		ranked[i] = all[i].pod
+	}
 	return ranked
+}
+
+func compareUse(a, b *usefulness) int {
+	switch {
+	case a.marked != b.marked:
+		return -falseFirst(a.marked, b.marked)
+	case a.scheduled != b.scheduled:
+		return falseFirst(a.scheduled, b.scheduled)
+	case a.phase != b.phase:
+		return cmp.Compare(a.phase, b.phase)
+	case a.ready != b.ready:
+		return falseFirst(a.ready, b.ready)
+	case a.cost != b.cost:
+		return cmp.Compare(a.cost, b.cost)
+	case a.neighbours != b.neighbours:
+		return -cmp.Compare(a.neighbours, b.neighbours)
+	case !a.since.Equal(b.since):
+		return -a.since.Compare(b.since)
+	case a.restarts != b.restarts:
+		return -cmp.Compare(a.restarts, b.restarts)
+	case !a.pod.CreationTimestamp.Equal(&b.pod.CreationTimestamp):
+		return -a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time)
+	default:
+		// So that the order is the same every time, whatever order the pods came in.
+		return -cmp.Compare(a.pod.Name, b.pod.Name)
+	}
 }
 
 func falseFirst(a, b bool) int {
@@ -63,7 +98,11 @@ func phaseRank(pod *corev1.Pod) int {
 
 // deletionCost is what the user says of the pod. The API server refuses anything but a number there; 0 is the default.
 func deletionCost(pod *corev1.Pod) int {
-	cost, err := strconv.ParseInt(pod.Annotations[corev1.PodDeletionCost], 10, 32)
+	text, told := pod.Annotations[corev1.PodDeletionCost]
+	if !told {
+		return 0
+	}
+	cost, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
 		return 0
 	}

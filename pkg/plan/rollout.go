@@ -30,13 +30,19 @@ type rollout struct {
 	unfilled int
 	// obstacle is why pods cannot be changed in place although nothing else is allowed.
 	obstacle string
-	// whyNot remembers what changeBetween says of two revisions.
-	whyNot map[[2]*Revision]string
+	// compared is what was found out about two revisions, see change.
+	compared map[[2]*Revision]comparison
+}
+
+// comparison is what a change in place from one revision to another does, or why it cannot be done.
+type comparison struct {
+	change Change
+	whyNot string
 }
 
 // assess looks at active pods, and at those that have ended.
 func assess(manager *v1.PodManager, revisions Revisions, active, ended []*corev1.Pod, now time.Time) *rollout {
-	r := &rollout{manager: manager, revisions: revisions, now: now, whyNot: map[[2]*Revision]string{}}
+	r := &rollout{manager: manager, revisions: revisions, now: now, compared: map[[2]*Revision]comparison{}}
 	r.base = r.findBase(active)
 	for _, pod := range active {
 		switch r.kind(pod) {
@@ -185,18 +191,26 @@ func (r *rollout) notInPlace(pod *corev1.Pod, to *Revision) string {
 	if refused := refusalOf(pod, to.Hash); refused != "" {
 		return refused
 	}
-	if r.manager.InPlaceGrace() > 0 && !hasGate(pod) && (InPlace{From: from, To: to}).TakesTheNode() {
-		return "the pod was made without the readiness gate that inPlaceGracePeriodSeconds needs"
+	if r.manager.InPlaceGrace() > 0 && !hasGate(pod) {
+		if change, _ := r.change(from, to); change.takesTheNode() {
+			return "the pod was made without the readiness gate that inPlaceGracePeriodSeconds needs"
+		}
 	}
 	if isInfeasible(pod) && from == to { // what another revision asks for may be had
 		return "its node cannot give it the CPU or memory"
 	}
-	why, known := r.whyNot[[2]*Revision{from, to}]
-	if !known {
-		_, why = changeBetween(from.Template(), to.Template())
-		r.whyNot[[2]*Revision{from, to}] = why
-	}
+	_, why := r.change(from, to)
 	return why
+}
+
+// change is what changeBetween says of two revisions. Most pods have it in common, so it is remembered.
+func (r *rollout) change(from, to *Revision) (Change, string) {
+	known, found := r.compared[[2]*Revision{from, to}]
+	if !found {
+		known.change, known.whyNot = changeBetween(from.Template(), to.Template())
+		r.compared[[2]*Revision{from, to}] = known
+	}
+	return known.change, known.whyNot
 }
 
 // revisionOf is the revision that a pod was made from, or changed to; nil if it is not known.
