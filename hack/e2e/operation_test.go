@@ -11,6 +11,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // The controller is killed in the middle of creating, scaling, healing and deleting; what comes out is the same.
@@ -146,18 +149,33 @@ func TestStartUpErrors(t *testing.T) {
 
 // An idle controller writes nothing: 100 PodManagers, and no request but reads in the time of E2E_IDLE.
 func TestIdle(t *testing.T) {
-	idle := 30 * time.Second
+	idle := 10 * time.Second // make bench has a minute of it
 	if given, err := time.ParseDuration(os.Getenv("E2E_IDLE")); err == nil {
 		idle = given
 	}
 	s := newSpace(t)
 	controller := s.private()
+	client := shared.managers.AppsV1().PodManagers(s.name)
 	for i := range 100 {
-		s.applyPrivate(fmt.Sprintf("web-%d", i), "{replicas: 1, image: nginx}")
+		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{privateLabel: ""}},
+			Spec: v1.PodManagerSpec{Replicas: ptr.To(int32(1)), Image: "nginx"}}
+		if _, err := client.Create(s.ctx, manager, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for i := range 100 {
-		s.awaitReady(fmt.Sprintf("web-%d", i), 1)
-	}
+	s.await("all to be Ready", func() (any, bool) {
+		list, err := client.List(s.ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ready := 0
+		for i := range list.Items {
+			if isReady(&list.Items[i]) {
+				ready++
+			}
+		}
+		return ready, ready == 100
+	})
 	writes := func() float64 {
 		total := 0.0
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
