@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,8 +33,6 @@ type outcome struct {
 	released []*corev1.Pod
 	// changed are the pods that a step of a change in place was made with.
 	changed map[plan.Step][]*corev1.Pod
-	// stored is the revision that was stored.
-	stored *appsv1.ControllerRevision
 	// collided is the name of a revision that stands for something else.
 	collided string
 	// gone tells that pods were to be deleted that turned out not to exist any more.

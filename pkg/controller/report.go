@@ -130,10 +130,6 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 			c.recorder.Eventf(done.manager, pods[0], kind, reason, action, "%s %s%s", verb, podList(pods), why)
 		}
 	}
-	if done.stored != nil {
-		c.recorder.Eventf(done.manager, done.stored, corev1.EventTypeNormal, v1.EventRevision, "StoreRevision",
-			"Stored revision %s (number %d)", done.stored.Name, done.stored.Revision)
-	}
 	if done.collided != "" {
 		c.recorder.Eventf(done.manager, nil, corev1.EventTypeWarning, v1.EventCollision, "StoreRevision",
 			"The name %s is in use for something else: the revision gets another one", done.collided)

@@ -28,9 +28,6 @@ func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, st
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored revision", "revision", klog.KObj(stored), "number", stored.Revision)
 		c.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
-		if !store.Exists {
-			done.stored = stored
-		}
 		return true
 	case apierrors.IsAlreadyExists(err):
 		return c.settleName(ctx, key, store, done)

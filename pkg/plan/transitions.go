@@ -26,7 +26,8 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		steps = append(steps, Transition{kind, reason, fmt.Sprintf(format, args...)})
 	}
 	before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady)
-	if old.UpdateRevision != status.UpdateRevision && status.UpdateRevision != status.CurrentRevision {
+	// With the first revision nothing is replaced: that pods are created says it all.
+	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision && status.UpdateRevision != status.CurrentRevision {
 		cause := ""
 		if text := manager.Annotations[v1.AnnotationChangeCause]; text != "" {
 			cause = ": " + text

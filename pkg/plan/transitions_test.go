@@ -35,10 +35,11 @@ func TestTransitions(t *testing.T) {
 		old, now *v1.PodManagerStatus
 		want     []string
 	}{
-		"nothing": {old: at("two", "one", rolling), now: at("two", "one", rolling)},
-		"the first rollout": {
-			old: &v1.PodManagerStatus{}, now: at("one", "", v1.ReasonTooFew),
-			want: []string{"Normal RolloutStarted Rolling out revision one, image v2"},
+		"nothing":           {old: at("two", "one", rolling), now: at("two", "one", rolling)},
+		"the first rollout": {old: &v1.PodManagerStatus{}, now: at("one", "", v1.ReasonTooFew)},
+		"the second, before the first is complete": {
+			old: at("one", "", v1.ReasonTooFew), now: at("two", "", v1.ReasonTooFew),
+			want: []string{"Normal RolloutStarted Rolling out revision two, image v2"},
 		},
 		"a new template": {
 			old: at("one", "one", v1.ReasonAllAvailable), now: at("two", "one", rolling),

@@ -98,7 +98,6 @@ const (
 	EventDeleted      = "PodDeleted"
 	EventUpdated      = "PodUpdatedInPlace"
 	EventDraining     = "PodDraining"
-	EventRevision     = "RevisionCreated"
 	EventCollision    = "RevisionCollision"
 	EventStarted      = "RolloutStarted"
 	EventCompleted    = "RolloutCompleted"
