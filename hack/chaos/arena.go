@@ -26,14 +26,18 @@ type arena struct {
 	cluster   *lab.Cluster
 	contender contender
 	namespace string
-	random    *rand.Rand
-	proxy     *faults.Proxy
-	oracle    *faults.Oracle
+	// random is for the scenario, people for those who churn beside it.
+	random, people *rand.Rand
+	proxy          *faults.Proxy
+	oracle         *faults.Oracle
 	// kubeconfig leads to the proxy; a scenario may set another before it starts the controller.
 	kubeconfig string
 	process    *lab.Process
 	// short asks for less of everything.
 	short bool
+	// blind is for how long the faults keep the controller from seeing or doing anything; it is then not blamed for what
+	// it does late.
+	blind time.Duration
 
 	mu     sync.Mutex
 	wanted map[string]want
@@ -61,6 +65,7 @@ func newArena(ctx context.Context, r *run, part string) (a *arena, err error) {
 		ctx: ctx, run: r, cluster: r.cluster, contender: r.contender, short: r.short, wanted: map[string]want{},
 		namespace: fmt.Sprintf("%s%s-%s-%d", r.scenario.name, part, r.contender.resource()[:2], r.seed%1e6),
 		random:    rand.New(rand.NewPCG(r.seed, uint64(len(part)))),
+		people:    rand.New(rand.NewPCG(r.seed, 1<<32)),
 	}
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}}
 	if _, err := a.cluster.Kube.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); err != nil {
@@ -170,6 +175,7 @@ func (a *arena) insist(request func() error) {
 
 // create makes an owner.
 func (a *arena) create(name string, replicas int, options ownerOptions) {
+	a.ask(name, replicas)
 	a.insist(func() error { return a.contender.create(a.ctx, a.namespace, name, replicas, options) })
 	image := options.image
 	if image == "" {
@@ -181,6 +187,7 @@ func (a *arena) create(name string, replicas int, options ownerOptions) {
 
 // scale changes how many pods are wanted.
 func (a *arena) scale(name string, replicas int) {
+	a.ask(name, replicas)
 	a.insist(func() error {
 		return a.contender.patch(a.ctx, a.namespace, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 	})
@@ -210,6 +217,11 @@ func (a *arena) remove(name string) {
 	delete(a.wanted, name)
 	a.mu.Unlock()
 	a.logf("delete %s", name)
+}
+
+// ask tells the oracle beforehand, with room for the surge of an update: 25 %, rounded up.
+func (a *arena) ask(name string, replicas int) {
+	a.oracle.Asked(a.namespace+"/"+name, replicas+(replicas+3)/4)
 }
 
 func (a *arena) set(name string, wanted want) {

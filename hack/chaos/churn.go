@@ -7,11 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
@@ -29,7 +27,7 @@ const (
 func (a *arena) churn(ctx context.Context) {
 	for ctx.Err() == nil {
 		a.churnOnce()
-		lab.Pause(ctx, time.Duration(a.random.Int64N(int64(churnPause))))
+		lab.Pause(ctx, time.Duration(a.people.Int64N(int64(churnPause))))
 	}
 }
 
@@ -40,18 +38,18 @@ func (a *arena) churnOnce() {
 		a.churnCreate()
 		return
 	}
-	name := names[a.random.IntN(len(names))]
-	switch draw := a.random.IntN(100); {
+	name := names[a.people.IntN(len(names))]
+	switch draw := a.people.IntN(100); {
 	case draw < 15 && len(names) < churnOwners:
 		a.churnCreate()
 	case draw < 45:
-		a.scale(name, a.random.IntN(churnReplicas+1))
+		a.scale(name, a.people.IntN(churnReplicas+1))
 	case draw < 60 && a.contender.updates():
-		a.update(name, fmt.Sprintf("nginx:1.%d", 20+a.random.IntN(9)))
+		a.update(name, fmt.Sprintf("nginx:1.%d", 20+a.people.IntN(9)))
 	case draw < 85:
 		isDecoy := func(pod corev1.Pod) bool { _, decoy := pod.Labels[faults.DecoyLabel]; return decoy }
 		if pods := slices.DeleteFunc(a.pods(), isDecoy); len(pods) > 0 {
-			a.churnPod(pods[a.random.IntN(len(pods))])
+			a.churnPod(pods[a.people.IntN(len(pods))])
 		}
 	default:
 		a.remove(name)
@@ -61,7 +59,7 @@ func (a *arena) churnOnce() {
 // churnCreate makes an object under a name that may have been in use, by one that may still be about to go: then the
 // API server refuses, and nothing is wanted.
 func (a *arena) churnCreate() {
-	name := fmt.Sprintf("web-%d", a.random.IntN(churnOwners))
+	name := fmt.Sprintf("web-%d", a.people.IntN(churnOwners))
 	if _, wanted := a.wants()[name]; wanted {
 		return
 	}
@@ -69,9 +67,9 @@ func (a *arena) churnCreate() {
 	if err != nil || slices.ContainsFunc(owners, func(o owner) bool { return o.name == name }) {
 		return // still on its way out
 	}
-	a.create(name, a.random.IntN(churnReplicas+1), ownerOptions{spec: func(spec *v1.PodManagerSpec) {
+	a.create(name, a.people.IntN(churnReplicas+1), ownerOptions{spec: func(spec *v1.PodManagerSpec) {
 		// Half of them are updated in place.
-		if a.random.IntN(2) == 0 {
+		if a.people.IntN(2) == 0 {
 			spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible}
 		}
 	}})
@@ -80,7 +78,7 @@ func (a *arena) churnCreate() {
 // churnPod deletes a pod, politely or not, or takes it away from its owner by a label.
 func (a *arena) churnPod(pod corev1.Pod) {
 	pods := a.cluster.Kube.CoreV1().Pods(a.namespace)
-	switch draw := a.random.IntN(10); {
+	switch draw := a.people.IntN(10); {
 	case draw < 4:
 		a.deletePod(pod.Name)
 	case draw < 8:

@@ -21,7 +21,7 @@ func main() {
 	only := flag.String("scenario", "", "`names` of scenarios, as a regular expression; list prints them all")
 	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all draws; 0 for a new one")
 	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs are begun; 30m for all scenarios, one round for some")
-	flag.BoolVar(&c.short, "short", false, "a part of the scenarios, and less of each: what make test runs")
+	flag.BoolVar(&c.short, "short", false, "a part of the scenarios, less of each, and our controller only: what make test runs")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "without the ReplicaSet controller beside")
 	flag.StringVar(&c.folder, "out", ".chaos", "`folder` for the report and the logs of the runs")
 	cluster := flag.String("cluster", "podmanager-chaos", "`name` of the cluster to make; one of this name is replaced")
@@ -65,8 +65,9 @@ func (c *campaign) choose(only string) error {
 		return fmt.Errorf("-scenario %s: %w", only, err)
 	}
 	c.complete = only == "" && !c.short
+	c.withoutPeer = c.withoutPeer || c.short && only == ""
 	for _, s := range scenarios() {
-		if (only == "" || pattern.MatchString(s.name)) && (s.short || !c.short) {
+		if (only == "" || pattern.MatchString(s.name)) && (s.short || !c.short || only != "") {
 			if !c.complete {
 				s.runs = 1
 			}

@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"time"
+
+	"github.com/mycompany/podmanager/hack/lab"
+)
 
 // scenario is one kind of bad day.
 type scenario struct {
@@ -23,7 +27,7 @@ type scenario struct {
 
 // scenarios are all of them, in the order of the table.
 func scenarios() []scenario {
-	return []scenario{
+	all := []scenario{
 		{name: "churn", about: "objects and pods come, change and go at random; the controller is killed every second or so",
 			runs: 3, short: true, do: churnWithKills},
 		{name: "crash", about: "the controller is killed before and after every single write of create, scale, update and delete",
@@ -33,8 +37,11 @@ func scenarios() []scenario {
 		{name: "split-brain", about: "leaders are stopped past their lease, in the middle of work, and wake up beside their successors",
 			runs: 5, short: true, do: splitBrain},
 		{name: "api-server-killed", about: "the API server is killed in the middle of churn",
-			runs: 4, short: true, alone: true, do: func(a *arena) { killComponent(a, "kube-apiserver", apiServerKills) }},
+			runs: 4, short: true, alone: true, do: func(a *arena) { killComponent(a, lab.APIServer, apiServerKills) }},
 		{name: "etcd-killed", about: "etcd is killed in the middle of churn",
-			runs: 4, alone: true, do: func(a *arena) { killComponent(a, "etcd", etcdKills) }},
+			runs: 4, alone: true, do: func(a *arena) { killComponent(a, lab.Etcd, etcdKills) }},
 	}
+	all = append(all, ruleScenarios()...)
+	all = append(all, networkScenarios()...)
+	return all
 }

@@ -16,6 +16,14 @@ type operation struct {
 	options ownerOptions
 	before  int
 	do      func(a *arena, name string)
+	// after, if there is one, waits for the end and looks at what settle does not. It runs beside, so it must not abort.
+	after func(a *arena, name string)
+}
+
+func (op operation) lookAfter(a *arena, name string) {
+	if op.after != nil {
+		op.after(a, name)
+	}
 }
 
 func operations(updates bool) []operation {
@@ -86,6 +94,7 @@ func (a *arena) undisturbed(op operation) int {
 		return false
 	}})
 	op.do(a, "calm")
+	op.lookAfter(a, "calm")
 	a.settle()
 	remove()
 	return int(writes.Load())
@@ -132,6 +141,7 @@ func (a *arena) crashAt(op operation, n int, afterwards bool) {
 	op.do(a, name)
 	calm := make(chan struct{})
 	go func() {
+		op.lookAfter(a, name)
 		a.awaitSettled(settleLimit)
 		close(calm)
 	}()
@@ -139,15 +149,15 @@ func (a *arena) crashAt(op operation, n int, afterwards bool) {
 	case <-struck:
 		a.run.count(controllerKills, 1)
 		a.logf("killed the controller at write %d, afterwards: %v", n, afterwards)
+		began := time.Now()
 		a.start()
+		<-calm
+		a.run.converged(time.Since(began))
 	case <-calm:
 	}
 	remove()
-	<-calm
-	began := time.Now()
 	a.awaitCalm()
-	a.run.converged(time.Since(began))
-	if op.name != "delete" {
+	if _, left := a.wants()[name]; left {
 		a.remove(name)
 	}
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -48,14 +50,21 @@ func churnWithKills(a *arena) {
 	a.judge()
 }
 
-// killComponent kills a part of the control plane a few times during churn. No healthy pod may suffer from it: the
-// oracle would see one too many.
+// killComponent kills a part of the control plane a few times during churn. Pods that nobody touches stay what they are.
 func killComponent(a *arena, component, counter string) {
 	kills := 5
 	if a.short {
 		kills = 1
 	}
 	a.start()
+	calm := a.branch("calm")
+	defer calm.close()
+	if a.contender.updates() { // there can be one ReplicaSet controller only
+		calm.start()
+	}
+	calm.create("web", 5, ownerOptions{})
+	calm.awaitCalm()
+	before := identities(calm.pods())
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
 	a.inParallel(func() { a.churn(ctx) }, func() {
@@ -70,8 +79,27 @@ func killComponent(a *arena, component, counter string) {
 			a.logf("all of the control plane runs again")
 		}
 	})
-	a.settle()
-	a.judge()
+	// These two take up to a minute until they try again, which says nothing about the contenders.
+	a.must(a.cluster.Signal(lab.Scheduler, syscall.SIGKILL))
+	a.must(a.cluster.Signal(lab.Nodes, syscall.SIGKILL))
+	a.must(a.cluster.Repair(a.ctx))
+	for _, b := range []*arena{a, calm} {
+		b.settle()
+		b.judge()
+	}
+	if after := identities(calm.pods()); !slices.Equal(before, after) {
+		calm.violate(faults.Violation{Invariant: "I3", Object: "web", What: fmt.Sprintf("healthy pods were replaced: %v became %v", before, after)})
+	}
+}
+
+// identities are the UIDs of pods.
+func identities(pods []corev1.Pod) []string {
+	var all []string
+	for _, pod := range pods {
+		all = append(all, string(pod.UID))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // The lease of a split brain is short, so that one does not wait for long.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
@@ -71,6 +72,7 @@ func (a *arena) problems(ctx context.Context) ([]faults.Violation, error) {
 	c := &comparison{wanted: a.wants(), pods: map[types.UID][]*corev1.Pod{}, updates: a.contender.updates()}
 	for i := range list.Items {
 		pod := &list.Items[i]
+		a.endOverdue(ctx, pod)
 		if _, decoy := pod.Labels[faults.DecoyLabel]; !decoy || metav1.GetControllerOf(pod) != nil && isOwnerKind(metav1.GetControllerOf(pod)) {
 			c.add(pod)
 		}
@@ -78,6 +80,12 @@ func (a *arena) problems(ctx context.Context) ([]faults.Violation, error) {
 	for _, o := range owners {
 		c.compare(o)
 	}
+	c.rest()
+	return c.problems, nil
+}
+
+// rest is about what is left when all owners have been compared.
+func (c *comparison) rest() {
 	for _, name := range slices.Sorted(maps.Keys(c.wanted)) {
 		c.problem("I3", name, "%s is gone", name)
 	}
@@ -87,7 +95,24 @@ func (a *arena) problems(ctx context.Context) ([]faults.Violation, error) {
 				pod.Finalizers, ownerOf(pod))
 		}
 	}
-	return c.problems, nil
+}
+
+// endOverdue ends a pod that its node has forgotten. A kubelet would try again if the API server had been away; the
+// simulated nodes do not.
+func (a *arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
+	const overdue = 5 * time.Second
+	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || len(pod.Finalizers) > 0 {
+		return
+	}
+	grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+	if time.Since(pod.DeletionTimestamp.Add(-grace)) < overdue {
+		return
+	}
+	options := metav1.NewDeleteOptions(0)
+	options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+	if err := a.cluster.Kube.CoreV1().Pods(a.namespace).Delete(ctx, pod.Name, *options); err == nil {
+		a.logf("ended pod %s in place of its node", pod.Name)
+	}
 }
 
 func ownerOf(pod *corev1.Pod) string {
@@ -184,7 +209,7 @@ func (a *arena) stayQuiet() {
 func (a *arena) judge() {
 	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
 	defer cancel()
-	report, err := a.oracle.Report(ctx, recent)
+	report, err := a.oracle.Report(ctx, recent+a.blind)
 	a.must(err)
 	for _, violation := range report.Violations {
 		a.violate(violation)

@@ -16,8 +16,17 @@ type Link struct {
 	// config is the kubeconfig it was made from, turned to the link.
 	write func(file string) error
 
-	mu   sync.Mutex
-	dead chan struct{} // closed when the link comes alive again; nil while it is alive
+	mu     sync.Mutex
+	dead   chan struct{} // closed when the link comes alive again; nil while it is alive
+	open   map[*connection]bool
+	opened int
+}
+
+// connection is one that goes through the link.
+type connection struct {
+	link           *Link
+	client, server net.Conn
+	severed        bool // for ever; guarded by the link's lock
 }
 
 // StartLink starts one on a free port of 127.0.0.1, in front of the API server of a kubeconfig file.
@@ -31,7 +40,7 @@ func StartLink(kubeconfig string) (*Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{target: target, write: func(file string) error { return clientcmd.WriteToFile(*config, file) }}
+	l := &Link{target: target, open: map[*connection]bool{}, write: func(file string) error { return clientcmd.WriteToFile(*config, file) }}
 	if l.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -43,8 +52,24 @@ func StartLink(kubeconfig string) (*Link, error) {
 // WriteKubeconfig writes a kubeconfig that leads through the link.
 func (l *Link) WriteKubeconfig(file string) error { return l.write(file) }
 
-// Close takes no more connections.
-func (l *Link) Close() error { return l.listener.Close() }
+// Close takes no more connections, and breaks those that are open.
+func (l *Link) Close() error {
+	err := l.listener.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		c.client.Close()
+		c.server.Close()
+	}
+	return err
+}
+
+// Opened is how many connections clients have opened so far, those included that came while the link was dead.
+func (l *Link) Opened() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.opened
+}
 
 // Die holds back all bytes, both ways, also those of connections that are opened now, until what it returns is called.
 func (l *Link) Die() (revive func()) {
@@ -57,6 +82,17 @@ func (l *Link) Die() (revive func()) {
 		close(l.dead)
 		l.dead = nil
 	})
+}
+
+// Sever makes the connections that are open now dead for ever, and tells how many there were; new ones are fine. That is
+// what a firewall does that has forgotten its connections.
+func (l *Link) Sever() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		c.severed = true
+	}
+	return len(l.open)
 }
 
 // waitAlive returns once bytes may pass.
@@ -75,6 +111,9 @@ func (l *Link) accept() {
 		if err != nil {
 			return // closed
 		}
+		l.mu.Lock()
+		l.opened++
+		l.mu.Unlock()
 		go l.join(client)
 	}
 }
@@ -86,22 +125,45 @@ func (l *Link) join(client net.Conn) {
 		client.Close()
 		return
 	}
-	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
-		go func() {
-			defer client.Close()
-			defer server.Close()
-			_, _ = io.Copy(gate{l, pair[0]}, pair[1]) // it ends with the connection
-		}()
+	c := &connection{link: l, client: client, server: server}
+	l.mu.Lock()
+	l.open[c] = true
+	l.mu.Unlock()
+	var passing sync.WaitGroup
+	passing.Go(func() { c.pass(server, client) })
+	passing.Go(func() { c.pass(client, server) })
+	passing.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, c)
+}
+
+// pass carries bytes until their source ends. That it has ended goes on to the other side only if bytes would, too.
+func (c *connection) pass(to, from net.Conn) {
+	_, _ = io.Copy(gate{c, to}, from) // an error means that it has ended
+	from.Close()
+	if c.waitAlive() {
+		to.Close()
 	}
 }
 
-// gate lets bytes pass while the link is alive.
+// waitAlive waits for the link, and tells whether bytes of this connection get through.
+func (c *connection) waitAlive() bool {
+	c.link.waitAlive()
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	return !c.severed
+}
+
+// gate lets bytes pass while the link is alive; those of a dead connection get lost.
 type gate struct {
-	link *Link
-	to   io.Writer
+	connection *connection
+	to         io.Writer
 }
 
 func (g gate) Write(data []byte) (int, error) {
-	g.link.waitAlive()
+	if !g.connection.waitAlive() {
+		return len(data), nil
+	}
 	return g.to.Write(data)
 }

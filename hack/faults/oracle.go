@@ -34,8 +34,10 @@ type Oracle struct {
 
 	mu        sync.Mutex
 	sightings []sighting
-	gaps      int
-	err       error
+	// gaps are when versions may have been missed, asked is what users have wanted of owners, by namespace/name.
+	gaps  []time.Time
+	asked map[string][]allowance
+	err   error
 }
 
 // sighting is one version of one object.
@@ -71,7 +73,7 @@ func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*O
 	newSource := func(client rest.Interface, resource string) *source {
 		return &source{cache.NewListWatchFromClient(client, resource, namespace, fields.Everything()), resource}
 	}
-	o := &Oracle{sources: []*source{ // owners first: a pod has to be judged by what is wanted
+	o := &Oracle{asked: map[string][]allowance{}, sources: []*source{ // owners first: a pod has to be judged by what is wanted
 		newSource(managers.AppsV1().RESTClient(), "podmanagers"),
 		newSource(kube.AppsV1().RESTClient(), "replicasets"),
 		newSource(kube.CoreV1().RESTClient(), "pods"),
@@ -87,6 +89,14 @@ func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*O
 		go o.follow(ctx, s, list.version)
 	}
 	return o, nil
+}
+
+// Asked tells the oracle that a user is about to ask an owner for that many pods at most. It believes what it sees, unless
+// it may have missed something.
+func (o *Oracle) Asked(owner string, most int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked[owner] = append(o.asked[owner], allowance{time.Now(), most})
 }
 
 // listing is all that there was at one version.
@@ -129,7 +139,7 @@ func (o *Oracle) follow(ctx context.Context, s *source, version string) {
 }
 
 // relist goes on from what there is now: an API server that was restarted remembers nothing of before. What happened
-// to an object in between, if anything, is a gap.
+// in between, if anything, is a gap. When an object went in it nobody knows: the first moment is assumed.
 func (o *Oracle) relist(ctx context.Context, s *source, version string) (string, error) {
 	list, err := o.list(ctx, s)
 	if err != nil {
@@ -142,11 +152,11 @@ func (o *Oracle) relist(ctx context.Context, s *source, version string) (string,
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.gaps++
+	o.gaps = append(o.gaps, time.Now())
 	for _, seen := range vanished {
 		if !seen.gone {
 			seen.gone, seen.at = true, time.Now()
-			if seen.version, err = strconv.ParseUint(list.version, 10, 64); err != nil {
+			if seen.version, err = strconv.ParseUint(version, 10, 64); err != nil {
 				return version, err
 			}
 			o.sightings = append(o.sightings, seen)

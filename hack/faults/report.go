@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -40,18 +41,19 @@ func (o *Oracle) Report(ctx context.Context, recent time.Duration) (*Report, err
 		return nil, err
 	}
 	o.mu.Lock()
-	sightings, gaps := slices.Clone(o.sightings), o.gaps
+	sightings := slices.Clone(o.sightings)
+	r := newReplay(recent)
+	r.gaps, r.asked = slices.Clone(o.gaps), maps.Clone(o.asked)
 	o.mu.Unlock()
 	slices.SortStableFunc(sightings, func(a, b sighting) int { return cmp.Compare(a.version, b.version) })
 
-	r := newReplay(recent)
 	for _, seen := range sightings {
 		r.step(seen)
 	}
 	for uid := range r.owners {
 		r.checkCount(uid, sighting{at: time.Now()}) // time alone may have made it one pod too many
 	}
-	r.report.Versions, r.report.Gaps = len(sightings), gaps
+	r.report.Versions, r.report.Gaps = len(sightings), len(r.gaps)
 	return r.report, nil
 }
 
@@ -61,6 +63,8 @@ type replay struct {
 	pods   map[types.UID]*podState
 	owners map[types.UID]*owner
 	active int
+	gaps   []time.Time
+	asked  map[string][]allowance
 	report *Report
 }
 
@@ -125,8 +129,10 @@ func (r *replay) step(seen sighting) {
 
 func (r *replay) stepOwner(seen sighting) {
 	o := r.owner(seen.uid)
-	if o.name == "" {
-		o.name, o.template = seen.name, seen.owner.template
+	o.name = seen.name
+	first := len(o.allowed) == 0
+	if first {
+		o.template = seen.owner.template
 	}
 	o.updated = o.updated || seen.owner.template != o.template
 	most := seen.owner.replicas
@@ -138,7 +144,9 @@ func (r *replay) stepOwner(seen sighting) {
 	}
 	if seen.owner.claim != o.claim && !seen.gone {
 		o.claim = seen.owner.claim
-		r.checkClaim(o, seen)
+		if !first { // a new owner says nothing yet, and what an old one said before we looked cannot be judged
+			r.checkClaim(o, seen)
+		}
 	}
 }
 
@@ -157,6 +165,7 @@ func (r *replay) add(pod *podState, change int, at time.Time) {
 		return
 	}
 	o := r.owner(pod.owner)
+	o.name = pod.ownerName
 	o.indices[pod.index] += change
 	if !pod.active {
 		return
@@ -174,7 +183,7 @@ func (r *replay) checkCount(uid types.UID, seen sighting) {
 	o := r.owners[uid]
 	r.report.Peak = max(r.report.Peak, r.active)
 	r.report.Peaks[o.name] = max(r.report.Peaks[o.name], o.count.active)
-	if most := o.most(seen.at.Add(-r.recent)); o.count.active > most {
+	if most := r.most(o, seen.at.Add(-r.recent)); o.count.active > most {
 		r.violation("I1", o.name, seen, "%s has %d active pods, but never wanted more than %d of late", o.name, o.count.active, most)
 	}
 	if seen.pod != nil && !seen.gone && seen.pod.index != "" && o.indices[seen.pod.index] > 1 {
@@ -191,6 +200,9 @@ func (r *replay) checkClaim(o *owner, seen sighting) {
 	said := o.claim
 	if said.generation > seen.owner.generation {
 		r.violation("I5", o.name, seen, "the status speaks of generation %d, but there are only %d", said.generation, seen.owner.generation)
+	}
+	if slices.ContainsFunc(r.gaps, func(gap time.Time) bool { return gap.Sub(seen.at).Abs() < r.recent }) {
+		return // who knows what it has seen
 	}
 	since, off := seen.at.Add(-r.recent), o.changes(seen.at.Add(-mixing))
 	near := func(a, b int) bool { return a-b <= off && b-a <= off }
@@ -214,11 +226,19 @@ func (o *owner) changes(since time.Time) int {
 	return n
 }
 
-// most is the largest number of pods allowed since a time.
-func (o *owner) most(since time.Time) int {
+// most is the largest number of pods allowed since a time. A version of the owner may have been missed in a gap.
+func (r *replay) most(o *owner, since time.Time) int {
+	most := largest(o.allowed, since)
+	if len(r.gaps) > 0 {
+		most = max(most, largest(r.asked[o.name], since))
+	}
+	return most
+}
+
+func largest(allowed []allowance, since time.Time) int {
 	most := 0
-	for i, a := range o.allowed {
-		if i+1 == len(o.allowed) || o.allowed[i+1].since.After(since) {
+	for i, a := range allowed {
+		if i+1 == len(allowed) || allowed[i+1].since.After(since) {
 			most = max(most, a.most)
 		}
 	}

@@ -125,7 +125,7 @@ func TestReplayClaims(t *testing.T) {
 		sightings []sighting
 		violation string
 	}{
-		"true":                         {[]sighting{manager(0, 2), a, b, saying(1, 2, two)}, ""},
+		"true":                         {[]sighting{manager(0, 2), a, b, saying(5, 2, two)}, ""},
 		"nothing yet":                  {[]sighting{manager(0, 2), saying(0, 2, claim{generation: 2})}, ""},
 		"true a while ago":             {[]sighting{manager(0, 2), a, b, gone(readyPod(5, "b", "1")), saying(12, 2, two)}, ""},
 		"true too long ago":            {[]sighting{manager(0, 2), a, b, gone(readyPod(1, "b", "1")), saying(12, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods"},
@@ -133,15 +133,15 @@ func TestReplayClaims(t *testing.T) {
 		"a ready count that never was": {[]sighting{manager(0, 2), a, pod(0, "b", "1", true), saying(3, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods, 2 ready"},
 		"what was seen and done mixed": {[]sighting{manager(0, 2), a, b, saying(1, 2, claim{generation: 2, active: 3, ready: 2})}, ""},
 		"further off than the changes": {[]sighting{manager(0, 2), a, b, saying(1, 2, claim{generation: 2, active: 5, ready: 2})}, "says 5 pods"},
-		"pods of its dead namesake":    {[]sighting{old, ownedBy("old", a), ownedBy("old", b), gone(old), manager(0, 2), saying(1, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods, 2 ready"},
-		"a generation to come":         {[]sighting{manager(0, 2), a, b, saying(1, 2, claim{generation: 3, active: 2, ready: 2})}, "speaks of generation 3"},
-		"an old generation":            {[]sighting{manager(0, 2), a, b, saying(1, 5, claim{generation: 1, active: 2, ready: 2, done: true})}, ""},
-		"Ready without pods":           {[]sighting{manager(0, 2), saying(1, 2, claim{generation: 2, done: true})}, "says Ready"},
-		"Ready with too few":           {[]sighting{manager(0, 2), a, saying(1, 2, claim{generation: 2, active: 1, ready: 1, done: true})}, "says Ready"},
-		"Ready once there were enough": {[]sighting{manager(0, 2), a, b, gone(b), saying(1, 2, claim{generation: 2, active: 1, ready: 1, done: true})}, ""},
-		"Ready with nothing wanted":    {[]sighting{manager(0, 0), saying(1, 0, claim{generation: 2, done: true})}, ""},
-		"said again, it is not news":   {[]sighting{manager(0, 2), a, b, saying(1, 2, two), gone(b), gone(a), saying(60, 2, two)}, ""},
-		"the last words of the gone":   {[]sighting{manager(0, 2), gone(saying(1, 2, two))}, ""},
+		"pods of its dead namesake":    {[]sighting{old, ownedBy("old", a), ownedBy("old", b), gone(old), manager(0, 2), saying(5, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods, 2 ready"},
+		"a generation to come":         {[]sighting{manager(0, 2), a, b, saying(5, 2, claim{generation: 3, active: 2, ready: 2})}, "speaks of generation 3"},
+		"an old generation":            {[]sighting{manager(0, 2), a, b, saying(5, 5, claim{generation: 1, active: 2, ready: 2, done: true})}, ""},
+		"Ready without pods":           {[]sighting{manager(0, 2), saying(5, 2, claim{generation: 2, done: true})}, "says Ready"},
+		"Ready with too few":           {[]sighting{manager(0, 2), a, saying(5, 2, claim{generation: 2, active: 1, ready: 1, done: true})}, "says Ready"},
+		"Ready once there were enough": {[]sighting{manager(0, 2), a, b, gone(b), saying(5, 2, claim{generation: 2, active: 1, ready: 1, done: true})}, ""},
+		"Ready with nothing wanted":    {[]sighting{manager(0, 0), saying(5, 0, claim{generation: 2, done: true})}, ""},
+		"said again, it is not news":   {[]sighting{manager(0, 2), a, b, saying(5, 2, two), gone(b), gone(a), saying(60, 2, two)}, ""},
+		"the last words of the gone":   {[]sighting{manager(0, 2), gone(saying(5, 2, two))}, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { expectViolation(t, replayed(test.sightings), "I5", test.violation) })

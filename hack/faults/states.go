@@ -20,10 +20,11 @@ const DecoyLabel = "chaos.mycompany.com/decoy"
 
 // podState is what matters of a pod.
 type podState struct {
-	owner  types.UID // the PodManager or ReplicaSet that controls it
-	index  string
-	active bool
-	ready  bool
+	owner     types.UID // the PodManager or ReplicaSet that controls it
+	ownerName string    // namespace/name
+	index     string
+	active    bool
+	ready     bool
 	// decoy has all that nobody may change; empty if the pod is not a decoy.
 	decoy string
 }
@@ -58,7 +59,7 @@ func stateOfPod(pod *corev1.Pod) *podState {
 		}),
 	}
 	if ref := metav1.GetControllerOfNoCopy(pod); ref != nil && (ref.Kind == v1.Kind || ref.Kind == "ReplicaSet") {
-		state.owner = ref.UID
+		state.owner, state.ownerName = ref.UID, pod.Namespace+"/"+ref.Name
 	} else if _, marked := pod.Labels[DecoyLabel]; marked {
 		state.decoy = asText(metav1.ObjectMeta{
 			Labels: pod.Labels, Annotations: pod.Annotations, OwnerReferences: pod.OwnerReferences,

@@ -16,6 +16,8 @@ import (
 const (
 	Etcd      = "etcd"
 	APIServer = "kube-apiserver"
+	Scheduler = "kube-scheduler"
+	Nodes     = "kwok-controller" // all of the simulated ones
 )
 
 // component is a process of the control plane, and how to start it again.

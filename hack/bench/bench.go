@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/lab"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// bench is a run.
+type bench struct {
+	options
+	sizes    sizes
+	progress *progress
+	report   report
+
+	// What there is once the cluster is up.
+	*clients
+	cluster  *lab.Cluster
+	censuses *censuses
+	audit    *auditLog
+	// watching ends the watches.
+	watching context.Context
+	// spaces is how many namespaces were made.
+	spaces int
+
+	managers, inPlace *managers
+	replicaSets       *replicaSets
+	deployments       *deployments
+	bare              *bare
+}
+
+// workload is something to be measured.
+type workload struct {
+	name string
+	// estimate is about how long a round takes at full scale on 2 cores.
+	estimate time.Duration
+	// once tells that it does its own repetitions.
+	once bool
+	// offline tells that it needs no cluster.
+	offline bool
+	run     func(b *bench, ctx context.Context) error
+}
+
+// workloads are all, those that take the least time first.
+var workloads = []workload{
+	{name: "planner", estimate: 40 * time.Second, once: true, offline: true, run: (*bench).runPlanner},
+	{name: "1x1000-and-down", estimate: 100 * time.Second, run: (*bench).runOne},
+	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
+	{name: "1000x1", estimate: 80 * time.Second, run: (*bench).runSingles},
+	{name: "rollout", estimate: 60 * time.Second, run: (*bench).runRollout},
+	{name: "restart-and-idle", estimate: 10 * time.Minute, once: true, run: (*bench).runRestart},
+	{name: "growth", estimate: 7 * time.Minute, once: true, run: (*bench).runGrowth},
+}
+
+func workloadNames() string {
+	names := ""
+	for _, w := range workloads {
+		names += " " + w.name
+	}
+	return names[1:]
+}
+
+// run measures, and leaves a report however far it comes.
+func run(ctx context.Context, o options) error {
+	b := &bench{options: o, sizes: sizesAt(o.scale)}
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return err
+	}
+	chosen := b.chosen()
+	if len(chosen) == 0 {
+		return fmt.Errorf("-only %s: there is no such workload, but %s", o.only, workloadNames())
+	}
+	b.progress = newProgress(chosen, o)
+	b.report = newReport(o)
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	b.watching = watching
+	err := b.runAll(ctx, chosen)
+	stopWatching() // before the API server goes away under the watches
+	if b.cluster != nil && !o.keep {
+		err = errors.Join(err, b.cluster.Down())
+	}
+	fmt.Print("\n", b.report.text(), "\n")
+	fmt.Println("The report is in", filepath.Join(o.out, "report.md"))
+	if missed := b.report.missed(); err == nil && o.check && o.scale == 1 && missed > 0 {
+		err = fmt.Errorf("%d goals are missed", missed)
+	}
+	return err
+}
+
+func (b *bench) chosen() []workload {
+	var chosen []workload
+	for _, w := range workloads {
+		if b.only.MatchString(w.name) {
+			chosen = append(chosen, w)
+		}
+	}
+	return chosen
+}
+
+// runAll runs the workloads. One that fails does not keep the others from being measured.
+func (b *bench) runAll(ctx context.Context, chosen []workload) error {
+	var errs []error
+	for _, w := range chosen {
+		if err := b.runWorkload(ctx, w); err != nil {
+			b.progress.say("%s could not be measured: %v", w.name, err)
+			errs = append(errs, fmt.Errorf("%s could not be measured: %w", w.name, err))
+		}
+		if err := b.report.write(b.out); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, errors.New("interrupted"))...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (b *bench) runWorkload(ctx context.Context, w workload) error {
+	if b.cluster == nil && !w.offline {
+		if err := b.setUp(ctx); err != nil {
+			return err
+		}
+	}
+	rounds := b.rounds
+	if w.once {
+		rounds = 1
+	}
+	for round := range rounds {
+		b.progress.begin(w, round, rounds)
+		if err := w.run(b, ctx); err != nil {
+			b.progress.skip(w, rounds-round)
+			return err
+		}
+		b.progress.end(w)
+	}
+	return nil
+}
+
+// setUp starts the cluster and gets the contenders ready.
+func (b *bench) setUp(ctx context.Context) error {
+	b.progress.say("starting the cluster %s", b.options.cluster)
+	folder := filepath.Join(b.out, "lab")
+	// Logs of an earlier run would be added to, and tell that a controller is ready which only was.
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	cluster, err := lab.Up(ctx, b.options.cluster, folder)
+	if err != nil {
+		return err
+	}
+	b.cluster = cluster
+	if b.clients, err = newClients(cluster); err != nil {
+		return err
+	}
+	if b.censuses, err = newCensuses(b.watching, b.clients); err != nil {
+		return err
+	}
+	if b.audit, err = openAudit(cluster.AuditLog); err != nil {
+		return err
+	}
+	version, err := b.kube.Discovery().ServerVersion()
+	if err != nil {
+		return err
+	}
+	b.report.Machine.Kubernetes = version.GitVersion
+	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.RecreatePods, flags: b.flags}
+	b.inPlace = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.InPlaceIfPossible, flags: b.flags}
+	b.replicaSets = &replicaSets{clients: b.clients, cluster: cluster, owners: b.censuses.replicaSets}
+	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.deployments}
+	b.bare = &bare{clients: b.clients, pods: b.censuses.pods}
+	return nil
+}
+
+// awaitSilence waits until the API server has next to nothing to do, so that what came before does not count.
+func (b *bench) awaitSilence(ctx context.Context) error {
+	for range 60 {
+		if err := b.audit.skip(); err != nil {
+			return err
+		}
+		if !lab.Pause(ctx, 500*time.Millisecond) {
+			return ctx.Err()
+		}
+		requests, err := b.audit.read()
+		if err != nil {
+			return err
+		}
+		if len(requests) < 5 {
+			return nil
+		}
+	}
+	return errors.New("the cluster does not come to rest")
+}

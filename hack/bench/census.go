@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+)
+
+// tally is how many objects there are in each state.
+type tally[S comparable] map[S]int
+
+// count is how many are in a state that is asked for.
+func (t tally[S]) count(is func(S) bool) int {
+	sum := 0
+	for state, number := range t {
+		if is(state) {
+			sum += number
+		}
+	}
+	return sum
+}
+
+func (t tally[S]) total() int { return t.count(func(S) bool { return true }) }
+
+// census counts the objects of one kind by namespace and state, as a watch tells of them, and nothing else of them is
+// kept. It is the store of a client-go reflector, which sees to it that no event is missed.
+//
+// All contenders are timed by the same watch. It is that of whole objects, in the encoding that the controllers ask for:
+// the API server encodes an event once for all who want the same, while a watch of metadata alone would cost it more.
+type census[S comparable] struct {
+	stateOf func(object runtime.Object) S
+
+	mu       sync.Mutex
+	states   map[cache.ObjectName]S
+	tallies  map[string]tally[S]
+	expected map[*expectation[S]]bool
+	filled   chan struct{}
+	once     sync.Once
+}
+
+// expectation waits for what the objects in some namespaces come to.
+type expectation[S comparable] struct {
+	census *census[S]
+	spaces []string
+	holds  func(tally[S]) bool
+	// met gets the time at which it first held.
+	met chan time.Time
+}
+
+// newCensus starts to watch, and returns when it knows of everything there is.
+func newCensus[S comparable](ctx context.Context, source *cache.ListWatch, client any, kind runtime.Object, stateOf func(runtime.Object) S) (*census[S], error) {
+	c := &census[S]{
+		stateOf: stateOf, states: map[cache.ObjectName]S{}, tallies: map[string]tally[S]{},
+		expected: map[*expectation[S]]bool{}, filled: make(chan struct{}),
+	}
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, client), kind, c, cache.ReflectorOptions{})
+	go reflector.RunWithContext(ctx)
+	select {
+	case <-c.filled:
+		return c, nil
+	case <-time.After(30 * time.Second):
+		return nil, fmt.Errorf("the watch of %T does not begin", kind)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// expect begins to wait for something about the objects in namespaces; it may hold already.
+func (c *census[S]) expect(holds func(tally[S]) bool, spaces ...string) *expectation[S] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := &expectation[S]{census: c, spaces: spaces, holds: holds, met: make(chan time.Time, 1)}
+	c.expected[e] = true
+	c.check(e)
+	return e
+}
+
+// await returns the time at which it held.
+func (e *expectation[S]) await(ctx context.Context, limit time.Duration, what string) (time.Time, error) {
+	select {
+	case at := <-e.met:
+		return at, nil
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	case <-time.After(limit):
+		e.census.mu.Lock()
+		defer e.census.mu.Unlock()
+		delete(e.census.expected, e)
+		return time.Time{}, fmt.Errorf("waited %v until %s; there are %v", limit, what, e.census.sum(e.spaces))
+	}
+}
+
+// names are the names of the objects in a namespace.
+func (c *census[S]) names(space string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for key := range c.states {
+		if key.Namespace == space {
+			names = append(names, key.Name)
+		}
+	}
+	return names
+}
+
+// sum is the tally of several namespaces. The lock is held.
+func (c *census[S]) sum(spaces []string) tally[S] {
+	sum := tally[S]{}
+	for _, space := range spaces {
+		for state, number := range c.tallies[space] {
+			sum[state] += number
+		}
+	}
+	return sum
+}
+
+// check tells an expectation if it is met. The lock is held.
+func (c *census[S]) check(e *expectation[S]) {
+	if e.holds(c.sum(e.spaces)) {
+		e.met <- time.Now()
+		delete(c.expected, e)
+	}
+}
+
+// changed looks at all expectations. The lock is held.
+func (c *census[S]) changed() {
+	for e := range c.expected {
+		c.check(e)
+	}
+}
+
+// set notes the state of an object; nil for one that is gone. The lock is held.
+func (c *census[S]) set(key cache.ObjectName, state *S) {
+	if old, found := c.states[key]; found {
+		if c.tallies[key.Namespace][old]--; c.tallies[key.Namespace][old] == 0 {
+			delete(c.tallies[key.Namespace], old)
+		}
+		delete(c.states, key)
+	}
+	if state == nil {
+		return
+	}
+	c.states[key] = *state
+	if c.tallies[key.Namespace] == nil {
+		c.tallies[key.Namespace] = tally[S]{}
+	}
+	c.tallies[key.Namespace][*state]++
+}
+
+// Add is called by the reflector, as are the following.
+func (c *census[S]) Add(object any) error {
+	state := c.stateOf(object.(runtime.Object))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(cache.MetaObjectToName(object.(metav1.Object)), &state)
+	c.changed()
+	return nil
+}
+
+// Update is the same as Add.
+func (c *census[S]) Update(object any) error { return c.Add(object) }
+
+// Delete takes an object out.
+func (c *census[S]) Delete(object any) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(cache.MetaObjectToName(object.(metav1.Object)), nil)
+	c.changed()
+	return nil
+}
+
+// Replace is called with all there is, at the beginning and when events were missed.
+func (c *census[S]) Replace(objects []any, _ string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.states)
+	clear(c.tallies)
+	for _, object := range objects {
+		state := c.stateOf(object.(runtime.Object))
+		c.set(cache.MetaObjectToName(object.(metav1.Object)), &state)
+	}
+	c.once.Do(func() { close(c.filled) })
+	c.changed()
+	return nil
+}
+
+// Resync has nothing to do.
+func (c *census[S]) Resync() error { return nil }

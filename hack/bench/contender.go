@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/lab"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// The names of the contenders.
+const (
+	ours       = "PodManager"
+	inPlace    = "PodManager, in place"
+	replicaSet = "ReplicaSet"
+	deployment = "Deployment"
+	limit      = "bare requests"
+)
+
+// The users that the controllers are, as the audit log has them.
+const (
+	ourUser  = "system:serviceaccount:podmanager-system:podmanager-controller"
+	peerUser = "system:serviceaccount:kube-system:peer-controller"
+)
+
+// contender is somebody who can keep pods. Its owners are named by index.
+type contender interface {
+	name() string
+	// made tells whether a request is one of its own.
+	made(request) bool
+	// launch starts its controller, and returns a function that tells whether it is ready; no process if it needs none.
+	launch() (*lab.Process, func() bool, error)
+	create(ctx context.Context, space string, owners, replicas int) error
+	scale(ctx context.Context, space string, owner, replicas int) error
+	update(ctx context.Context, space string, owner int, image string) error
+	// settled waits until the statuses of that many owners say that all is done; nil if it has none.
+	settled(owners int, spaces ...string) *expectation[ownerState]
+	// remove deletes the owners, once there is neither a controller nor a pod any more.
+	remove(ctx context.Context, space string) error
+}
+
+// eachOwner calls for all owners, some at a time.
+func eachOwner(ctx context.Context, owners int, call func(ctx context.Context, name string) error) error {
+	return inParallel(ctx, owners, ownersAtOnce, func(ctx context.Context, i int) error { return call(ctx, ownerName(i)) })
+}
+
+// inBackground leaves the dependents to the garbage collector, which finds none.
+var inBackground = metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
+
+// managers is PodManager.
+type managers struct {
+	*clients
+	cluster *lab.Cluster
+	owners  *census[ownerState]
+	policy  v1.PodUpdatePolicy
+	// flags are more of them for the controller.
+	flags []string
+}
+
+func (m *managers) name() string {
+	if m.policy == v1.InPlaceIfPossible {
+		return inPlace
+	}
+	return ours
+}
+
+func (m *managers) made(r request) bool { return r.user == ourUser }
+
+func (m *managers) launch() (*lab.Process, func() bool, error) {
+	return m.cluster.LaunchOurs(m.flags...)
+}
+
+func (m *managers) create(ctx context.Context, space string, owners, replicas int) error {
+	return eachOwner(ctx, owners, func(ctx context.Context, name string) error {
+		_, err := m.podManagers.AppsV1().PodManagers(space).Create(ctx, newManager(name, replicas, m.policy), metav1.CreateOptions{})
+		return err
+	})
+}
+
+func (m *managers) scale(ctx context.Context, space string, owner, replicas int) error {
+	return m.patch(ctx, space, ownerName(owner), replicasPatch(replicas))
+}
+
+func (m *managers) update(ctx context.Context, space string, owner int, image string) error {
+	return m.patch(ctx, space, ownerName(owner), imagePatch(image))
+}
+
+func (m *managers) patch(ctx context.Context, space, name string, patch []byte) error {
+	_, err := m.podManagers.AppsV1().PodManagers(space).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+func (m *managers) settled(owners int, spaces ...string) *expectation[ownerState] {
+	return m.owners.expect(allSettled(owners), spaces...)
+}
+
+// remove takes the finalizers off first, since no controller does.
+func (m *managers) remove(ctx context.Context, space string) error {
+	names := m.owners.names(space)
+	err := inParallel(ctx, len(names), ownersAtOnce, func(ctx context.Context, i int) error {
+		return m.patch(ctx, space, names[i], []byte(`{"metadata":{"finalizers":null}}`))
+	})
+	if err != nil {
+		return err
+	}
+	if err := m.kube.AppsV1().ControllerRevisions(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	return m.podManagers.AppsV1().PodManagers(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{})
+}

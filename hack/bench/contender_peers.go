@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// replicaSets is the ReplicaSet controller.
+type replicaSets struct {
+	*clients
+	cluster *lab.Cluster
+	owners  *census[ownerState]
+}
+
+func (r *replicaSets) name() string { return replicaSet }
+
+func (r *replicaSets) made(q request) bool { return q.user == peerUser }
+
+func (r *replicaSets) launch() (*lab.Process, func() bool, error) {
+	return r.cluster.LaunchPeer([]string{"replicaset-controller"})
+}
+
+func (r *replicaSets) create(ctx context.Context, space string, owners, replicas int) error {
+	return eachOwner(ctx, owners, func(ctx context.Context, name string) error {
+		_, err := r.kube.AppsV1().ReplicaSets(space).Create(ctx, newReplicaSet(name, replicas), metav1.CreateOptions{})
+		return err
+	})
+}
+
+func (r *replicaSets) scale(ctx context.Context, space string, owner, replicas int) error {
+	_, err := r.kube.AppsV1().ReplicaSets(space).Patch(ctx, ownerName(owner), types.MergePatchType, replicasPatch(replicas), metav1.PatchOptions{})
+	return err
+}
+
+func (r *replicaSets) update(context.Context, string, int, string) error {
+	return errors.New("a ReplicaSet does not update its pods")
+}
+
+func (r *replicaSets) settled(owners int, spaces ...string) *expectation[ownerState] {
+	return r.owners.expect(allSettled(owners), spaces...)
+}
+
+func (r *replicaSets) remove(ctx context.Context, space string) error {
+	return r.kube.AppsV1().ReplicaSets(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{})
+}
+
+// deployments is the Deployment controller, with that of the ReplicaSets that it uses.
+type deployments struct {
+	*clients
+	cluster *lab.Cluster
+	owners  *census[ownerState]
+}
+
+func (d *deployments) name() string { return deployment }
+
+func (d *deployments) made(q request) bool { return q.user == peerUser }
+
+func (d *deployments) launch() (*lab.Process, func() bool, error) {
+	return d.cluster.LaunchPeer([]string{"replicaset-controller", "deployment-controller"})
+}
+
+func (d *deployments) create(ctx context.Context, space string, owners, replicas int) error {
+	return eachOwner(ctx, owners, func(ctx context.Context, name string) error {
+		_, err := d.kube.AppsV1().Deployments(space).Create(ctx, newDeployment(name, replicas), metav1.CreateOptions{})
+		return err
+	})
+}
+
+func (d *deployments) scale(ctx context.Context, space string, owner, replicas int) error {
+	return d.patch(ctx, space, owner, replicasPatch(replicas))
+}
+
+func (d *deployments) update(ctx context.Context, space string, owner int, image string) error {
+	return d.patch(ctx, space, owner, imagePatch(image))
+}
+
+func (d *deployments) patch(ctx context.Context, space string, owner int, patch []byte) error {
+	_, err := d.kube.AppsV1().Deployments(space).Patch(ctx, ownerName(owner), types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+func (d *deployments) settled(owners int, spaces ...string) *expectation[ownerState] {
+	return d.owners.expect(allSettled(owners), spaces...)
+}
+
+func (d *deployments) remove(ctx context.Context, space string) error {
+	if err := d.kube.AppsV1().Deployments(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{}); err != nil {
+		return err
+	}
+	return d.kube.AppsV1().ReplicaSets(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{})
+}

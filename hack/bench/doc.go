@@ -1,0 +1,16 @@
+// Bench measures PodManager beside ReplicaSet and Deployment, and beside what the API server can do at the most. All of
+// them run on the same cluster in the same run, one at a time and in turns, so that what the machine does besides hurts all
+// alike; medians are what counts. `go run ./hack/bench -help` tells the flags.
+//
+//	main.go        flags
+//	bench.go       the run: workloads in turn, and a report after each
+//	step.go        one contender at one workload: a fresh process, what it took, and cleaning up
+//	contender*.go  the contenders
+//	census.go      a watch that counts objects by state, and tells the time at which a count is reached
+//	audit.go       the API server's audit log: who made which requests
+//	workload_*.go  the workloads
+//	machine.go     what it runs on
+//	results.go     samples and medians
+//	goals.go       what we want to reach
+//	report.go, tables.go, plot.go  the report
+package main

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// busy is the share of the machine's CPU that is in use, looked at for two seconds; 0 if that cannot be told.
+func busy() float64 {
+	before, errBefore := readCPU()
+	time.Sleep(2 * time.Second)
+	after, errAfter := readCPU()
+	total := after.total - before.total
+	if errBefore != nil || errAfter != nil || total <= 0 {
+		return 0
+	}
+	return 1 - (after.idle-before.idle)/total
+}
+
+// cpuTicks is how the CPU has spent its time since the machine was started.
+type cpuTicks struct{ total, idle float64 }
+
+func readCPU() (cpuTicks, error) {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return cpuTicks{}, err
+	}
+	return parseCPU(string(data))
+}
+
+// parseCPU reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What follows is part of
+// user and nice.
+func parseCPU(stat string) (cpuTicks, error) {
+	line, _, _ := strings.Cut(stat, "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return cpuTicks{}, fmt.Errorf("/proc/stat is not understood: %s", line)
+	}
+	var ticks cpuTicks
+	for i, field := range fields[1:9] {
+		number, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return cpuTicks{}, err
+		}
+		ticks.total += number
+		if i == 3 || i == 4 {
+			ticks.idle += number
+		}
+	}
+	return ticks, nil
+}

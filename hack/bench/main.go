@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+// options are the flags.
+type options struct {
+	rounds  int
+	only    *regexp.Regexp
+	scale   float64
+	out     string
+	cluster string
+	keep    bool
+	check   bool
+	// flags are more of them for our controller, to try something out.
+	flags []string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = run(ctx, o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func parse(arguments []string) (options, error) {
+	o := options{only: regexp.MustCompile("")}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&o.rounds, "rounds", 0, "how often each contender has its turn (default 3, or 1 with -scale below 0.2)")
+	flags.Func("only", "run only the workloads whose names match this regular expression; they are\n"+workloadNames(),
+		func(text string) (err error) {
+			o.only, err = regexp.Compile(text)
+			return err
+		})
+	flags.Float64Var(&o.scale, "scale", 1, "shrink the workloads: 0.05 takes a minute or two, and proves only that all works")
+	flags.StringVar(&o.out, "out", ".bench", "folder for report.md, report.json, report.svg and the logs")
+	flags.StringVar(&o.cluster, "cluster", "podmanager-bench", "name of the cluster; if there is one of this name it is replaced")
+	flags.BoolVar(&o.keep, "keep", false, "leave the cluster running")
+	flags.Func("flags", "more flags for our controller, such as '-workers 20'; the report names them", func(text string) error {
+		o.flags = strings.Fields(text)
+		return nil
+	})
+	flags.BoolVar(&o.check, "check", false, "a missed goal is a failure; without it, only what could not be measured is")
+	if err := flags.Parse(arguments); err != nil {
+		return o, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("%q is not understood: there are only flags", flags.Args())
+	case o.scale <= 0 || o.scale > 1:
+		return o, fmt.Errorf("-scale %v: it must be above 0 and at most 1", o.scale)
+	case o.rounds < 0:
+		return o, fmt.Errorf("-rounds %d: it must be at least 1", o.rounds)
+	case o.rounds == 0 && o.scale < 0.2:
+		o.rounds = 1
+	case o.rounds == 0:
+		o.rounds = 3
+	}
+	return o, nil
+}

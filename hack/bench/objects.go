@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	oldImage = "nginx:1.27"
+	newImage = "nginx:1.28"
+	// nobody is a scheduler that does not exist: pods that wait for it cost nobody anything.
+	nobody = "nobody"
+)
+
+// ownerName is the name of an owner; pods are named after it.
+func ownerName(index int) string { return fmt.Sprintf("web-%d", index) }
+
+// template is the same for all contenders. The label is what a ReplicaSet needs; the others get it too. The annotation makes
+// the simulated nodes change an image in no time: they start a new pod in no time, too (see hack/cluster/stages.yaml).
+func template(owner string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{
+			Labels: map[string]string{"app": owner}, Annotations: map[string]string{"simulate.podmanager/instant": ""},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: oldImage}}},
+	}
+}
+
+func newManager(name string, replicas int, policy v1.PodUpdatePolicy) *v1.PodManager {
+	return &v1.PodManager{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1.PodManagerSpec{
+			Replicas: ptr.To(int32(replicas)), Template: ptr.To(template(name)),
+			UpdateStrategy: v1.UpdateStrategy{RollingUpdate: &v1.RollingUpdate{PodUpdatePolicy: policy}},
+		},
+	}
+}
+
+// newIdleManager has pods that stay Pending, and no deadline that would pass while something else is measured.
+func newIdleManager(name string, replicas int) *v1.PodManager {
+	manager := newManager(name, replicas, v1.RecreatePods)
+	manager.Spec.Template.Spec.SchedulerName = nobody
+	manager.Spec.ProgressDeadlineSeconds = ptr.To[int32](24 * 60 * 60)
+	return manager
+}
+
+func newReplicaSet(name string, replicas int) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas: ptr.To(int32(replicas)), Template: template(name),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		},
+	}
+}
+
+// newDeployment leaves maxSurge and maxUnavailable at 25 %, which is PodManager's default too.
+func newDeployment(name string, replicas int) *appsv1.Deployment {
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To(int32(replicas)), Template: template(name),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}},
+		},
+	}
+}
+
+func newPod(owner string, index int) *corev1.Pod {
+	of := template(owner)
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: fmt.Sprintf("%s-%d", owner, index), Labels: of.Labels, Annotations: of.Annotations,
+	}, Spec: of.Spec}
+}
+
+// A merge patch does the same to all three kinds of owners.
+
+func replicasPatch(replicas int) []byte {
+	return fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+}
+
+func imagePatch(image string) []byte {
+	return fmt.Appendf(nil, `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":%q}]}}}}`, image)
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// bar is one line of the plot.
+type bar struct {
+	label string
+	value float64
+	// isLimit is drawn in another colour: it is not ours.
+	isLimit bool
+}
+
+// panel is a group of bars on the same scale.
+type panel struct {
+	title string
+	bars  []bar
+}
+
+const (
+	plotWidth  = 860
+	labelWidth = 330
+	barHeight  = 18
+	lineHeight = 26
+	titleSpace = 44
+)
+
+// The colours have enough contrast on white and on black; texts follow the reader's scheme.
+const plotStyle = `<style>
+text { font: 13px sans-serif; fill: #24292f }
+.title { font-weight: bold; font-size: 15px }
+.ours { fill: #2f81f7 } .limit { fill: #8b949e } .one { stroke: #d29922; stroke-width: 2 }
+@media (prefers-color-scheme: dark) { text { fill: #e6edf3 } }
+</style>
+`
+
+// plot is a bar chart of ratios, as SVG.
+func plot(r results) string {
+	out := &strings.Builder{}
+	y := 0
+	for _, p := range []panel{speedPanel(r), costPanel(r)} {
+		if len(p.bars) > 0 {
+			y += drawPanel(out, p, y)
+		}
+	}
+	height := max(y, lineHeight) + 10
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="Ratios to ReplicaSet">`+"\n",
+		plotWidth, height, plotWidth, height) + plotStyle + out.String() + "</svg>\n"
+}
+
+// speedPanel has how many times as fast as the peer everybody is.
+func speedPanel(r results) panel {
+	p := panel{title: "Speed: ReplicaSet (Deployment for updates) = 1, longer is better"}
+	for _, one := range r.compared() {
+		head, timed := headline[one.Workload]
+		own, measured := one.median(head.metric)
+		other, comparable := r.median(one.Workload, peerOf(one.Workload), head.metric)
+		if !timed || !measured || !comparable || own == 0 || one.Contender == peerOf(one.Workload) {
+			continue
+		}
+		p.bars = append(p.bars, bar{label: one.Title + ", " + one.Contender, value: other / own, isLimit: one.Contender == limit})
+	}
+	return p
+}
+
+// costPanel has what it takes, as a share of what the peer takes.
+func costPanel(r results) panel {
+	p := panel{title: "Cost: ReplicaSet (Deployment for updates) = 1, shorter is better"}
+	costs := []struct {
+		metric metric
+		name   string
+	}{{writes, "writes"}, {statusWrites, "status writes"}, {cpuTime, "CPU"}, {peak, "peak RSS"}}
+	for _, one := range r.compared() {
+		if one.Contender == peerOf(one.Workload) || one.Contender == limit {
+			continue
+		}
+		for _, cost := range costs {
+			own, measured := one.median(cost.metric)
+			other, comparable := r.median(one.Workload, peerOf(one.Workload), cost.metric)
+			if measured && comparable && other > 0 {
+				p.bars = append(p.bars, bar{label: one.Title + ", " + one.Contender + ": " + cost.name, value: own / other})
+			}
+		}
+	}
+	return p
+}
+
+// drawPanel draws a panel at a height, and returns how high it is.
+func drawPanel(out *strings.Builder, p panel, top int) int {
+	most := 1.0
+	for _, b := range p.bars {
+		most = math.Max(most, b.value)
+	}
+	scale := (plotWidth - labelWidth - 60) / most
+	fmt.Fprintf(out, `<text class="title" x="10" y="%d">%s</text>`+"\n", top+26, escaped(p.title))
+	for i, b := range p.bars {
+		y := top + titleSpace + i*lineHeight
+		class := "ours"
+		if b.isLimit {
+			class = "limit"
+		}
+		fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end">%s</text>`, labelWidth-8, y+14, escaped(b.label))
+		fmt.Fprintf(out, `<rect class="%s" x="%d" y="%d" width="%.1f" height="%d"/>`, class, labelWidth, y, b.value*scale, barHeight)
+		fmt.Fprintf(out, `<text x="%.1f" y="%d">%.2f</text>`+"\n", labelWidth+b.value*scale+6, y+14, b.value)
+	}
+	bottom := top + titleSpace + len(p.bars)*lineHeight
+	fmt.Fprintf(out, `<line class="one" x1="%.1f" y1="%d" x2="%.1f" y2="%d"/>`+"\n", labelWidth+scale, top+titleSpace-4, labelWidth+scale, bottom)
+	return bottom - top + 10
+}
+
+func escaped(text string) string {
+	out := &strings.Builder{}
+	_ = xml.EscapeText(out, []byte(text)) // a strings.Builder takes everything
+	return out.String()
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// progress tells somebody who waits for half an hour what is going on, and for how much longer.
+type progress struct {
+	start time.Time
+	scale float64
+	// left and done are the estimates of what is left and done; took is how long that really took.
+	left, done, took time.Duration
+	began            time.Time
+}
+
+// setUpTime is what a round takes however small it is.
+const setUpTime = 15 * time.Second
+
+func newProgress(chosen []workload, o options) *progress {
+	p := &progress{start: time.Now(), scale: o.scale}
+	for _, w := range chosen {
+		rounds := o.rounds
+		if w.once {
+			rounds = 1
+		}
+		p.left += time.Duration(rounds) * p.estimate(w)
+	}
+	return p
+}
+
+func (p *progress) estimate(w workload) time.Duration {
+	return setUpTime + time.Duration(p.scale*float64(w.estimate))
+}
+
+// say prints a line with the time since the start.
+func (p *progress) say(format string, args ...any) {
+	fmt.Printf("%7s  %s\n", clock(time.Since(p.start)), fmt.Sprintf(format, args...))
+}
+
+// clock is a duration as on a stopwatch.
+func clock(d time.Duration) string {
+	seconds := int(d.Round(time.Second).Seconds())
+	return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
+}
+
+func (p *progress) begin(w workload, round, rounds int) {
+	p.began = time.Now()
+	turn := ""
+	if rounds > 1 {
+		turn = fmt.Sprintf(", round %d of %d", round+1, rounds)
+	}
+	p.say("%s%s; about %s left", w.name, turn, clock(p.remaining()))
+}
+
+func (p *progress) end(w workload) {
+	p.left -= p.estimate(w)
+	p.done += p.estimate(w)
+	p.took += time.Since(p.began)
+}
+
+// skip leaves out rounds that cannot be measured.
+func (p *progress) skip(w workload, rounds int) {
+	p.left -= time.Duration(rounds) * p.estimate(w)
+}
+
+// remaining corrects the estimates by how long things took so far.
+func (p *progress) remaining() time.Duration {
+	if p.done == 0 {
+		return p.left
+	}
+	return time.Duration(float64(p.left) * p.took.Seconds() / p.done.Seconds())
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// report is all that a run has found out.
+type report struct {
+	Machine machine
+	Scale   float64
+	Rounds  int
+	// Flags are those that our controller was given besides.
+	Flags []string `json:",omitempty"`
+	// Workers is how many bare requests there were at a time.
+	Workers int
+	Results results
+	Goals   []goal
+}
+
+// machine is what it was found out on.
+type machine struct {
+	Date, Commit, Go, Kubernetes, Platform string
+	Cores                                  int
+	// Busy is the share of the CPU that others took before the run began.
+	Busy float64
+}
+
+func newReport(o options) report {
+	commit := "unknown"
+	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
+		commit = strings.TrimSpace(string(out))
+	}
+	return report{Scale: o.scale, Rounds: o.rounds, Flags: o.flags, Machine: machine{
+		Date: time.Now().UTC().Format(time.DateOnly), Commit: commit, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Busy: busy(),
+	}}
+}
+
+// write writes all files. It is called after each workload, so that an interrupted run has a report too.
+func (r *report) write(folder string) error {
+	r.Goals = goals(r.Results)
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string]string{
+		"report.md": r.markdown(), "report.json": string(data) + "\n", "report.svg": plot(r.Results),
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missed is how many goals were measured and not reached.
+func (r *report) missed() int {
+	missed := 0
+	for _, g := range r.Goals {
+		if g.Got != "" && !g.Reached {
+			missed++
+		}
+	}
+	return missed
+}
+
+// about says what the figures are worth.
+func (r *report) about() []string {
+	m := r.Machine
+	kubernetes := m.Kubernetes
+	if kubernetes == "" {
+		kubernetes = "not started"
+	}
+	lines := []string{
+		fmt.Sprintf("%s, commit %s, %d cores, %s, %s, Kubernetes %s.", m.Date, m.Commit, m.Cores, m.Platform, m.Go, kubernetes),
+		fmt.Sprintf("The contenders take turns on one cluster (rounds: %d; medians are shown), without limits on requests.", r.Rounds),
+		"Nodes are simulated (KWOK): pods are scheduled and become Ready, but no container runs, so that starting one, or giving it " +
+			"another image, takes no time but that of the requests. All parts of the cluster share the machine, so compare within this report only.",
+	}
+	if r.Workers > 0 {
+		lines = append(lines, fmt.Sprintf("Bare requests, %d at a time and without any controller, are the limit of what the API server takes.", r.Workers))
+	}
+	if m.Busy > 0.1 {
+		lines = append(lines, fmt.Sprintf("THE MACHINE WAS BUSY with something else (%.0f %% of the CPU when this began): do not rely on these figures.", 100*m.Busy))
+	}
+	if len(r.Flags) > 0 {
+		lines = append(lines, fmt.Sprintf("Our controller has the flags %s.", strings.Join(r.Flags, " ")))
+	}
+	if r.Scale != 1 {
+		lines = append(lines, fmt.Sprintf("At scale %v of the real thing: this shows that it works, and the goals mean nothing.", r.Scale))
+	}
+	return lines
+}
+
+// text is the report for a terminal.
+func (r *report) text() string {
+	out := &strings.Builder{}
+	for _, line := range r.about() {
+		fmt.Fprintln(out, line)
+	}
+	for _, t := range r.tables() {
+		fmt.Fprintf(out, "\n%s\n", strings.TrimSpace(t.title+"\n"+t.note))
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		for _, row := range append([][]string{t.columns}, t.rows...) {
+			fmt.Fprintln(w, strings.Join(row, "\t"))
+		}
+		_ = w.Flush() // a strings.Builder takes everything
+	}
+	return out.String()
+}
+
+// markdown is the report as a page.
+func (r *report) markdown() string {
+	out := &strings.Builder{}
+	fmt.Fprint(out, "# Bench\n\n", strings.Join(r.about(), "\n"), "\n\n![Ratios to ReplicaSet](report.svg)\n")
+	for _, t := range r.tables() {
+		fmt.Fprintf(out, "\n## %s\n\n", t.title)
+		if t.note != "" {
+			fmt.Fprint(out, t.note, "\n\n")
+		}
+		rule := make([]string, len(t.columns))
+		for i := range rule {
+			rule[i] = "---"
+			if t.isNumeric(i) {
+				rule[i] = "---:"
+			}
+		}
+		for _, row := range append([][]string{t.columns, rule}, t.rows...) {
+			fmt.Fprintf(out, "| %s |\n", strings.Join(row, " | "))
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// measured are results in which all goals are reached.
+func measured() results {
+	var r results
+	put := func(workload, title, contender string, values map[metric]float64) {
+		r.add(workload, title, contender, sample{Values: values, Requests: ledger{"create pods": 1000}})
+	}
+	put(createOne, "1 x 1000", ours, map[metric]float64{existTime: 4, readyTime: 8, statusWrites: 10, cpuTime: 1, writes: 1010, peak: 50 * mega})
+	put(createOne, "1 x 1000", replicaSet, map[metric]float64{existTime: 5, readyTime: 9, statusWrites: 300, cpuTime: 2, writes: 1300, peak: 100 * mega})
+	put(createOne, "1 x 1000", limit, map[metric]float64{existTime: 3.8})
+	put(createTens, "100 x 10", ours, map[metric]float64{existTime: 4})
+	put(createTens, "100 x 10", replicaSet, map[metric]float64{existTime: 6})
+	put(rollout, "update 200", inPlace, map[metric]float64{updateTime: 2})
+	put(rollout, "update 200", deployment, map[metric]float64{updateTime: 6})
+	put(restart, "restart", ours, map[metric]float64{startTime: 2})
+	put(idle, "idle", ours, map[metric]float64{memory: 60 * mega, writes: 0})
+	put(idle, "idle", replicaSet, map[metric]float64{memory: 200 * mega})
+	put(steadyThousand, "steady/pods=1000", ours, map[metric]float64{planMillis: 0.5})
+	put(growth+"1000 pods", "1000 pods", ours, map[metric]float64{cpuMillis: 2, syncMillis: 10})
+	put(growth+"50000 pods", "50000 pods", ours, map[metric]float64{cpuMillis: 2.5, syncMillis: 12})
+	return r
+}
+
+func TestGoals(t *testing.T) {
+	for _, g := range goals(measured()) {
+		if g.verdict() != "reached" {
+			t.Errorf("%s: %s, %s", g.Want, g.verdict(), g.Got)
+		}
+	}
+	for _, g := range goals(nil) {
+		if g.verdict() != "not measured" {
+			t.Errorf("nothing measured: %s: %s", g.Want, g.verdict())
+		}
+	}
+}
+
+func TestMissedGoals(t *testing.T) {
+	tests := map[string]struct {
+		workload, contender string
+		metric              metric
+		value               float64
+		goal                string
+	}{
+		"creates":         {createOne, ours, existTime, 5.1, "at least as fast as ReplicaSet's"},
+		"tens":            {createTens, ours, existTime, 4.1, "1.5 x"},
+		"limit":           {createOne, ours, existTime, 4.3, "90 %"},
+		"status writes":   {createOne, ours, statusWrites, 61, "fifth"},
+		"in place":        {rollout, inPlace, updateTime, 2.1, "in place"},
+		"memory":          {idle, ours, memory, 101 * mega, "half"},
+		"start":           {restart, ours, startTime, 10.1, "10 s"},
+		"planner":         {steadyThousand, ours, planMillis, 1.1, "planner"},
+		"idle":            {idle, ours, writes, 1, "idle"},
+		"CPU of a change": {growth + "50000 pods", ours, cpuMillis, 3.1, "CPU"},
+		"sync":            {growth + "50000 pods", ours, syncMillis, 15.1, "a sync takes"},
+	}
+	for name, test := range tests {
+		r := measured()
+		r.find(test.workload, test.contender).Samples[0].Values[test.metric] = test.value
+		missed := false
+		for _, g := range goals(r) {
+			missed = missed || (strings.Contains(g.Want, test.goal) && g.verdict() == "missed")
+		}
+		if !missed {
+			t.Errorf("%s: the goal is not missed", name)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	folder := t.TempDir()
+	r := report{Scale: 0.5, Rounds: 3, Workers: 32, Results: measured(), Machine: machine{Cores: 2, Busy: 0.3}, Flags: []string{"-workers", "9"}}
+	if err := r.write(folder); err != nil {
+		t.Fatal(err)
+	}
+	if r.missed() != 0 {
+		t.Errorf("%d goals are missed", r.missed())
+	}
+	page, err := os.ReadFile(filepath.Join(folder, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| 1 x 1000: pods exist | PodManager | 4.00 | 1.25 | 0.95 | 8.00 |",
+		"| update 200: pods are updated and Ready | PodManager, in place | 2.00 | 3.00 |  |",
+		"1000 create pods", "no container runs", "scale 0.5", "32 at a time", "-workers 9", "THE MACHINE WAS BUSY",
+		"| 1 x 1000 pods exist at least as fast as ReplicaSet's | reached | 4.00 s, ReplicaSet 5.00 s: 1.25 x (until Ready 8.00 s and 9.00 s) |",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("%q is not in the report:\n%s", want, page)
+		}
+	}
+	checkMarkdown(t, string(page))
+	data, err := os.ReadFile(filepath.Join(folder, "report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back report
+	if err := json.Unmarshal(data, &back); err != nil || len(back.Results) != len(r.Results) {
+		t.Errorf("the JSON has %d results, %v", len(back.Results), err)
+	}
+	if !strings.Contains(r.text(), "Side by side") {
+		t.Errorf("the text is\n%s", r.text())
+	}
+}
+
+// checkMarkdown wants all rows of a table to have as many cells.
+func checkMarkdown(t *testing.T, page string) {
+	t.Helper()
+	cells := 0
+	for line := range strings.Lines(page) {
+		switch now := strings.Count(line, "|"); {
+		case !strings.HasPrefix(line, "|"):
+			cells = 0
+		case cells == 0:
+			cells = now
+		case cells != now:
+			t.Errorf("%d bars instead of %d: %s", now, cells, line)
+		}
+	}
+}
+
+func TestEmptyReport(t *testing.T) {
+	r := report{Scale: 1, Rounds: 1}
+	if err := r.write(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.text(), "not measured") {
+		t.Errorf("the text is\n%s", r.text())
+	}
+}
+
+func TestPlot(t *testing.T) {
+	for name, r := range map[string]results{"full": measured(), "empty": nil} {
+		svg := plot(r)
+		for decoder := xml.NewDecoder(strings.NewReader(svg)); ; {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v:\n%s", name, err, svg)
+			}
+		}
+	}
+	svg := plot(measured())
+	for _, want := range []string{"1 x 1000, PodManager<", ">1.25<", "in place", "status writes", ">0.03<", `class="limit"`} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("%q is not in the plot:\n%s", want, svg)
+		}
+	}
+	if escaped("<a & b>") != "&lt;a &amp; b&gt;" {
+		t.Error("not escaped")
+	}
+}

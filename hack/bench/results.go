@@ -1,0 +1,130 @@
+package main
+
+import "slices"
+
+// metric names what is measured. Times are in seconds, sizes in bytes, unless it says otherwise.
+type metric string
+
+const (
+	// From the first request of the bench: until all owners are created, all pods exist, are Ready, or are gone, and until the
+	// owners' statuses say that all is done.
+	ownersTime  metric = "owners"
+	existTime   metric = "exist"
+	readyTime   metric = "ready"
+	goneTime    metric = "gone"
+	updateTime  metric = "update"
+	settledTime metric = "settled"
+	// startTime is from the start of the process until the first pod was replaced.
+	startTime metric = "start"
+
+	// Of the controller's process. The CPU is what the workload took, the memory is what the process has.
+	cpuTime metric = "cpu"
+	memory  metric = "rss"
+	peak    metric = "peakRSS"
+
+	allRequests  metric = "requests"
+	writes       metric = "writes"
+	statusWrites metric = "statusWrites"
+
+	// Of one change of a small PodManager, in milliseconds.
+	syncMillis metric = "syncMillis"
+	cpuMillis  metric = "cpuMillis"
+
+	// Of one call of the planner.
+	planMillis metric = "planMillis"
+	planAllocs metric = "planAllocs"
+	planBytes  metric = "planBytes"
+)
+
+// The workloads, as results have them.
+const (
+	createOne     = "create one"
+	scaleDown     = "scale down"
+	createTens    = "create tens"
+	createSingles = "create singles"
+	rollout       = "rollout"
+	restart       = "restart"
+	idle          = "idle"
+)
+
+// sample is what one turn of a contender came to.
+type sample struct {
+	Values   map[metric]float64
+	Requests ledger `json:",omitempty"`
+}
+
+// result is what one contender came to at one workload.
+type result struct {
+	Workload, Contender string
+	// Title names the workload for people, with its size.
+	Title   string
+	Samples []sample
+}
+
+// results are all, in the order in which they were first had.
+type results []*result
+
+func (r *results) add(workload, title, contender string, s sample) {
+	found := r.find(workload, contender)
+	if found == nil {
+		found = &result{Workload: workload, Contender: contender, Title: title}
+		*r = append(*r, found)
+	}
+	found.Samples = append(found.Samples, s)
+}
+
+func (r *results) find(workload, contender string) *result {
+	for _, candidate := range *r {
+		if candidate.Workload == workload && candidate.Contender == contender {
+			return candidate
+		}
+	}
+	return nil
+}
+
+// median is that of a metric over all turns; false if it was never measured.
+func (r *results) median(workload, contender string, m metric) (float64, bool) {
+	found := r.find(workload, contender)
+	if found == nil {
+		return 0, false
+	}
+	return found.median(m)
+}
+
+func (r *result) median(m metric) (float64, bool) {
+	var values []float64
+	for _, s := range r.Samples {
+		if value, measured := s.Values[m]; measured {
+			values = append(values, value)
+		}
+	}
+	return median(values)
+}
+
+// requests are the medians of each kind of request.
+func (r *result) requests() map[string]float64 {
+	medians := map[string]float64{}
+	for _, s := range r.Samples {
+		for what := range s.Requests {
+			var counts []float64
+			for _, other := range r.Samples {
+				counts = append(counts, float64(other.Requests[what]))
+			}
+			medians[what], _ = median(counts)
+		}
+	}
+	return medians
+}
+
+// median is the middle one of values, or the mean of the two in the middle; false if there is none.
+func median(values []float64) (float64, bool) {
+	if len(values) == 0 {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half], true
+	}
+	return (sorted[half-1] + sorted[half]) / 2, true
+}

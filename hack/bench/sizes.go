@@ -1,0 +1,45 @@
+package main
+
+import (
+	"math"
+	"time"
+)
+
+// replicasOfMany is how many pods each of many owners has.
+const replicasOfMany = 10
+
+// sizes are how much of everything there is.
+type sizes struct {
+	// One is the pods of a single owner; Tens the owners that have ten pods each; Singles those that have one.
+	One, Tens, Singles int
+	// Rollout is the pods that are updated.
+	Rollout int
+	// Calibration is the pods for finding out how many workers the limit takes.
+	Calibration int
+	// Managers is the owners, of ten pods each, that there are when a controller is restarted; Starts how often it is.
+	Managers, Starts int
+	Idle             time.Duration
+	// Quiet is how long a controller has to write nothing to be done: our own puts off a status for a second at most.
+	Quiet time.Duration
+	// Growth are the pods in the cluster while one small PodManager is synced; Batches of Operations each.
+	Growth              []int
+	Batches, Operations int
+}
+
+func sizesAt(scale float64) sizes {
+	scaled := func(full, least int) int { return max(least, int(math.Round(float64(full)*scale))) }
+	quiet, batches := 1500*time.Millisecond, 5
+	if scale < 0.2 { // only to show that all works
+		quiet, batches = 500*time.Millisecond, 2
+	}
+	return sizes{
+		One: scaled(1000, 10), Tens: scaled(100, 2), Singles: scaled(1000, 10),
+		Rollout: scaled(200, 8), Calibration: scaled(300, 10),
+		Managers: scaled(1000, 2), Starts: scaled(3, 1),
+		Quiet:  quiet,
+		Idle:   max(3*time.Second, time.Duration(scale*float64(time.Minute))),
+		Growth: []int{scaled(1000, 10), scaled(10_000, 20), scaled(50_000, 40)},
+		// A batch has to be long enough for the kernel's clock, which counts CPU in hundredths of a second.
+		Batches: batches, Operations: scaled(60, 5),
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// patience is how long one wait may take. The longest is for 50 000 pods on a slow machine.
+const patience = 20 * time.Minute
+
+// step is the turn of one contender, with a controller of its own in namespaces of its own.
+type step struct {
+	*bench
+	contender contender
+	spaces    []string
+	process   *lab.Process // nil if there is none
+
+	// What the last sample began with.
+	began  time.Time
+	before lab.Usage
+}
+
+// begin makes namespaces and starts the contender's controller.
+func (b *bench) begin(ctx context.Context, c contender, spaces int) (*step, error) {
+	s := &step{bench: b, contender: c}
+	for range spaces {
+		b.spaces++
+		s.spaces = append(s.spaces, fmt.Sprintf("bench-%d", b.spaces))
+	}
+	for _, space := range s.spaces {
+		if err := b.makeSpace(ctx, space); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.mark(ctx)
+}
+
+// makeSpace makes a namespace in which pods can be created: that takes its ServiceAccount, which somebody else makes.
+func (b *bench) makeSpace(ctx context.Context, name string) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if _, err := b.kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	for {
+		_, err := b.kube.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+		if !lab.Pause(ctx, 20*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
+// start starts the controller and waits until it is ready.
+func (s *step) start(ctx context.Context) error {
+	process, ready, err := s.contender.launch()
+	if err != nil || process == nil {
+		return err
+	}
+	s.process = process
+	limit := time.Now().Add(2 * time.Minute)
+	for !ready() {
+		select {
+		case <-process.Exited:
+			return fmt.Errorf("the controller of %s has ended: %w\n%s", s.contender.name(), process.Err, process.Tail(20))
+		default:
+		}
+		if !lab.Pause(ctx, 20*time.Millisecond) {
+			return ctx.Err()
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("the controller of %s does not become ready\n%s", s.contender.name(), process.Tail(20))
+		}
+	}
+	return nil
+}
+
+// mark begins a sample: what was before does not count.
+func (s *step) mark(ctx context.Context) error {
+	if err := s.awaitSilence(ctx); err != nil {
+		return err
+	}
+	if err := s.audit.skip(); err != nil {
+		return err
+	}
+	var err error
+	if s.process != nil {
+		s.before, err = s.process.Usage()
+	}
+	s.began = time.Now()
+	return err
+}
+
+// since is the time of the sample, in seconds.
+func (s *step) since(at time.Time) float64 { return at.Sub(s.began).Seconds() }
+
+// take ends a sample once the contender writes nothing any more, and adds what that took.
+func (s *step) take(ctx context.Context, values map[metric]float64) (sample, error) {
+	requests, err := s.awaitQuiet(ctx)
+	if err != nil {
+		return sample{}, err
+	}
+	return s.complete(values, requests)
+}
+
+// complete adds what a sample took.
+func (s *step) complete(values map[metric]float64, requests ledger) (sample, error) {
+	values[allRequests] = float64(requests.sum(isAny))
+	values[writes] = float64(requests.sum(isWrite))
+	if s.process != nil {
+		usage, err := s.process.Usage()
+		if err != nil {
+			return sample{}, fmt.Errorf("the controller of %s has ended: %w\n%s", s.contender.name(), err, s.process.Tail(20))
+		}
+		values[cpuTime] = (usage.CPU - s.before.CPU).Seconds()
+		values[memory], values[peak] = float64(usage.RSS), float64(usage.PeakRSS)
+		values[statusWrites] = float64(requests.sum(isStatusWrite))
+	}
+	return sample{Values: values, Requests: requests}, nil
+}
+
+// awaitQuiet waits until the contender writes nothing any more, and returns its requests since the last sample began.
+func (s *step) awaitQuiet(ctx context.Context) (ledger, error) {
+	all := ledger{}
+	last, limit := time.Now(), time.Now().Add(time.Minute)
+	for time.Since(last) < s.sizes.Quiet {
+		if time.Now().After(limit) {
+			return nil, fmt.Errorf("%s goes on writing: %v", s.contender.name(), all)
+		}
+		if !lab.Pause(ctx, 100*time.Millisecond) {
+			return nil, ctx.Err()
+		}
+		requests, err := s.audit.read()
+		if err != nil {
+			return nil, err
+		}
+		if all.add(requests, func(r request) bool { return s.contender.made(r) && isWrite(r.what) }) > 0 {
+			last = time.Now()
+		}
+		all.add(requests, func(r request) bool { return s.contender.made(r) && !isWrite(r.what) })
+	}
+	return all, nil
+}
+
+// stop ends the controller.
+func (s *step) stop() error {
+	if s.process == nil {
+		return nil
+	}
+	err := s.process.Stop()
+	s.process = nil
+	return err
+}
+
+// clean stops the controller and removes all that there is of the step, past everybody's finalizers and grace periods. The
+// namespaces stay: deleting them would keep the controller manager busy during the next step.
+func (s *step) clean(ctx context.Context) error {
+	if err := s.stop(); err != nil {
+		return err
+	}
+	var errs []error
+	for _, space := range s.spaces {
+		names := s.censuses.pods.names(space)
+		err := inParallel(ctx, len(names), ownersAtOnce, func(ctx context.Context, i int) error {
+			err := s.kube.CoreV1().Pods(space).Delete(ctx, names[i], metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		})
+		errs = append(errs, err, s.contender.remove(ctx, space))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("cleaning up: %w", err)
+	}
+	_, err := s.censuses.pods.expect(allGone, s.spaces...).await(ctx, patience, "the pods are gone")
+	return err
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// table is one of the report.
+type table struct {
+	title string
+	// note says what the columns mean, where that is not plain.
+	note    string
+	columns []string
+	rows    [][]string
+}
+
+// isNumeric tells whether a column has nothing but numbers, which are aligned at the right.
+func (t table) isNumeric(column int) bool {
+	for _, row := range t.rows {
+		value, _, _ := strings.Cut(row[column], " ")
+		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// headline is the time that a workload is about, and what it means.
+var headline = map[string]struct {
+	metric metric
+	means  string
+}{
+	createOne:     {existTime, "pods exist"},
+	createTens:    {existTime, "pods exist"},
+	createSingles: {existTime, "pods exist"},
+	scaleDown:     {goneTime, "pods are gone"},
+	rollout:       {updateTime, "pods are updated and Ready"},
+	restart:       {startTime, "first useful sync"},
+}
+
+// peerOf is who the others are compared with.
+func peerOf(workload string) string {
+	if workload == rollout {
+		return deployment
+	}
+	return replicaSet
+}
+
+// tables are those that there is something to say in.
+func (r *report) tables() []table {
+	all := []table{r.sideBySide(), r.requestTable(), r.growthTable(), r.plannerTable(), r.goalTable()}
+	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
+}
+
+// withPrefix are the results of the workloads that are named so.
+func (r *results) withPrefix(prefix string) []*result {
+	var found []*result
+	for _, candidate := range *r {
+		if strings.HasPrefix(candidate.Workload, prefix) {
+			found = append(found, candidate)
+		}
+	}
+	return found
+}
+
+// compared are the results that have more than one contender, those of a workload together.
+func (r *results) compared() []*result {
+	isAlone := func(c *result) bool {
+		return strings.HasPrefix(c.Workload, growth) || strings.HasPrefix(c.Workload, planning)
+	}
+	found := slices.DeleteFunc(slices.Clone(*r), isAlone)
+	first := map[string]int{}
+	for i, candidate := range found {
+		if _, seen := first[candidate.Workload]; !seen {
+			first[candidate.Workload] = i
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *result) int { return first[a.Workload] - first[b.Workload] })
+	return found
+}
+
+func (r *report) sideBySide() table {
+	t := table{title: "Side by side", columns: []string{
+		"workload", "contender", "time s", "x peer", "x limit", "Ready s", "settled s", "owners s",
+		"requests", "writes", "status writes", "CPU s", "RSS MB", "peak MB",
+	}, note: "x peer and x limit: how many times as fast as ReplicaSet (Deployment for updates), and as bare requests. Ready, settled, " +
+		"owners: the time until all pods are Ready, until the statuses say so, and until the bench had created the owners. " +
+		"Requests, writes, CPU and memory are those of the controller; of the limit, those of the bench."}
+	for _, one := range r.Results.compared() {
+		head, timed := headline[one.Workload]
+		title := one.Title
+		if timed {
+			title += ": " + head.means
+		}
+		number := func(m metric, format string, unit float64) string {
+			value, measured := one.median(m)
+			if !measured {
+				return ""
+			}
+			return fmt.Sprintf(format, value/unit)
+		}
+		t.rows = append(t.rows, []string{title, one.Contender, number(head.metric, "%.2f", 1),
+			r.speed(one, head.metric, peerOf(one.Workload)), r.speed(one, head.metric, limit),
+			number(readyTime, "%.2f", 1), number(settledTime, "%.2f", 1), number(ownersTime, "%.2f", 1),
+			number(allRequests, "%.0f", 1), number(writes, "%.0f", 1), number(statusWrites, "%.0f", 1),
+			number(cpuTime, "%.2f", 1), number(memory, "%.0f", mega), number(peak, "%.0f", mega)})
+	}
+	return t
+}
+
+// speed is how many times as fast one is as another at the same workload; empty if that was not measured.
+func (r *report) speed(one *result, m metric, than string) string {
+	own, measured := one.median(m)
+	other, comparable := r.Results.median(one.Workload, than, m)
+	if !measured || !comparable || own == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", other/own)
+}
+
+func (r *report) requestTable() table {
+	t := table{title: "Requests of the controllers", columns: []string{"workload", "contender", "requests"}}
+	for _, one := range r.Results.compared() {
+		requests := one.requests()
+		var parts []string
+		for _, what := range slices.Sorted(maps.Keys(requests)) {
+			if count := math.Ceil(requests[what]); count > 0 {
+				parts = append(parts, fmt.Sprintf("%.0f %s", count, what))
+			}
+		}
+		t.rows = append(t.rows, []string{one.Title, one.Contender, strings.Join(parts, ", ")})
+	}
+	return t
+}
+
+func (r *report) growthTable() table {
+	t := table{title: "What changing one small PodManager costs, by the number of pods in the cluster",
+		columns: []string{"in the cluster", "a sync takes ms", "CPU for one change ms", "RSS MB"}}
+	for _, one := range r.Results.withPrefix(growth) {
+		sync, _ := one.median(syncMillis)
+		cpu, _ := one.median(cpuMillis)
+		rss, _ := one.median(memory)
+		t.rows = append(t.rows, []string{one.Title, fmt.Sprintf("%.2f", sync), fmt.Sprintf("%.2f", cpu), fmt.Sprintf("%.0f", rss/mega)})
+	}
+	return t
+}
+
+func (r *report) plannerTable() table {
+	t := table{title: "The planner (pkg/plan, one decision)", columns: []string{"benchmark", "ms", "KB allocated", "allocations"}}
+	for _, one := range r.Results.withPrefix(planning) {
+		took, _ := one.median(planMillis)
+		size, _ := one.median(planBytes)
+		allocations, _ := one.median(planAllocs)
+		t.rows = append(t.rows, []string{one.Title, fmt.Sprintf("%.3f", took), fmt.Sprintf("%.0f", size/1024), fmt.Sprintf("%.0f", allocations)})
+	}
+	return t
+}
+
+func (r *report) goalTable() table {
+	t := table{title: "Goals", columns: []string{"goal", "verdict", "figures"}}
+	for _, g := range r.Goals {
+		t.rows = append(t.rows, []string{g.Want, g.verdict(), g.Got})
+	}
+	return t
+}

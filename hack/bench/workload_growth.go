@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// growth is the prefix of the workloads that show what a sync costs in clusters of different sizes.
+const growth = "growth "
+
+// runGrowth fills the cluster, and measures at each size what a change of one small PodManager costs: that must not depend on
+// who else is there. It cleans up only if the cluster is kept: that would take minutes.
+func (b *bench) runGrowth(ctx context.Context) (err error) {
+	s, err := b.begin(ctx, b.managers, 2)
+	if err != nil {
+		return err
+	}
+	if b.keep {
+		defer func() { err = s.clean(context.WithoutCancel(ctx)) }()
+	} else {
+		defer func() { _ = s.stop() }()
+	}
+	if err := s.createIdle(ctx, s.small(), 0, 3); err != nil {
+		return err
+	}
+	each := min(500, b.sizes.Growth[0])
+	owners := 0
+	for _, pods := range b.sizes.Growth {
+		for ; owners < pods/each; owners++ {
+			if err := s.createIdle(ctx, s.spaces[0], owners, each); err != nil {
+				return err
+			}
+		}
+		filled := b.censuses.pods.expect(allExist(owners*each), s.spaces[0])
+		if _, err := filled.await(ctx, patience, "the cluster is full"); err != nil {
+			return err
+		}
+		if err := s.measureSyncs(ctx, owners*each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// small is the namespace of the PodManager that is measured.
+func (s *step) small() string { return s.spaces[1] }
+
+func (s *step) createIdle(ctx context.Context, space string, owner, replicas int) error {
+	client := s.clients.podManagers.AppsV1().PodManagers(space)
+	_, err := client.Create(ctx, newIdleManager(ownerName(owner), replicas), metav1.CreateOptions{})
+	return err
+}
+
+// measureSyncs changes the replicas of the small PodManager between 3 and 4, many times, with a controller that has just
+// been started, so that its memory is that of its caches and not of how they came about.
+//
+// Each batch is a sample, and the median of all is what counts: a garbage collection of the Go runtime costs more in a large
+// cluster, but comes more seldom in the same measure, and so hits a batch or misses it.
+func (s *step) measureSyncs(ctx context.Context, pods int) error {
+	if _, err := s.awaitQuiet(ctx); err != nil {
+		return err
+	}
+	if err := s.stop(); err != nil {
+		return err
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	if err := s.changeReplicas(ctx, s.sizes.Operations); err != nil { // it warms up
+		return err
+	}
+	title := fmt.Sprintf("%d pods", pods)
+	for range s.sizes.Batches {
+		if err := s.mark(ctx); err != nil {
+			return err
+		}
+		before, err := readSyncs(ctx, s.process)
+		if err != nil {
+			return err
+		}
+		if err := s.changeReplicas(ctx, s.sizes.Operations); err != nil {
+			return err
+		}
+		after, err := readSyncs(ctx, s.process)
+		if err != nil {
+			return err
+		}
+		taken, err := s.complete(map[metric]float64{syncMillis: after.since(before)}, nil)
+		if err != nil {
+			return err
+		}
+		taken.Values[cpuMillis] = 1000 * taken.Values[cpuTime] / float64(s.sizes.Operations)
+		s.report.Results.add(growth+title, title, ours, taken)
+	}
+	sync, _ := s.report.Results.median(growth+title, ours, syncMillis)
+	cpu, _ := s.report.Results.median(growth+title, ours, cpuMillis)
+	s.progress.say("  %-10s  a sync takes %.1f ms, a change %.1f ms of CPU", title, sync, cpu)
+	return nil
+}
+
+// changeReplicas changes the replicas again and again, and waits each time until it is done and told.
+func (s *step) changeReplicas(ctx context.Context, times int) error {
+	for i := range times {
+		replicas := 4 - i%2
+		if err := s.contender.scale(ctx, s.small(), 0, replicas); err != nil {
+			return err
+		}
+		there := s.censuses.pods.expect(func(t tally[podState]) bool { return t.total() == replicas }, s.small())
+		if _, err := there.await(ctx, time.Minute, fmt.Sprintf("there are %d pods", replicas)); err != nil {
+			return err
+		}
+		told := s.censuses.managers.expect(allCounted(1), s.small())
+		if _, err := told.await(ctx, time.Minute, "the status tells"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncs are how many syncs there were, and how long they took.
+type syncs struct{ seconds, count float64 }
+
+// since is how long a sync took on average since then, in milliseconds.
+func (s syncs) since(before syncs) float64 {
+	return 1000 * (s.seconds - before.seconds) / max(1, s.count-before.count)
+}
+
+func readSyncs(ctx context.Context, process *lab.Process) (syncs, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+process.Metrics+"/metrics", nil)
+	if err != nil {
+		return syncs{}, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return syncs{}, err
+	}
+	defer response.Body.Close()
+	return parseSyncs(response.Body)
+}
+
+// parseSyncs finds two numbers among the metrics.
+func parseSyncs(metrics io.Reader) (syncs, error) {
+	const histogram = "podmanager_reconcile_duration_seconds"
+	found := map[string]float64{}
+	lines := bufio.NewScanner(metrics)
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), " ")
+		if number, err := strconv.ParseFloat(value, 64); err == nil && strings.HasPrefix(name, histogram) {
+			found[strings.TrimPrefix(name, histogram)] = number
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return syncs{}, err
+	}
+	if _, both := found["_count"]; !both {
+		return syncs{}, fmt.Errorf("there is no %s among the metrics", histogram)
+	}
+	return syncs{seconds: found["_sum"], count: found["_count"]}, nil
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// planning is the prefix of the workloads that are benchmarks of the planner.
+const planning = "plan "
+
+// steadyThousand is the benchmark that has a goal.
+const steadyThousand = planning + "steady/pods=1000"
+
+// runPlanner runs the benchmarks of pkg/plan, which need no cluster.
+func (b *bench) runPlanner(ctx context.Context) error {
+	long := "0.5s"
+	if b.scale < 0.2 {
+		long = "1ms"
+	}
+	arguments := []string{"test", "-run", "^$", "-bench", "^BenchmarkMake$", "-benchmem", "-benchtime", long,
+		"-count", strconv.Itoa(b.rounds), "./pkg/plan"}
+	out, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(arguments, " "), err, out)
+	}
+	found := parseBenchmarks(string(out))
+	if len(found) == 0 {
+		return fmt.Errorf("go %s measured nothing:\n%s", strings.Join(arguments, " "), out)
+	}
+	for _, benchmark := range found {
+		b.report.Results.add(planning+benchmark.name, benchmark.name, ours, sample{Values: benchmark.values})
+	}
+	took, _ := b.report.Results.median(steadyThousand, ours, planMillis)
+	b.progress.say("  the planner takes %.2f ms for 1000 pods at rest", took)
+	return nil
+}
+
+type benchmark struct {
+	name   string
+	values map[metric]float64
+}
+
+var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\w+/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
+
+// parseBenchmarks reads what go test prints.
+func parseBenchmarks(out string) []benchmark {
+	var found []benchmark
+	for _, match := range benchmarkLine.FindAllStringSubmatch(out, -1) {
+		values := map[metric]float64{}
+		for i, m := range []metric{planMillis, planBytes, planAllocs} {
+			values[m], _ = strconv.ParseFloat(match[i+2], 64) // the expression lets nothing else through
+		}
+		values[planMillis] /= 1e6
+		found = append(found, benchmark{name: match[1], values: values})
+	}
+	return found
+}

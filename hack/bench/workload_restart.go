@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// spacesOfMany is how many namespaces the owners are spread over, as in a cluster that several people use.
+const spacesOfMany = 10
+
+// runRestart has many owners with many pods, and restarts the controller. The contenders have the cluster for themselves
+// one after the other, since each sees all pods that there are.
+func (b *bench) runRestart(ctx context.Context) error {
+	for _, c := range []contender{b.managers, b.replicaSets} {
+		if err := b.restartOf(ctx, c); err != nil {
+			return fmt.Errorf("%s: %w", c.name(), err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) restartOf(ctx context.Context, c contender) error {
+	owners := max(1, b.sizes.Managers/spacesOfMany)
+	spaces := min(spacesOfMany, b.sizes.Managers)
+	s, err := b.begin(ctx, c, spaces)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		if err := s.clean(cleaning); err != nil {
+			b.progress.say("  %v", err)
+		}
+	}()
+	if err := s.populate(ctx, owners); err != nil {
+		return err
+	}
+	if err := s.stop(); err != nil {
+		return err
+	}
+	for i := range b.sizes.Starts {
+		// A controller that starts looks at its owners in no particular order, so each time it is another pod.
+		space, owner := s.spaces[i%spaces], i*owners/b.sizes.Starts
+		if err := s.measureStart(ctx, space, owner, spaces*owners); err != nil {
+			return err
+		}
+		if i == b.sizes.Starts-1 {
+			err = s.measureIdle(ctx, spaces*owners)
+		}
+		if err := s.stop(); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// populate lets the contender make its pods, untimed.
+func (s *step) populate(ctx context.Context, owners int) error {
+	all := len(s.spaces) * owners
+	s.progress.say("  %s makes %d x %d pods", s.contender.name(), all, replicasOfMany)
+	for _, space := range s.spaces {
+		if err := s.contender.create(ctx, space, owners, replicasOfMany); err != nil {
+			return err
+		}
+	}
+	ready := s.censuses.pods.expect(allReady(all*replicasOfMany), s.spaces...)
+	if _, err := ready.await(ctx, patience, "the pods are ready"); err != nil {
+		return err
+	}
+	return s.awaitSettled(ctx, all, map[metric]float64{})
+}
+
+// measureStart takes a pod away while the controller does not run, and measures from its start until the pod is replaced.
+func (s *step) measureStart(ctx context.Context, space string, owner, owners int) error {
+	pods := owners * replicasOfMany
+	victim, err := s.podOf(ctx, space, ownerName(owner))
+	if err != nil {
+		return err
+	}
+	fewer := s.censuses.pods.expect(func(t tally[podState]) bool { return t.total() == pods-1 }, s.spaces...)
+	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
+	if err := s.kube.CoreV1().Pods(space).Delete(ctx, victim, now); err != nil {
+		return err
+	}
+	if _, err := fewer.await(ctx, patience, "the pod is gone"); err != nil {
+		return err
+	}
+	if err := s.mark(ctx); err != nil {
+		return err
+	}
+	replaced := s.censuses.pods.expect(allExist(pods), s.spaces...)
+	s.before, s.began = lab.Usage{}, time.Now() // a new process begins with nothing
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	at, err := replaced.await(ctx, patience, "the pod is replaced")
+	if err != nil {
+		return err
+	}
+	values := map[metric]float64{startTime: s.since(at)}
+	if _, err := s.censuses.pods.expect(allReady(pods), s.spaces...).await(ctx, patience, "it is ready"); err != nil {
+		return err
+	}
+	if err := s.awaitSettled(ctx, owners, values); err != nil {
+		return err
+	}
+	taken, err := s.take(ctx, values)
+	if err != nil {
+		return err
+	}
+	s.add(restart, fmt.Sprintf("restart with %d x %d", owners, replicasOfMany), taken, startTime)
+	return nil
+}
+
+// podOf finds a pod of an owner.
+func (s *step) podOf(ctx context.Context, space, owner string) (string, error) {
+	list, err := s.kube.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + owner, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(list.Items) == 0 {
+		return "", fmt.Errorf("%s has no pods", owner)
+	}
+	return list.Items[0].Name, nil
+}
+
+// measureIdle does nothing for a while.
+func (s *step) measureIdle(ctx context.Context, owners int) error {
+	if err := s.mark(ctx); err != nil {
+		return err
+	}
+	if !lab.Pause(ctx, s.sizes.Idle) {
+		return ctx.Err()
+	}
+	requests, err := s.audit.read()
+	if err != nil {
+		return err
+	}
+	all := ledger{}
+	all.add(requests, s.contender.made)
+	taken, err := s.complete(map[metric]float64{}, all)
+	if err != nil {
+		return err
+	}
+	s.add(idle, fmt.Sprintf("%v idle with %d x %d", s.sizes.Idle, owners, replicasOfMany), taken, cpuTime)
+	return nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// runRollout changes the image of one owner's pods. Deployment can only replace them; PodManager can also change them.
+func (b *bench) runRollout(ctx context.Context) error {
+	return b.inTurn(ctx, []contender{b.managers, b.deployments, b.inPlace}, func(s *step) error { return s.measureRollout(ctx, b.sizes.Rollout) })
+}
+
+func (s *step) measureRollout(ctx context.Context, pods int) error {
+	if err := s.contender.create(ctx, s.spaces[0], 1, pods); err != nil {
+		return err
+	}
+	if _, err := s.censuses.pods.expect(allReady(pods), s.spaces...).await(ctx, patience, "the pods are ready"); err != nil {
+		return err
+	}
+	if err := s.awaitSettled(ctx, 1, map[metric]float64{}); err != nil {
+		return err
+	}
+	if _, err := s.awaitQuiet(ctx); err != nil {
+		return err
+	}
+	if err := s.mark(ctx); err != nil {
+		return err
+	}
+	updated := s.censuses.pods.expect(allUpdated(pods, newImage), s.spaces...)
+	s.began = time.Now()
+	if err := s.contender.update(ctx, s.spaces[0], 0, newImage); err != nil {
+		return err
+	}
+	at, err := updated.await(ctx, patience, "all pods are updated and ready")
+	if err != nil {
+		return err
+	}
+	values := map[metric]float64{updateTime: s.since(at)}
+	if err := s.awaitSettled(ctx, 1, values); err != nil {
+		return err
+	}
+	taken, err := s.take(ctx, values)
+	if err != nil {
+		return err
+	}
+	s.add(rollout, fmt.Sprintf("update %d", pods), taken, updateTime)
+	return nil
+}

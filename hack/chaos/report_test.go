@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/faults"
+)
+
+func TestTable(t *testing.T) {
+	held := result{Scenario: "s", Contender: "PodManager", Converged: []time.Duration{time.Second, 3 * time.Second}, Counts: map[string]int{etcdKills: 20}}
+	broke := result{Scenario: "s", Contender: "PodManager", Violations: []faults.Violation{{Invariant: "I4"}, {Invariant: "I1"}, {Invariant: "I1"}}}
+	theirs := result{Scenario: "s", Contender: "ReplicaSet", Violations: []faults.Violation{{Invariant: "I1"}}}
+	void := result{Scenario: "s", Contender: "PodManager", Error: "no cluster"}
+	tests := map[string]struct {
+		results  []result
+		complete bool
+		line     string
+		failure  string
+	}{
+		"all held":            {[]result{held, held}, false, "s 2 0 0 0 0 0 3.0 s, 3.0 s - - - - - - -", ""},
+		"the peer may":        {[]result{held, theirs}, false, "s 1 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 -", ""},
+		"ours may not":        {[]result{held, broke}, false, "s 2 2 0 0 1 0 3.0 s, 3.0 s - - - - - - -", "violated invariants 3 times"},
+		"a run that was none": {[]result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 3.0 s, 3.0 s - - - - - - -", "1 runs could not be made"},
+		"too few kills":       {[]result{held}, true, "s 1 0 0 0 0 0 3.0 s, 3.0 s - - - - - - -", "0 controller kills instead of 200"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			table := newTable(&campaign{scenarios: []scenario{{name: "s"}}, results: test.results, complete: test.complete})
+			lines := strings.Split(table.text(), "\n")
+			if got := strings.Join(strings.Fields(lines[2]), " "); got != test.line {
+				t.Errorf("got  %s\nwant %s", got, test.line)
+			}
+			got := ""
+			if err := table.failure(); err != nil {
+				got = err.Error()
+			}
+			if (got == "") != (test.failure == "") || !strings.Contains(got, test.failure) {
+				t.Errorf("failure %q, want %q", got, test.failure)
+			}
+			if !strings.Contains(table.markdown(), "| s | ") {
+				t.Error("Markdown without the row")
+			}
+		})
+	}
+}
+
+func TestAuditWrites(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "audit.log")
+	line := func(user, verb, resource string) string {
+		return `{"verb":"` + verb + `","user":{"username":"` + user + `"},"objectRef":{"resource":"` + resource + `","namespace":"ns","name":"x"}}` + "\n"
+	}
+	if err := os.WriteFile(file, []byte(line("me", "create", "pods")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := auditNow(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := line("me", "patch", "pods") + line("me", "update", "leases") + line("you", "patch", "pods") + line("me", "get", "pods") + `{"verb":"delete"`
+	out, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = out.WriteString(more)
+	if err := errors.Join(err, out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writes, err := log.writes("me", "ns")
+	if err != nil || len(writes) != 1 || writes[0].Verb != "patch" {
+		t.Errorf("%v, %v; want the patch that came later, and nothing else", writes, err)
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// namespaceTerminating deletes the namespace while pods are being made in it. From then on every create is refused, and
+// pods vanish that the controller would replace.
+func namespaceTerminating(a *arena) {
+	replicas := 300
+	if a.short {
+		replicas = 60
+	}
+	a.start()
+	log := a.auditFromNow()
+	a.create("web", replicas, ownerOptions{})
+	a.create("db", 3, ownerOptions{})
+	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= replicas/10 })
+	a.must(a.cluster.Kube.CoreV1().Namespaces().Delete(a.ctx, a.namespace, metav1.DeleteOptions{}))
+	a.logf("deleted the namespace at %d pods", len(a.pods()))
+	for name := range a.wants() {
+		a.unset(name)
+	}
+	began := time.Now()
+	gone := a.expect("I2", a.namespace, "the namespace to be gone", settleLimit, func() (string, bool) {
+		namespace, err := a.cluster.Kube.CoreV1().Namespaces().Get(a.ctx, a.namespace, metav1.GetOptions{})
+		return fmt.Sprint(namespace.Status.Conditions), apierrors.IsNotFound(err)
+	})
+	if gone {
+		a.run.converged(time.Since(began))
+	}
+	errors := unsuccessful(a.writesSince(log))
+	a.logf("%d writes failed", len(errors))
+	// One batch that was under way may fail as a whole.
+	if most := replicas * 2 / 3; len(errors) > most {
+		a.violate(faults.Violation{Invariant: "I3", Object: a.namespace,
+			What: fmt.Sprintf("%d writes failed while the namespace was deleted, more than %d; the last was %v", len(errors), most, errors[len(errors)-1])})
+	}
+	a.settle()
+	a.judge()
+}
+
+// unset tells that an owner is no longer wanted.
+func (a *arena) unset(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.wanted, name)
+}
+
+// deletionWithCrashes kills the controller at every write of a deletion of each kind.
+func deletionWithCrashes(a *arena) {
+	var parts []func()
+	for _, op := range []operation{
+		deletion("foreground", metav1.DeletePropagationForeground),
+		deletion("background", metav1.DeletePropagationBackground),
+		orphaning(),
+	} {
+		sweep := func() {
+			b := a.branch(op.name)
+			defer b.close()
+			b.sweep(op)
+		}
+		if a.contender.updates() {
+			parts = append(parts, sweep)
+		} else {
+			sweep() // there can be one ReplicaSet controller only
+		}
+	}
+	a.inParallel(parts...)
+}
+
+// deletion deletes an owner with its pods, which take a second to end, so that there is something in between.
+func deletion(name string, policy metav1.DeletionPropagation) operation {
+	return operation{
+		name: name, before: 3,
+		options: ownerOptions{pod: func(template *corev1.PodTemplateSpec) { template.Spec.TerminationGracePeriodSeconds = ptr.To(int64(1)) }},
+		do:      func(a *arena, name string) { a.removeWith(name, policy) },
+	}
+}
+
+// orphaning deletes an owner without its pods.
+func orphaning() operation {
+	op := deletion("orphan", metav1.DeletePropagationOrphan)
+	var before []corev1.Pod
+	op.do = func(a *arena, name string) {
+		before = slices.DeleteFunc(a.pods(), func(pod corev1.Pod) bool { return pod.Labels[a.contender.selectorLabel()] != name })
+		a.removeWith(name, metav1.DeletePropagationOrphan)
+	}
+	op.after = func(a *arena, name string) {
+		if a.awaitGone(name) {
+			for _, pod := range before {
+				a.checkOrphan(&pod)
+			}
+		}
+	}
+	return op
+}
+
+// awaitGone waits until there is no owner of this name. What stays for too long is told by settle.
+func (a *arena) awaitGone(name string) bool {
+	ctx, cancel := context.WithTimeout(a.ctx, settleLimit)
+	defer cancel()
+	for {
+		owners, err := a.contender.owners(ctx, a.namespace)
+		if err == nil && !slices.ContainsFunc(owners, func(o owner) bool { return o.name == name }) {
+			return true
+		}
+		if !lab.Pause(ctx, 50*time.Millisecond) {
+			return false
+		}
+	}
+}
+
+// checkOrphan looks whether a pod goes on as before without an owner. From now on it is nobody's business.
+func (a *arena) checkOrphan(before *corev1.Pod) {
+	pods := a.cluster.Kube.CoreV1().Pods(a.namespace)
+	wrong := func(invariant, format string, arguments ...any) {
+		a.violate(faults.Violation{Invariant: invariant, Object: before.Name, What: fmt.Sprintf("orphaned pod %s ", before.Name) + fmt.Sprintf(format, arguments...)})
+	}
+	pod, err := pods.Get(a.ctx, before.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		wrong("I4", "was deleted")
+		return
+	case err != nil:
+		wrong("I3", "cannot be read: %v", err)
+		return
+	case pod.UID != before.UID || pod.DeletionTimestamp != nil:
+		wrong("I4", "was deleted; it had UID %s, and the pod that is there has %s, ending: %v", before.UID, pod.UID, pod.DeletionTimestamp != nil)
+	case pod.Status.Phase != before.Status.Phase:
+		wrong("I4", "is %s instead of %s", pod.Status.Phase, before.Status.Phase)
+	case len(pod.OwnerReferences) > 0:
+		wrong("I2", "still has an owner that is gone: %v", pod.OwnerReferences)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:""}}}`, pod.UID, faults.DecoyLabel)
+	if _, err := pods.Patch(a.ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		wrong("I3", "cannot be marked: %v", err)
+	}
+}
+
+// removeWith deletes an owner, and what becomes of its pods is up to the policy.
+func (a *arena) removeWith(name string, policy metav1.DeletionPropagation) {
+	a.insist(func() error {
+		return a.contender.delete(a.ctx, a.namespace, name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	})
+	a.unset(name)
+	a.logf("delete %s, %s", name, policy)
+}

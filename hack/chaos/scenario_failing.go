@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// mostCreates is how many pods may be made in a minute in place of three that fail again and again. PodManager waits
+// for 0, 10, 20 and 40 s, which makes 12.
+const mostCreates = 20
+
+// failingPods makes every pod fail as soon as it is ready. While that goes on nobody can converge and be quiet, so what
+// I3 can ask for is that the controller does not wear out the cluster. (ReplicaSets know no limit here.)
+func failingPods(a *arena) {
+	length := time.Minute
+	if a.short {
+		length = 30 * time.Second
+	}
+	a.start()
+	log := a.auditFromNow()
+	a.create("web", 3, ownerOptions{})
+	began, creates := time.Now(), 0
+	for time.Since(began) < length && creates < 10*mostCreates && a.ctx.Err() == nil {
+		a.failReady()
+		creates = 0
+		for _, r := range a.writesSince(log) {
+			if r.Verb == "create" && r.ObjectRef.Resource == "pods" && r.ObjectRef.Subresource == "" {
+				creates++
+			}
+		}
+		lab.Pause(a.ctx, 200*time.Millisecond)
+	}
+	a.logf("%d pods were created in %v", creates, time.Since(began).Round(time.Second))
+	if creates > mostCreates {
+		a.violate(faults.Violation{Invariant: "I3", Object: "web creates",
+			What: fmt.Sprintf("%d pods were created in %v in place of 3 that fail, more than %d", creates, time.Since(began).Round(time.Second), mostCreates)})
+	}
+	if a.contender.updates() { // a ReplicaSet has nothing that it could say it with
+		a.expect("I5", "web back-off", "Ready to tell when the next try is", 5*time.Second, func() (string, bool) {
+			message := a.condition("web", "Ready")
+			return message, strings.Contains(message, "next try at")
+		})
+	}
+	// Somebody has mended it, and clears away what has failed: that is to be tried at once.
+	a.insist(func() error {
+		return a.cluster.Kube.CoreV1().Pods(a.namespace).DeleteCollection(a.ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{FieldSelector: "status.phase=Failed"})
+	})
+	mended := time.Now()
+	a.expectGrowth("web", 3)
+	a.awaitCalm()
+	a.run.converged(time.Since(mended))
+	a.stayQuiet()
+	a.judge()
+}
+
+// failReady makes all pods fail that are ready. The simulated node has nothing more to say about those.
+func (a *arena) failReady() {
+	const status = `{"status":{"phase":"Failed","conditions":[{"type":"Ready","status":"False","reason":"PodFailed","lastTransitionTime":%[1]q}],
+		"containerStatuses":[{"name":"app","image":"app","imageID":"","ready":false,"restartCount":0,
+		"state":{"terminated":{"exitCode":1,"reason":"Error","startedAt":%[1]q,"finishedAt":%[1]q}}}]}}`
+	patch := fmt.Sprintf(status, time.Now().UTC().Format(time.RFC3339))
+	for _, pod := range a.pods() {
+		if pod.Status.Phase != corev1.PodFailed && isReady(&pod) {
+			a.insist(func() error { return a.patchPodStatus(a.ctx, pod.Name, patch) })
+			a.logf("pod %s fails", pod.Name)
+		}
+	}
+}
+
+func (a *arena) patchPodStatus(ctx context.Context, name, patch string) error {
+	_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	return err
+}

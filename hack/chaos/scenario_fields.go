@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// trial is a value that a field of the spec is given.
+type trial struct {
+	// path is that of the field, below spec; value is nil for a field that is left out.
+	path  []string
+	value any
+	// refused tells that the API server must not take it, and say so with word, which is the field's name if empty.
+	refused bool
+	word    string
+	// held are the reasons for which it cannot become Ready by its nature; if there are none, it has to.
+	held []string
+}
+
+func (t trial) String() string {
+	return fmt.Sprintf("spec.%s=%s", strings.Join(t.path, "."), asJSON(t.value))
+}
+
+// isGreedy tells that it asks for more pods than there can be.
+func (t trial) isGreedy() bool { return slices.Contains(t.held, v1.ReasonForbidden) }
+
+// isShort tells that it is about the short form of a template.
+func (t trial) isShort() bool { return t.path[0] == "image" }
+
+// patch is a JSON merge patch with the value, and a new image, so that there is something to roll out meanwhile.
+func (t trial) patch(image string) string {
+	spec := map[string]any{}
+	if !t.isShort() {
+		put(spec, []string{"template", "spec", "containers"}, []any{map[string]any{"name": "app", "image": image}})
+	}
+	put(spec, t.path, t.value)
+	return asJSON(map[string]any{"spec": spec})
+}
+
+// put sets what is at a path, and makes the objects on the way.
+func put(object map[string]any, path []string, value any) {
+	for _, name := range path[:len(path)-1] {
+		inner, found := object[name].(map[string]any)
+		if !found {
+			inner = map[string]any{}
+			object[name] = inner
+		}
+		object = inner
+	}
+	object[path[len(path)-1]] = value
+}
+
+func asJSON(value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // plain values only
+	}
+	return string(data)
+}
+
+// heldBy are the reasons for which some values cannot become Ready. They are tried together with a rollout.
+var heldBy = map[string][]string{
+	"spec.replicas=2147483647":            {v1.ReasonForbidden}, // by a quota, or there would be no end of pods
+	"spec.minReadySeconds=2147483647":     {v1.ReasonMinReady, v1.ReasonRollingOut, v1.ReasonOutdatedPods},
+	"spec.paused=true":                    {v1.ReasonPaused},
+	`spec.updateStrategy.type="OnDelete"`: {v1.ReasonOutdatedPods},
+}
+
+// trialsOf walks a schema and makes up values for all fields in it. The template is another matter: it has hundreds.
+func trialsOf(schema map[string]any, path ...string) []trial {
+	var trials []trial
+	properties := descend(schema, "properties")
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if len(path) == 0 && name == "template" {
+			continue
+		}
+		field := descend(properties, name)
+		inner := append(slices.Clone(path), name)
+		valid, invalid := valuesOf(field)
+		for _, value := range valid {
+			t := trial{path: inner, value: value}
+			t.held = heldBy[t.String()]
+			trials = append(trials, t)
+		}
+		for _, value := range invalid {
+			trials = append(trials, trial{path: inner, value: value, refused: true})
+		}
+		trials = append(trials, trial{path: inner, refused: len(path) == 0 && name == "image"}) // one of image and template is needed
+		trials = append(trials, trialsOf(field, inner...)...)
+	}
+	return trials
+}
+
+// valuesOf makes up values that a schema allows and such that it does not: its ends, what is beyond, and other types.
+func valuesOf(schema map[string]any) (valid, invalid []any) {
+	const beyond = int64(math.MaxInt32) + 1
+	switch {
+	case schema["enum"] != nil:
+		return schema["enum"].([]any), []any{"Nonsense", "", 7}
+	case schema["x-kubernetes-int-or-string"] == true:
+		least := leastOf(schema)
+		return []any{least, fmt.Sprintf("%d%%", least), "50%", "100%", int64(math.MaxInt32)},
+			[]any{least - 1, beyond, 1.5, "101%", "-1%", "3", "many", true}
+	case schema["type"] == "integer":
+		least := leastOf(schema)
+		return []any{least, least + 1, int64(math.MaxInt32)}, []any{least - 1, beyond, 1.5, "many", "1"}
+	case schema["type"] == "boolean":
+		return []any{true, false}, []any{"true", 1}
+	case schema["type"] == "string":
+		return []any{"nginx:1.26"}, []any{"", 5}
+	case schema["type"] == "object":
+		return []any{map[string]any{}}, []any{"text", []any{}}
+	default:
+		return nil, nil
+	}
+}
+
+var leastRule = regexp.MustCompile(`self >= ([0-9]+)`)
+
+// leastOf is the smallest number that a schema allows; what may be a number or a percentage has it in a rule.
+func leastOf(schema map[string]any) int64 {
+	if least, found := schema["minimum"].(float64); found {
+		return int64(least)
+	}
+	if parts := leastRule.FindStringSubmatch(fmt.Sprint(schema["x-kubernetes-validations"])); parts != nil {
+		least, _ := strconv.ParseInt(parts[1], 10, 64) // the expression lets only digits through
+		return least
+	}
+	return 0
+}

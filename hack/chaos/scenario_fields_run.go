@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// fieldWorkers is how many objects are tried with at the same time.
+	fieldWorkers = 6
+	// trialLimit is how long one value may take, and as long the way back.
+	trialLimit = 30 * time.Second
+	trialImage = "nginx:1.28"
+)
+
+// everyField gives every field of the spec, as the API server serves its schema, values that are allowed and values that
+// are not. The latter are refused in words that name the field. The former are carried out, or the status tells why
+// not; and then the first spec is put back, and must be carried out as if nothing had been.
+func everyField(a *arena) {
+	a.start()
+	trials := append(trialsOf(a.specSchema()), templateTrials()...)
+	a.random.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
+	queue := make(chan trial, len(trials))
+	var greedy, short []trial
+	for _, t := range trials {
+		switch {
+		case t.isGreedy():
+			greedy = append(greedy, t)
+		case t.isShort():
+			short = append(short, t)
+		default:
+			queue <- t
+		}
+	}
+	close(queue)
+	var parts []func()
+	for i := range fieldWorkers {
+		name := fmt.Sprintf("field-%d", i)
+		a.create(name, 2, ownerOptions{})
+		parts = append(parts, func() {
+			for t := range queue {
+				a.try(name, t)
+			}
+		})
+	}
+	a.create("short", 2, ownerOptions{spec: func(spec *v1.PodManagerSpec) { spec.Image, spec.Template = defaultImage, nil }})
+	a.awaitCalm()
+	a.inParallel(append(parts, func() {
+		for _, t := range short {
+			a.try("short", t)
+		}
+	})...)
+	a.awaitCalm()
+	lift := a.imposeQuota(a.namespace, 20) // the others have all that they need by now
+	defer lift()
+	for _, t := range greedy {
+		a.try("field-0", t)
+	}
+	a.logf("%d values were tried", len(trials))
+	a.settle()
+	a.judge()
+}
+
+// specSchema is that of the spec, as it is served.
+func (a *arena) specSchema() map[string]any {
+	out, err := a.cluster.Kubectl(a.ctx, "get", "crd", crdName, "-o", "json")
+	a.must(err)
+	var crd map[string]any
+	a.must(json.Unmarshal([]byte(out), &crd))
+	versions, _ := descend(crd, "spec")["versions"].([]any)
+	schema := descend(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec")
+	if len(descend(schema, "properties")) == 0 {
+		a.must(errors.New("the CRD has no schema for spec"))
+	}
+	return schema
+}
+
+func (a *arena) wrongValue(invariant string, t trial, format string, arguments ...any) {
+	a.violate(faults.Violation{Invariant: invariant, Object: t.String(), What: t.String() + " " + fmt.Sprintf(format, arguments...)})
+}
+
+// try gives an object a value, looks what comes of it, and goes back.
+func (a *arena) try(name string, t trial) {
+	managers := a.cluster.Managers.AppsV1().PodManagers(a.namespace)
+	if t.refused {
+		_, err := managers.Patch(a.ctx, name, types.MergePatchType, []byte(t.patch(trialImage)), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		a.checkRefusal(t, err)
+		return
+	}
+	first, err := managers.Get(a.ctx, name, metav1.GetOptions{})
+	a.must(err)
+	began := time.Now()
+	if err := a.contender.patch(a.ctx, a.namespace, name, t.patch(trialImage)); err != nil {
+		a.wrongValue("I3", t, "is allowed by the schema, but refused: %v", err)
+		return
+	}
+	a.awaitVerdict(name, t, t.held)
+	took := time.Since(began)
+	a.insist(func() error {
+		live, err := managers.Get(a.ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		live.Spec = first.Spec
+		_, err = managers.Update(a.ctx, live, metav1.UpdateOptions{})
+		return err
+	})
+	back := time.Now()
+	if a.awaitVerdict(name, t, nil) {
+		a.run.converged(time.Since(back))
+	}
+	a.logf("%s: %v there with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+}
+
+// checkRefusal looks at what the API server says to a value that is not allowed.
+func (a *arena) checkRefusal(t trial, err error) {
+	word := t.word
+	if word == "" {
+		word = t.path[len(t.path)-1]
+	}
+	switch {
+	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+		a.wrongValue("I3", t, "is not allowed by the schema, but not refused: %v", err)
+	case !strings.Contains(err.Error(), word):
+		a.wrongValue("I3", t, "is refused without a word about %s: %v", word, err)
+	}
+}
+
+// awaitVerdict waits until the status speaks of the present spec, and it is carried out, or held up for one of the
+// reasons given.
+func (a *arena) awaitVerdict(name string, t trial, held []string) bool {
+	what, ctx := "Ready", a.ctx
+	if len(held) > 0 {
+		what = "Ready to be False because of " + strings.Join(held, " or ")
+	}
+	return a.expect("I5", name+" "+t.String(), what, trialLimit, func() (string, bool) {
+		m, err := a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error(), false
+		}
+		ready := meta.FindStatusCondition(m.Status.Conditions, v1.ConditionReady)
+		seen := fmt.Sprintf("generation %d, status of %d: %d pods, %d ready; Ready: %+v",
+			m.Generation, m.Status.ObservedGeneration, m.Status.Replicas, m.Status.ReadyReplicas, ready)
+		switch {
+		case m.Status.ObservedGeneration != m.Generation || ready == nil || ready.ObservedGeneration != m.Generation:
+			return seen, false
+		case len(held) > 0:
+			return seen, ready.Status == metav1.ConditionFalse && slices.Contains(held, ready.Reason) && ready.Message != ""
+		default:
+			active, isTrue := a.isCarriedOut(ctx, m)
+			return fmt.Sprintf("%s; there are %d", seen, active), ready.Status == metav1.ConditionTrue && isTrue
+		}
+	})
+}
+
+// isCarriedOut tells whether there are as many pods as wanted, all of them ready and known to the status.
+func (a *arena) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, isTrue bool) {
+	list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + m.Name})
+	if err != nil {
+		return 0, false
+	}
+	ready := 0
+	for _, pod := range list.Items {
+		if metav1.IsControlledBy(&pod, m) && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
+			active++
+			if isReady(&pod) {
+				ready++
+			}
+		}
+	}
+	return active, active == m.DesiredReplicas() && ready == active && int(m.Status.Replicas) == active && int(m.Status.ReadyReplicas) == ready
+}

@@ -1,0 +1,61 @@
+package main
+
+import v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+
+// templateTrials are about the part of the template that matters most to a controller. What the CRD does not judge, the
+// API server refuses when the pod is made: then the status has to say so.
+func templateTrials() []trial {
+	// A rollout that does not get on leaves the pods that there are alone.
+	invalid := []string{v1.ReasonInvalidPod}
+	unready := []string{v1.ReasonRollingOut, v1.ReasonHalted, v1.ReasonPodsNotReady}
+	metadata, spec := []string{"template", "metadata"}, []string{"template", "spec"}
+	in := func(folder []string, name string) []string { return append(folder[:len(folder):len(folder)], name) }
+	containers := func(more map[string]any) []any {
+		container := map[string]any{"name": "app", "image": "nginx:1.28"}
+		for name, value := range more {
+			container[name] = value
+		}
+		return []any{container}
+	}
+	resources := func(requests, limits map[string]any) []any {
+		return containers(map[string]any{"resources": map[string]any{"requests": requests, "limits": limits}})
+	}
+	return []trial{
+		{path: []string{"template"}, refused: true, word: "set exactly one of spec.image"},
+		{path: in(metadata, "labels"), value: map[string]any{"team": "a"}},
+		{path: in(metadata, "labels"), value: map[string]any{v1.LabelManager: "other"}, refused: true, word: v1.LabelManager},
+		{path: in(metadata, "labels"), value: map[string]any{v1.LabelManagerUID: "x"}, refused: true, word: v1.LabelManagerUID},
+		{path: in(metadata, "labels"), value: map[string]any{v1.LabelRevision: "x"}, refused: true, word: v1.LabelRevision},
+		{path: in(metadata, "labels"), value: map[string]any{"not a label": "x"}, held: invalid},
+		{path: in(metadata, "annotations"), value: map[string]any{"note": "x"}},
+		{path: in(metadata, "annotations"), value: map[string]any{"note": 5}, refused: true},
+		{path: in(metadata, "annotations"), value: map[string]any{v1.AnnotationDelete: "true"}},
+		{path: in(spec, "containers"), refused: true},
+		{path: in(spec, "containers"), value: []any{}, refused: true},
+		{path: in(spec, "containers"), value: containers(nil)},
+		{path: in(spec, "containers"), value: containers(map[string]any{"image": "nginx:does-not-exist"}), held: unready},
+		{path: in(spec, "containers"), value: containers(map[string]any{"image": "nginx:never-ready"}), held: unready},
+		{path: in(spec, "containers"), value: containers(map[string]any{"image": ""}), held: invalid},
+		{path: in(spec, "containers"), value: containers(map[string]any{"name": "Not A Name"}), held: invalid},
+		{path: in(spec, "containers"), value: append(containers(nil), containers(nil)...), refused: true},
+		{path: in(spec, "containers"), value: containers(map[string]any{"env": []any{map[string]any{"name": "A", "value": "b"}}})},
+		{path: in(spec, "containers"), value: containers(map[string]any{"env": []any{map[string]any{"value": "b"}}}), refused: true, word: "env"},
+		{path: in(spec, "containers"), value: containers(map[string]any{"env": []any{map[string]any{"name": "", "value": "b"}}}), held: invalid},
+		{path: in(spec, "containers"), value: resources(map[string]any{"cpu": "100m", "memory": 1 << 20}, nil)},
+		{path: in(spec, "containers"), value: resources(map[string]any{"cpu": "2"}, map[string]any{"cpu": "1"}), held: invalid},
+		{path: in(spec, "containers"), value: resources(map[string]any{"cpu": "10000"}, nil), held: unready},
+		{path: in(spec, "containers"), value: resources(map[string]any{"cpu": "much"}, nil), refused: true, word: "cpu"},
+		{path: in(spec, "restartPolicy"), value: "Always"},
+		{path: in(spec, "restartPolicy"), value: "Never", refused: true},
+		{path: in(spec, "restartPolicy"), value: "OnFailure", refused: true},
+		{path: in(spec, "nodeSelector"), value: map[string]any{"type": "kwok"}},
+		{path: in(spec, "nodeSelector"), value: map[string]any{"nowhere": ""}, held: unready},
+		{path: in(spec, "nodeSelector"), value: "nowhere", refused: true},
+		{path: in(spec, "readinessGates"), value: []any{}},
+		{path: in(spec, "readinessGates"), value: []any{map[string]any{"conditionType": "example.com/gate"}}, held: unready},
+		{path: in(spec, "readinessGates"), value: []any{map[string]any{}}, refused: true},
+		{path: in(spec, "terminationGracePeriodSeconds"), value: 0},
+		{path: in(spec, "terminationGracePeriodSeconds"), value: 1},
+		{path: in(spec, "terminationGracePeriodSeconds"), value: "soon", refused: true},
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+)
+
+// What is made up for a schema: each line is a value, and whether it must be refused.
+func TestTrialsOf(t *testing.T) {
+	tests := map[string]struct {
+		schema string
+		want   []string
+	}{
+		"an integer with a minimum": {
+			`{"count":{"type":"integer","minimum":1}}`,
+			[]string{"spec.count=1", "spec.count=2", "spec.count=2147483647", "spec.count=0 refused", "spec.count=2147483648 refused",
+				"spec.count=1.5 refused", `spec.count="many" refused`, `spec.count="1" refused`, "spec.count=null"},
+		},
+		"a number or a percentage": {
+			`{"limit":{"x-kubernetes-int-or-string":true,"x-kubernetes-validations":[{"rule":"type(self) == int ? self >= 1 : true"}]}}`,
+			[]string{"spec.limit=1", `spec.limit="1%"`, `spec.limit="50%"`, `spec.limit="100%"`, "spec.limit=2147483647", "spec.limit=0 refused",
+				"spec.limit=2147483648 refused", "spec.limit=1.5 refused", `spec.limit="101%" refused`, `spec.limit="-1%" refused`,
+				`spec.limit="3" refused`, `spec.limit="many" refused`, "spec.limit=true refused", "spec.limit=null"},
+		},
+		"what is inside an object": {
+			`{"outer":{"type":"object","properties":{"kind":{"type":"string","enum":["A","B"]}}}}`,
+			[]string{"spec.outer={}", `spec.outer="text" refused`, "spec.outer=[] refused", "spec.outer=null", `spec.outer.kind="A"`, `spec.outer.kind="B"`,
+				`spec.outer.kind="Nonsense" refused`, `spec.outer.kind="" refused`, "spec.outer.kind=7 refused", "spec.outer.kind=null"},
+		},
+		"the template is left out, the image cannot be": {
+			`{"image":{"type":"string","minLength":1},"template":{"type":"object"}}`,
+			[]string{`spec.image="nginx:1.26"`, `spec.image="" refused`, "spec.image=5 refused", "spec.image=null refused"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var schema map[string]any
+			if err := json.Unmarshal([]byte(`{"properties":`+test.schema+`}`), &schema); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, made := range trialsOf(schema) {
+				text := made.String()
+				if made.refused {
+					text += " refused"
+				}
+				got = append(got, text)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A value comes together with a new image, unless it is about that.
+func TestTrialPatch(t *testing.T) {
+	tests := map[string]struct {
+		trial trial
+		want  string
+	}{
+		"a field": {trial{path: []string{"updateStrategy", "type"}, value: "Recreate"},
+			`{"spec":{"template":{"spec":{"containers":[{"image":"new","name":"app"}]}},"updateStrategy":{"type":"Recreate"}}}`},
+		"inside the template": {trial{path: []string{"template", "spec", "restartPolicy"}, value: "Never"},
+			`{"spec":{"template":{"spec":{"containers":[{"image":"new","name":"app"}],"restartPolicy":"Never"}}}}`},
+		"the containers": {trial{path: []string{"template", "spec", "containers"}, value: []any{}},
+			`{"spec":{"template":{"spec":{"containers":[]}}}}`},
+		"the image": {trial{path: []string{"image"}}, `{"spec":{"image":null}}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.trial.patch("new"); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}

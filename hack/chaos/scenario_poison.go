@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// paceLimit is how long five pods may take to come, to change or to go, whatever there is beside them.
+	paceLimit = 10 * time.Second
+	// mostMemory is far above what a few objects need.
+	mostMemory = 512 << 20
+	crdName    = "podmanagers.apps.mycompany.com"
+)
+
+// poison puts objects beside others that the controller cannot read, or that are hard to plan for. It must tell so on
+// them, and the others must not notice. They are in a namespace of their own: the oracle could not read them either.
+func poison(a *arena) {
+	swamp := a.namespace + "-swamp"
+	defer a.impose(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", swamp))()
+	a.startForAll()
+	// Where the others do not go on there is no use in more of it, and the controller may be eating up the machine.
+	if a.goOn("before") && a.besideUndecodable(swamp) && a.besideExtreme(swamp) {
+		a.settle()
+	}
+	a.judge()
+}
+
+// startForAll starts a controller for all namespaces, so that one informer has the good and the bad.
+func (a *arena) startForAll() {
+	process, ready, err := a.cluster.LaunchOurs("-v", "4", "-kubeconfig", a.kubeconfig)
+	a.must(err)
+	a.process = process
+	a.expect("I3", "controller", "it to be ready", 30*time.Second, func() (string, bool) { return process.Tail(3), ready() })
+}
+
+// goOn makes, changes and shrinks an object, and tells whether that went at its pace.
+func (a *arena) goOn(name string) bool {
+	for _, step := range []func(){
+		func() { a.create(name, 5, ownerOptions{}) },
+		func() { a.update(name, "nginx:1.28") },
+		func() { a.scale(name, 2) },
+	} {
+		step()
+		began := time.Now()
+		problems := a.awaitSettled(paceLimit)
+		for _, problem := range problems {
+			problem.What = fmt.Sprintf("after %v: %s", paceLimit, problem.What)
+			a.violate(problem)
+		}
+		if len(problems) > 0 {
+			a.kill()
+			return false
+		}
+		a.run.converged(time.Since(began))
+	}
+	a.mustLive(name)
+	return true
+}
+
+// mustLive looks at the process itself.
+func (a *arena) mustLive(when string) {
+	wrong := func(format string, arguments ...any) {
+		a.violate(faults.Violation{Invariant: "I3", Object: "controller", What: when + ": " + fmt.Sprintf(format, arguments...)})
+	}
+	select {
+	case <-a.process.Exited:
+		wrong("the controller has ended: %v\n%s", a.process.Err, a.process.Tail(5))
+		return
+	default:
+	}
+	usage, err := a.process.Usage()
+	a.must(err)
+	if usage.PeakRSS > mostMemory {
+		wrong("the controller has taken %d MiB", usage.PeakRSS>>20)
+	}
+	response, err := http.Get("http://" + a.process.Metrics + "/metrics")
+	a.must(err)
+	defer response.Body.Close()
+	metrics, err := io.ReadAll(response.Body)
+	a.must(err)
+	if !strings.Contains(string(metrics), "\npodmanager_panics_total 0\n") {
+		wrong("there were panics")
+	}
+	a.logf("%s: the controller lives, with %d MiB at most", when, usage.PeakRSS>>20)
+}
+
+// besideUndecodable lets an object in that does not fit the Go type, as a CRD of another version may. A controller that
+// runs must survive it, and so must one that starts.
+func (a *arena) besideUndecodable(swamp string) bool {
+	const bad = "{apiVersion: apps.mycompany.com/v1, kind: PodManager, metadata: {name: bad, namespace: %s}, spec: {replicas: three, image: nginx}}"
+	manifest := fmt.Sprintf(bad, swamp)
+	defer a.restoreCRD(manifest)
+	a.loosenCRD()
+	a.await("the loose schema to let it in", time.Minute, func() (string, bool) {
+		out, err := a.cluster.KubectlWith(a.ctx, manifest, "apply", "-f", "-")
+		return out, err == nil
+	})
+	a.expect("I5", "bad", "Stalled to tell that it cannot be decoded", paceLimit, func() (string, bool) {
+		out, err := a.cluster.Kubectl(a.ctx, "get", "podmanagers", "bad", "--namespace", swamp, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
+		return out, err == nil && strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, "spec.replicas")
+	})
+	if !a.goOn("beside") {
+		return false
+	}
+	a.kill()
+	a.startForAll()
+	if !a.goOn("restarted") {
+		return false
+	}
+	out, err := a.cluster.Kubectl(a.ctx, "delete", "podmanagers", "bad", "--namespace", swamp, "--timeout=20s")
+	if err != nil {
+		a.violate(faults.Violation{Invariant: "I2", Object: "bad", What: "the object that cannot be decoded cannot be deleted: " + out})
+	}
+	return err == nil
+}
+
+// loosenCRD lets anything be the number of replicas.
+func (a *arena) loosenCRD() {
+	out, err := a.cluster.Kubectl(a.ctx, "get", "crd", crdName, "-o", "json")
+	a.must(err)
+	var crd map[string]any
+	a.must(json.Unmarshal([]byte(out), &crd))
+	version := crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
+	spec := descend(version, "schema", "openAPIV3Schema", "properties", "spec", "properties")
+	spec["replicas"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
+	delete(descend(version, "subresources"), "scale") // it would insist on a number
+	data, err := json.Marshal(crd)
+	a.must(err)
+	_, err = a.cluster.KubectlWith(a.ctx, string(data), "replace", "-f", "-")
+	a.must(err)
+}
+
+// descend goes down into an object.
+func descend(object map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		object, _ = object[name].(map[string]any)
+	}
+	return object
+}
+
+// restoreCRD puts the real one back, and waits until it refuses what is bad. The CRD is everybody's.
+func (a *arena) restoreCRD(bad string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), time.Minute)
+	defer cancel()
+	_, err := a.cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml")
+	a.must(err)
+	a.await("the real schema to be in force", time.Minute, func() (string, bool) {
+		out, err := a.cluster.KubectlWith(ctx, bad, "apply", "--dry-run=server", "-f", "-")
+		return out, err != nil
+	})
+}
+
+// extremes are valid, and more of them than there are workers.
+func extremes() map[string]func(*v1.PodManagerSpec) {
+	rolling := func(limits v1.RollingUpdate) func(*v1.PodManagerSpec) {
+		return func(spec *v1.PodManagerSpec) { spec.UpdateStrategy.RollingUpdate = &limits }
+	}
+	return map[string]func(*v1.PodManagerSpec){
+		"replicas":  func(*v1.PodManagerSpec) {},
+		"budget":    rolling(v1.RollingUpdate{MaxSurge: ptr.To(intstr.FromInt32(math.MaxInt32)), MaxUnavailable: ptr.To(intstr.FromInt32(math.MaxInt32))}),
+		"percent":   rolling(v1.RollingUpdate{MaxSurge: ptr.To(intstr.FromString("100%")), MaxUnavailable: ptr.To(intstr.FromString("100%"))}),
+		"partition": rolling(v1.RollingUpdate{Partition: ptr.To(intstr.FromInt32(math.MaxInt32 - 1))}),
+		"in-place":  rolling(v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceOnly, InPlaceGracePeriodSeconds: math.MaxInt32}),
+		"recreate":  func(spec *v1.PodManagerSpec) { spec.UpdateStrategy.Type = v1.RecreateStrategy },
+		"times": func(spec *v1.PodManagerSpec) {
+			spec.MinReadySeconds, spec.ProgressDeadlineSeconds = math.MaxInt32, ptr.To(int32(math.MaxInt32))
+			spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.RollbackOnFailure, MaxFailedPods: ptr.To(int32(math.MaxInt32)), GracePeriodSeconds: ptr.To(int32(math.MaxInt32))}
+			spec.RevisionHistoryLimit, spec.FailedPodsHistoryLimit = ptr.To(int32(math.MaxInt32)), ptr.To(int32(math.MaxInt32))
+		},
+	}
+}
+
+// besideExtreme asks for as many pods as a number can say, of several objects, and then for a rollout.
+func (a *arena) besideExtreme(swamp string) bool {
+	defer a.imposeQuota(swamp, 3)() // or there would be no end of pods
+	manage := ours{a.cluster}
+	for name, set := range extremes() {
+		a.must(manage.create(a.ctx, swamp, name, math.MaxInt32, ownerOptions{spec: set}))
+	}
+	if !a.goOn("extreme") {
+		return false
+	}
+	for name := range extremes() {
+		a.must(manage.patch(a.ctx, swamp, name, `{"spec":{"template":{"metadata":{"annotations":{"second":"yes"}}}}}`))
+	}
+	if !a.goOn("rollout") {
+		return false
+	}
+	a.expect("I5", swamp, "all of them to tell of the present generation", paceLimit, func() (string, bool) {
+		list, err := a.cluster.Managers.AppsV1().PodManagers(swamp).List(a.ctx, metav1.ListOptions{})
+		a.must(err)
+		for _, m := range list.Items {
+			if m.Status.ObservedGeneration != m.Generation {
+				return fmt.Sprintf("%s is at generation %d, and its status speaks of %d", m.Name, m.Generation, m.Status.ObservedGeneration), false
+			}
+		}
+		return "", true
+	})
+	a.must(a.cluster.Managers.AppsV1().PodManagers(swamp).DeleteCollection(a.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	return a.expect("I2", swamp, "all of them to be gone", settleLimit/3, func() (string, bool) {
+		list, err := a.cluster.Managers.AppsV1().PodManagers(swamp).List(a.ctx, metav1.ListOptions{})
+		a.must(err)
+		return fmt.Sprint(len(list.Items)), len(list.Items) == 0
+	})
+}

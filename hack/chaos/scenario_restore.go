@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// etcdRestore puts etcd back to an earlier state under a running controller. Versions go back, generations are used a
+// second time, and informers hear nothing of it. Nobody restarts the controller.
+func etcdRestore(a *arena) {
+	a.start()
+	a.create("web", 3, ownerOptions{})
+	a.create("early", 2, ownerOptions{})
+	a.awaitCalm()
+	a.judge()
+	before := a.wants()
+	backup := filepath.Join(a.cluster.Folder, "etcd-backup")
+	a.must(os.RemoveAll(backup))
+	defer os.RemoveAll(backup)
+	a.whileDown(func() { a.copyFolder(a.cluster.EtcdData(), backup) })
+
+	a.beginOracle() // this one has a gap
+	// What the restore undoes: more pods, an object that comes, one that goes, and many versions.
+	a.awaitCalm()
+	a.scale("web", 8)
+	a.create("late", 2, ownerOptions{})
+	a.remove("early")
+	a.awaitCalm()
+	for i := range 500 {
+		a.must(a.contender.patch(a.ctx, a.namespace, "web", fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, i)))
+	}
+	a.judge() // what it has seen is about to be undone
+
+	a.whileDown(func() {
+		a.must(os.RemoveAll(a.cluster.EtcdData()))
+		a.copyFolder(backup, a.cluster.EtcdData())
+	})
+	a.logf("etcd is as it was at the time of the backup")
+	a.mu.Lock()
+	a.wanted = before
+	a.mu.Unlock()
+	a.beginOracle()
+	owners, err := a.contender.owners(a.ctx, a.namespace)
+	a.must(err)
+	if len(owners) != len(before) {
+		a.must(fmt.Errorf("the restore did not work: there are %v", owners))
+	}
+	a.scale("web", 5) // the same generation as the scaling that was undone
+	a.settle()
+	a.judge()
+}
+
+// beginOracle begins anew: what the last oracle has seen is no longer of use.
+func (a *arena) beginOracle() {
+	oracle, err := faults.StartOracle(a.ctx, a.cluster.Config, a.namespace)
+	a.must(err)
+	a.oracle = oracle
+	for name, wanted := range a.wants() {
+		a.ask(name, wanted.replicas)
+	}
+}
+
+// whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive it
+// if time goes back meanwhile, so that is started anew, without a moment in which it could act on what it remembers.
+func (a *arena) whileDown(do func()) {
+	others := []string{"kube-controller-manager", lab.Scheduler, lab.Nodes}
+	send := func(signal syscall.Signal, components ...string) {
+		for _, component := range components {
+			a.must(a.cluster.Signal(component, signal))
+		}
+	}
+	send(syscall.SIGSTOP, others...)
+	send(syscall.SIGKILL, lab.APIServer, lab.Etcd)
+	do()
+	a.must(a.cluster.Repair(a.ctx))
+	send(syscall.SIGKILL, others...)
+	a.must(a.cluster.Repair(a.ctx))
+	a.logf("all of the control plane runs again")
+}
+
+func (a *arena) copyFolder(from, to string) {
+	if out, err := exec.CommandContext(a.ctx, "cp", "-a", from, to).CombinedOutput(); err != nil {
+		a.must(fmt.Errorf("cp %s %s: %w\n%s", from, to, err, out))
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// conflictStorm has others write to the object all the time. Each scaling must come to its end all the same.
+func conflictStorm(a *arena) {
+	const writers, rate = 10, 50
+	enough := int32(500)
+	if a.short {
+		enough = 100
+	}
+	a.start()
+	a.create("web", 3, ownerOptions{})
+	a.awaitCalm()
+	ctx, stop := context.WithCancel(a.ctx)
+	defer stop()
+	var writes atomic.Int32
+	parts := []func(){func() {
+		defer stop()
+		for began := time.Now(); writes.Load() < enough && time.Since(began) < 2*time.Minute; {
+			a.scaleInStorm(a.random.IntN(10))
+		}
+	}}
+	for i := range writers {
+		parts = append(parts, func() {
+			for n := 0; lab.Pause(ctx, writers*time.Second/rate); n++ {
+				patch := fmt.Sprintf(`{"metadata":{"annotations":{"storm-%d":"%d"}}}`, i, n)
+				if a.contender.patch(ctx, a.namespace, "web", patch) == nil { // they get into each other's way, too
+					writes.Add(1)
+				}
+			}
+		})
+	}
+	began := time.Now()
+	a.inParallel(parts...)
+	a.logf("%d writes of others, %.0f/s", writes.Load(), float64(writes.Load())/time.Since(began).Seconds())
+	if writes.Load() < enough/2 {
+		a.must(fmt.Errorf("%d writes in %v are no storm", writes.Load(), time.Since(began)))
+	}
+	a.settle()
+	a.judge()
+}
+
+func (a *arena) scaleInStorm(replicas int) {
+	const limit = 30 * time.Second // a busy machine takes seconds for one request
+	a.scale("web", replicas)
+	began := time.Now()
+	for _, problem := range a.awaitSettled(limit) {
+		problem.What = fmt.Sprintf("not done %v after it was scaled to %d, amid the writes of others: %s", limit, replicas, problem.What)
+		a.violate(problem)
+	}
+	a.logf("scaled to %d after %v", replicas, time.Since(began).Round(time.Millisecond))
+}
+
+// draws are for a goroutine of its own: a source of random numbers serves one only.
+func (a *arena) draws() *rand.Rand {
+	return rand.New(rand.NewPCG(a.random.Uint64(), a.random.Uint64()))
+}
+
+// storm lets all kinds of faults come and go while people churn: up to four of them at the same time.
+func storm(a *arena) {
+	length := time.Minute
+	if a.short {
+		length = 12 * time.Second
+	}
+	a.start()
+	random := a.draws()
+	a.churnFor(length, func(ctx context.Context) {
+		var ends []func()
+		for range 1 + random.IntN(4) {
+			ends = append(ends, a.fault(random))
+		}
+		lab.Pause(ctx, time.Duration(200+random.IntN(3000))*time.Millisecond)
+		killed := random.IntN(4) == 0
+		if killed {
+			a.kill()
+		}
+		for _, end := range ends {
+			end()
+		}
+		if killed {
+			a.start()
+		}
+		lab.Pause(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
+	})
+	a.settle()
+	a.judge()
+}
+
+// fault begins one at random, and returns what ends it.
+func (a *arena) fault(random *rand.Rand) (end func()) {
+	resource := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}[random.IntN(4)]
+	watches := a.own("watch", resource)
+	reads := func(r faults.Request) bool {
+		return r.Resource == resource && !r.IsWrite() && r.Verb != "watch" && a.own(r.Verb, resource)(r)
+	}
+	rule := faults.Rule{Match: a.isWrite, Rate: 0.2 + 0.6*random.Float64()}
+	switch random.IntN(8) {
+	case 0:
+		rule.Name, rule.Faults = "lost", []faults.Fault{{DropAnswer: true}}
+	case 1:
+		rule.Name, rule.Faults = "errors", []faults.Fault{{Status: 429, RetryAfter: time.Second}, {Status: 500}, {Status: 503}, {Status: 504}}
+	case 2:
+		rule.Name, rule.Faults = "slow", []faults.Fault{{Delay: 100 * time.Millisecond}, {Delay: time.Second}, {Delay: 2 * time.Second, DropAnswer: true}}
+	case 3:
+		rule.Name, rule.Match, rule.Faults = "reads", reads, []faults.Fault{{Status: 500}, {Status: 503}, {Delay: time.Second}, {DropAnswer: true}}
+	case 4:
+		rule.Name, rule.Match, rule.Faults = "refused", watches, []faults.Fault{{Status: 410}, {Status: 500}, {DropAnswer: true}}
+		a.proxy.CutWatches(watches)
+	case 5:
+		a.proxy.CutWatches(watches)
+		return func() {}
+	case 6:
+		return a.proxy.Stall(watches).Cut
+	default:
+		return a.proxy.Stall(watches).Resume
+	}
+	a.logf("%s, at %.0f %%", rule.Name, 100*rule.Rate)
+	return a.proxy.Inject(rule)
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// anyOf matches the watches of several resources.
+func (a *arena) anyOf(resources ...string) func(faults.Request) bool {
+	return func(r faults.Request) bool {
+		for _, resource := range resources {
+			if a.own("watch", resource)(r) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// endStall lets watches go on in one of three ways: all that was held back comes; the watch is cut, and taken up where it
+// was; or it cannot be taken up, so that the next thing the controller sees is how things are now.
+func (a *arena) endStall(stall *faults.Stall, match func(faults.Request) bool) {
+	switch a.random.IntN(3) {
+	case 0:
+		stall.Resume()
+		a.logf("the watches go on")
+	case 1:
+		stall.Cut()
+		a.logf("the watches are cut")
+	default:
+		a.cutForGood(stall, match)
+	}
+}
+
+// cutForGood ends a stall so that what was held back is never seen.
+func (a *arena) cutForGood(stall *faults.Stall, match func(faults.Request) bool) {
+	told := map[string]bool{}
+	a.proxy.Inject(faults.Rule{Name: "expired", Rate: 1, Faults: []faults.Fault{{Status: 410}}, Match: func(r faults.Request) bool { // called under a lock
+		if !match(r) || told[r.Resource] {
+			return false
+		}
+		told[r.Resource] = true // it may begin anew
+		return true
+	}})
+	stall.Cut()
+	a.logf("the watches are cut, and what they had to tell is lost")
+}
+
+// staleCache lets the watch of pods stand still for longer than any time after which the controller loses patience or
+// forgets, the minute of consistency.echoLifetime being the longest, while people churn.
+func staleCache(a *arena) {
+	length := 70 * time.Second
+	if a.short {
+		length = 12 * time.Second
+	}
+	a.start()
+	for i := range 3 {
+		a.create(fmt.Sprintf("web-%d", i), 5, ownerOptions{})
+	}
+	a.awaitCalm()
+	pods := a.own("watch", "pods")
+	stall := a.proxy.Stall(pods)
+	ctx, cancel := context.WithTimeout(a.ctx, length)
+	defer cancel()
+	a.churn(ctx)
+	a.endStall(stall, pods)
+	a.settle()
+	a.judge()
+}
+
+// unobservedChange changes things there and back while the controller does not look.
+func unobservedChange(a *arena) {
+	rounds := 6
+	if a.short {
+		rounds = 2
+	}
+	a.start()
+	a.create("web", 4, ownerOptions{})
+	a.awaitCalm()
+	for range rounds {
+		resources := [][]string{{a.contender.resource()}, {"pods"}, {a.contender.resource(), "pods"}}[a.random.IntN(3)]
+		watches := a.anyOf(resources...)
+		stall := a.proxy.Stall(watches)
+		a.logf("the watches of %s stand still", strings.Join(resources, " and "))
+		a.thereAndBack("web", slices.Contains(resources, "pods"))
+		a.cutForGood(stall, watches)
+		a.awaitCalm()
+	}
+	a.settle()
+	a.judge()
+}
+
+// thereAndBack leaves everything as it was: the replicas, the image, and a pod's label. The label only if nobody sees it:
+// a pod that was replaced in the meantime would rightly be one too many when it comes back.
+func (a *arena) thereAndBack(name string, podsUnseen bool) {
+	pause := func() { lab.Pause(a.ctx, time.Duration(a.random.IntN(1500))*time.Millisecond) }
+	before := a.wants()[name]
+	deeds := []func(){
+		func() { a.scale(name, a.random.IntN(9)); pause(); a.scale(name, before.replicas) },
+		func() { a.update(name, "nginx:1.28"); pause(); a.update(name, before.image) },
+	}
+	if podsUnseen {
+		deeds = append(deeds, func() { a.relabelThereAndBack(pause) })
+	}
+	a.random.Shuffle(len(deeds), func(i, j int) { deeds[i], deeds[j] = deeds[j], deeds[i] })
+	for _, deed := range deeds[:1+a.random.IntN(len(deeds))] {
+		deed()
+	}
+}
+
+// relabelThereAndBack takes a pod away from its owner by a label, and gives it back.
+func (a *arena) relabelThereAndBack(pause func()) {
+	pods := a.pods()
+	if len(pods) == 0 {
+		return
+	}
+	pod := pods[a.random.IntN(len(pods))]
+	for _, value := range []string{"nobody", pod.Labels[a.contender.selectorLabel()]} {
+		patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:%q}}}`, pod.UID, a.contender.selectorLabel(), value)
+		a.insist(func() error {
+			_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Patch(a.ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+			return ignoreConflict(err)
+		})
+		a.logf("relabel pod %s: %s", pod.Name, value)
+		pause()
+	}
+}
+
+// seenAgain is how soon a deleted pod is to be replaced once the controller can see.
+const seenAgain = 5 * time.Second
+
+// missedDelete deletes pods while the watch is away, in three ways. They are replaced as soon as it is back.
+func missedDelete(a *arena) {
+	a.start()
+	a.create("web", 5, ownerOptions{})
+	a.awaitCalm()
+	pods := a.own("watch", "pods")
+
+	for _, lost := range []bool{false, true} {
+		stall := a.proxy.Stall(pods)
+		a.deleteSome(2)
+		back := a.next(pods)
+		if lost {
+			a.cutForGood(stall, pods)
+		} else {
+			stall.Cut()
+		}
+		a.awaitReplaced("web", back)
+	}
+
+	refused := a.proxy.Inject(faults.Rule{Name: "refused", Match: pods, Rate: 1, Faults: []faults.Fault{{Status: 503}}})
+	if a.proxy.CutWatches(pods) == 0 {
+		a.must(errors.New("there is no watch to cut"))
+	}
+	a.deleteSome(2)
+	refused()
+	a.awaitReplaced("web", a.next(pods))
+	a.settle()
+	a.judge()
+}
+
+// deleteSome deletes pods that the controller must not see going.
+func (a *arena) deleteSome(count int) {
+	pods := a.pods()
+	a.random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+	for _, pod := range pods[:count] {
+		a.deletePod(pod.Name)
+	}
+	if n := len(a.pods()); n != len(pods)-count {
+		a.must(fmt.Errorf("%d pods although %d of %d were deleted: the controller is not blind", n, count, len(pods)))
+	}
+}
+
+// next tells when the next request comes that matches.
+func (a *arena) next(match func(faults.Request) bool) <-chan time.Time {
+	at := make(chan time.Time, 1)
+	a.proxy.Inject(faults.Rule{Name: "next", Match: func(r faults.Request) bool {
+		if match(r) {
+			select {
+			case at <- time.Now():
+			default:
+			}
+		}
+		return false
+	}})
+	return at
+}
+
+// awaitReplaced waits until there are as many pods as wanted, and measures the time since the watch is back: when that is
+// tried again, after 30 to 60 s at the most, is for client-go to decide.
+func (a *arena) awaitReplaced(name string, back <-chan time.Time) {
+	slow := func(format string, arguments ...any) {
+		a.violate(faults.Violation{Invariant: "I3", Object: name, What: fmt.Sprintf(format, arguments...)})
+	}
+	var since time.Time
+	select {
+	case since = <-back:
+	case <-time.After(time.Minute + seenAgain):
+		slow("the watch of pods was cut or refused, and is not tried again")
+		return
+	}
+	for len(a.pods()) != a.wants()[name].replicas && time.Since(since) < settleLimit {
+		lab.Pause(a.ctx, 20*time.Millisecond)
+	}
+	took := time.Since(since).Round(time.Millisecond)
+	a.logf("replaced after %v", took)
+	if took > seenAgain {
+		slow("it took %v to replace pods once the controller could see that they are gone; %v are allowed", took, seenAgain)
+	}
+	a.awaitCalm()
+}
+
+// watchGone answers lists and watches with 410 for a while, again and again, and cuts watches.
+func watchGone(a *arena) {
+	length := 40 * time.Second
+	if a.short {
+		length = 15 * time.Second
+	}
+	a.start()
+	random := a.draws()
+	resources := []string{a.contender.resource(), "pods", "controllerrevisions"}
+	a.churnFor(length, func(ctx context.Context) {
+		resource := resources[random.IntN(len(resources))]
+		heal := a.proxy.Inject(faults.Rule{Name: "gone", Rate: 0.3 + 0.7*random.Float64(), Faults: []faults.Fault{{Status: 410}},
+			Match: func(r faults.Request) bool { return a.own("watch", resource)(r) || a.own("list", resource)(r) }})
+		a.proxy.CutWatches(a.own("watch", resource))
+		lab.Pause(ctx, time.Duration(100+random.IntN(1400))*time.Millisecond)
+		heal()
+		lab.Pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)
+	})
+	a.settle()
+	a.judge()
+}

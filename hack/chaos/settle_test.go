@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+// Whatever is not as the user wants it, or not as the status says, is found.
+func TestComparison(t *testing.T) {
+	wants := want{replicas: 2, image: "v1"}
+	good := owner{name: "web", uid: "u", generation: 3, observed: 3, wanted: 2, active: 2, ready: 2, done: true}
+	with := func(change func(*owner)) owner { o := good; change(&o); return o }
+	pod := func(name string, change func(*corev1.Pod)) *corev1.Pod {
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: "PodManager", Name: "web", UID: "u", Controller: ptr.To(true)}}
+		p.Spec.Containers = []corev1.Container{{Image: "v1"}}
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		if change != nil {
+			change(p)
+		}
+		return p
+	}
+	a, b := pod("a", nil), pod("b", nil)
+	tests := map[string]struct {
+		owner owner
+		pods  []*corev1.Pod
+		want  string
+	}{
+		"all is well":       {good, []*corev1.Pod{a, b}, ""},
+		"a pod is missing":  {good, []*corev1.Pod{a}, "I3 I5"},
+		"one too many":      {good, []*corev1.Pod{a, b, pod("c", nil)}, "I3 I5"},
+		"not ready":         {good, []*corev1.Pod{a, pod("b", func(p *corev1.Pod) { p.Status.Conditions = nil })}, "I3 I5"},
+		"still ending":      {good, []*corev1.Pod{a, b, pod("c", func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{} })}, "I3"},
+		"a failed one kept": {good, []*corev1.Pod{a, b, pod("c", func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })}, ""},
+		"an old image":      {good, []*corev1.Pod{a, pod("b", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "v0" })}, "I3"},
+		"an orphan":         {good, []*corev1.Pod{a, b, pod("c", func(p *corev1.Pod) { p.OwnerReferences = nil })}, "I2"},
+		"a stranger's pod":  {good, []*corev1.Pod{a, b, pod("c", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "dead" })}, "I2"},
+		"an old status":     {with(func(o *owner) { o.observed = 2 }), []*corev1.Pod{a, b}, "I5"},
+		"a wrong count":     {with(func(o *owner) { o.active = 3 }), []*corev1.Pod{a, b}, "I5"},
+		"never done":        {with(func(o *owner) { o.done = false }), []*corev1.Pod{a, b}, "I5"},
+		"a lost edit":       {with(func(o *owner) { o.wanted = 5 }), []*corev1.Pod{a, b}, "I3"},
+		"one not deleted":   {with(func(o *owner) { o.name = "old" }), nil, "I2"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &comparison{wanted: map[string]want{"web": wants}, pods: map[types.UID][]*corev1.Pod{}, updates: true}
+			for _, pod := range test.pods {
+				c.add(pod)
+			}
+			c.compare(test.owner)
+			c.rest()
+			found := ""
+			for _, problem := range c.problems {
+				found += problem.Invariant + " "
+			}
+			if test.owner.name == "old" { // then web is gone, too
+				test.want += " I3"
+			}
+			if strings.TrimSpace(found) != strings.TrimSpace(test.want) {
+				t.Errorf("found %s, want %s", fmt.Sprint(c.problems), test.want)
+			}
+		})
+	}
+}

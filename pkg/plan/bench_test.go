@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// What a decision costs: its inputs are all in memory, so this is what a sync adds to its requests.
+// hack/bench runs it too, and holds the steady state of 1000 pods to a millisecond.
+func BenchmarkMake(b *testing.B) {
+	situations := []struct {
+		name    string
+		observe func(pods int) Observed
+	}{
+		{"steady", steady},
+		{"create", fromNothing},
+		{"rollout", halfRolledOut},
+		{"inplace", halfChangedInPlace},
+	}
+	for _, situation := range situations {
+		for _, pods := range []int{10, 100, 1000, 10_000} {
+			b.Run(fmt.Sprintf("%s/pods=%d", situation.name, pods), func(b *testing.B) {
+				observed := situation.observe(pods)
+				b.ReportAllocs()
+				for b.Loop() {
+					Make(observed)
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkStatus is the other half of a sync.
+func BenchmarkStatus(b *testing.B) {
+	for _, pods := range []int{10, 100, 1000, 10_000} {
+		b.Run(fmt.Sprintf("steady/pods=%d", pods), func(b *testing.B) {
+			report := reportOf(steady(pods))
+			b.ReportAllocs()
+			for b.Loop() {
+				Status(report)
+			}
+		})
+	}
+}
+
+// steady has all pods that are wanted, ready and of the present template.
+func steady(count int) Observed {
+	return indexed(observe(manager(int32(count)), servingPods(count)...))
+}
+
+// fromNothing is a PodManager that was just made.
+func fromNothing(count int) Observed {
+	o := indexed(observe(manager(int32(count))))
+	o.Manager.Status.CurrentRevision = ""
+	return o
+}
+
+// halfRolledOut is in the middle of an update by replacement: half of the pods are new, and ready.
+func halfRolledOut(count int) Observed {
+	pods := servingPods(count)
+	for _, p := range pods[:count/2] {
+		of("v2")(p)
+		runs("v2", "id-2", 0)(p)
+	}
+	return indexed(rollingOut(manager(int32(count), image("v2")), pods...))
+}
+
+// halfChangedInPlace is in the middle of an update in place: half of the pods have been changed, and are ready again.
+func halfChangedInPlace(count int) Observed {
+	m := manager(int32(count), image("v2"), inPlace(v1.InPlaceIfPossible, 0))
+	from, to := revisionFor(manager(0)), revisionFor(m)
+	pods := servingPods(count)
+	for _, p := range pods[:count/2] {
+		patch, err := InPlace{Pod: p, Step: StepChange, From: from, To: to}.Patch(m, now.Add(-time.Minute))
+		if err != nil {
+			panic(err) // a mistake in this file
+		}
+		applyPatch(p, patch)
+		runs("v2", "id-2", 1)(p)
+	}
+	return indexed(rollingOut(m, pods...))
+}
+
+func servingPods(count int) []*corev1.Pod {
+	pods := make([]*corev1.Pod, 0, count)
+	for index := range count {
+		pods = append(pods, pod(index, runs("nginx", "id-1", 0), onNode(fmt.Sprint("node-", index%100))))
+	}
+	return pods
+}
+
+// indexed looks pods up by name as the informer's store does. What the other tests use looks at one after the other.
+func indexed(o Observed) Observed {
+	byName := make(map[string]*corev1.Pod, len(o.Pods))
+	for _, p := range o.Pods {
+		byName[p.Name] = p
+	}
+	o.PodNamed = func(name string) *corev1.Pod { return byName[name] }
+	return o
+}
