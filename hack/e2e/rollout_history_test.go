@@ -104,7 +104,7 @@ func TestChangeCause(t *testing.T) {
 		return reasons, slices.Equal(reasons, []string{"", "the new shop", "the shop's first bug"})
 	})
 	started := v1.EventStarted
-	if notes := s.awaitEvents("web", started, started, started); !strings.Contains(notes, ", image nginx:2: the new shop\n") {
+	if notes := s.awaitEvents("web", started, started); !strings.Contains(notes, ", image nginx:2: the new shop\n") {
 		t.Errorf("events:\n%s", notes)
 	}
 }

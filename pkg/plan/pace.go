@@ -3,6 +3,8 @@ package plan
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -54,10 +56,13 @@ type StatusPace struct {
 }
 
 // Wait is how long writing a status can be put off, so that what happens in a moment takes one write and not one for each
-// pod; zero means that it is written now. A user's change, and a failure, are answered at once. acted tells that this sync
-// has done something to pods.
+// pod; zero means that it is written now. A user's change, and a failure, are answered at once; of a new object, which says
+// of itself that it was not looked at, one write that tells the end of it is worth more. acted tells that this sync has done
+// something to pods.
 func (p *StatusPace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *Failure, now time.Time) time.Duration {
-	urgent := old.ObservedGeneration != status.ObservedGeneration || old.FailedRevision != status.FailedRevision || failure != nil
+	isNew := old.ObservedGeneration < 1
+	urgent := old.ObservedGeneration != status.ObservedGeneration && !isNew || old.FailedRevision != status.FailedRevision ||
+		failure != nil || isNew && meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
 	if acted && !urgent {
 		p.settling = now.Add(statusSettle)
 	}

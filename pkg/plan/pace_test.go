@@ -25,6 +25,18 @@ func TestStatusPace(t *testing.T) {
 		"a user's change is answered at once": {
 			pace: StatusPace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
 		},
+		"a new object's pods are given a moment": {
+			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: statusSettle,
+		},
+		"and for all of it, though one is there": {
+			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
+		},
+		"but when all are there, there is no more to wait for": {
+			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(-1, ""), status: ready(1, "True"),
+		},
+		"nor if nothing was done": {
+			old: ready(-1, ""), status: ready(1, "False"),
+		},
 		"a failure, too": {
 			pace: StatusPace{written: now}, acted: true, failure: &Failure{}, old: ready(1, "True"), status: ready(1, "False"),
 		},
@@ -54,6 +66,27 @@ func TestStatusPace(t *testing.T) {
 			}
 			if isWritten := test.pace.written.Equal(now); test.want == 0 && !isWritten {
 				t.Error("that it is written now is not remembered")
+			}
+		})
+	}
+}
+
+func TestGatherEvents(t *testing.T) {
+	tests := map[string]struct {
+		desired, there, ending int32
+		want                   time.Duration
+	}{
+		"few are looked at at once":   {desired: 99},
+		"many together":               {desired: 1000, want: 50 * time.Millisecond},
+		"also while they go":          {there: 400, ending: 600, want: 50 * time.Millisecond},
+		"but nobody waits for a long": {desired: 100_000, want: time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := &v1.PodManager{Spec: v1.PodManagerSpec{Replicas: &test.desired}}
+			m.Status.Replicas, m.Status.TerminatingReplicas = test.there, test.ending
+			if got := GatherEvents(m); got != test.want {
+				t.Errorf("%v, want %v", got, test.want)
 			}
 		})
 	}
