@@ -41,10 +41,14 @@ func (b *bench) begin(ctx context.Context, c contender, spaces int) (*step, erro
 			return nil, err
 		}
 	}
-	if err := s.start(ctx); err != nil {
-		return nil, err
+	err := s.start(ctx)
+	if err == nil {
+		err = s.mark(ctx)
 	}
-	return s, s.mark(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
 }
 
 // makeSpace makes a namespace in which pods can be created: that takes its ServiceAccount, which somebody else makes.
@@ -163,6 +167,16 @@ func (s *step) stop() error {
 	err := s.process.Stop()
 	s.process = nil
 	return err
+}
+
+// leave ends the step. After an interrupt there is nothing to clean up for, unless the cluster is kept.
+func (s *step) leave(ctx context.Context) error {
+	if ctx.Err() != nil && !s.keep {
+		return s.stop()
+	}
+	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return s.clean(cleaning)
 }
 
 // clean stops the controller and removes all that there is of the step, past everybody's finalizers and grace periods. The

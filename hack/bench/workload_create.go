@@ -44,13 +44,7 @@ func (b *bench) inTurn(ctx context.Context, contenders []contender, measure func
 	for _, c := range contenders {
 		s, err := b.begin(ctx, c, 1)
 		if err == nil {
-			err = measure(s)
-		}
-		if s != nil {
-			// Even after an interrupt, so that a cluster that is kept is clean.
-			cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-			err = errors.Join(err, s.clean(cleaning))
-			cancel()
+			err = errors.Join(measure(s), s.leave(ctx))
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,28 +21,31 @@ const growth = "growth "
 
 // runGrowth fills the cluster, and measures at each size what a change of one small PodManager costs: that must not depend on
 // who else is there. It cleans up only if the cluster is kept: that would take minutes.
-func (b *bench) runGrowth(ctx context.Context) (err error) {
+func (b *bench) runGrowth(ctx context.Context) error {
 	s, err := b.begin(ctx, b.managers, 2)
 	if err != nil {
 		return err
 	}
+	err = s.measureGrowth(ctx)
 	if b.keep {
-		defer func() { err = s.clean(context.WithoutCancel(ctx)) }()
-	} else {
-		defer func() { _ = s.stop() }()
+		return errors.Join(err, s.leave(ctx))
 	}
+	return errors.Join(err, s.stop())
+}
+
+func (s *step) measureGrowth(ctx context.Context) error {
 	if err := s.createIdle(ctx, s.small(), 0, 3); err != nil {
 		return err
 	}
-	each := min(500, b.sizes.Growth[0])
+	each := min(500, s.sizes.Growth[0])
 	owners := 0
-	for _, pods := range b.sizes.Growth {
+	for _, pods := range s.sizes.Growth {
 		for ; owners < pods/each; owners++ {
 			if err := s.createIdle(ctx, s.spaces[0], owners, each); err != nil {
 				return err
 			}
 		}
-		filled := b.censuses.pods.expect(allExist(owners*each), s.spaces[0])
+		filled := s.censuses.pods.expect(allExist(owners*each), s.spaces[0])
 		if _, err := filled.await(ctx, patience, "the cluster is full"); err != nil {
 			return err
 		}

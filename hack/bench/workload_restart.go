@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,39 +27,29 @@ func (b *bench) runRestart(ctx context.Context) error {
 }
 
 func (b *bench) restartOf(ctx context.Context, c contender) error {
-	owners := max(1, b.sizes.Managers/spacesOfMany)
-	spaces := min(spacesOfMany, b.sizes.Managers)
-	s, err := b.begin(ctx, c, spaces)
+	s, err := b.begin(ctx, c, min(spacesOfMany, b.sizes.Managers))
 	if err != nil {
 		return err
 	}
-	defer func() {
-		cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
-		if err := s.clean(cleaning); err != nil {
-			b.progress.say("  %v", err)
-		}
-	}()
-	if err := s.populate(ctx, owners); err != nil {
+	return errors.Join(s.measureStarts(ctx), s.leave(ctx))
+}
+
+// measureStarts restarts the controller several times. After the last time it leaves it alone.
+func (s *step) measureStarts(ctx context.Context) error {
+	each := max(1, s.sizes.Managers/len(s.spaces))
+	if err := s.populate(ctx, each); err != nil {
 		return err
 	}
-	if err := s.stop(); err != nil {
-		return err
-	}
-	for i := range b.sizes.Starts {
-		// A controller that starts looks at its owners in no particular order, so each time it is another pod.
-		space, owner := s.spaces[i%spaces], i*owners/b.sizes.Starts
-		if err := s.measureStart(ctx, space, owner, spaces*owners); err != nil {
-			return err
-		}
-		if i == b.sizes.Starts-1 {
-			err = s.measureIdle(ctx, spaces*owners)
-		}
+	for i := range s.sizes.Starts {
 		if err := s.stop(); err != nil {
 			return err
 		}
+		// A controller that starts looks at its owners in no particular order, so each time it is another pod.
+		if err := s.measureStart(ctx, s.spaces[i%len(s.spaces)], i*each/s.sizes.Starts, each*len(s.spaces)); err != nil {
+			return err
+		}
 	}
-	return err
+	return s.measureIdle(ctx, each*len(s.spaces))
 }
 
 // populate lets the contender make its pods, untimed.

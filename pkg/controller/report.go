@@ -50,7 +50,11 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return false, nil
 	}
 	pace := &c.memories.of(key).pace
-	if wait := pace.Wait(&done.manager.Status, &status, done.hasActed(), done.failure, observed.Now); wait > 0 {
+	acted, now := time.Duration(0), c.clock.Now()
+	if done.hasActed() {
+		acted = max(1, now.Sub(observed.Now))
+	}
+	if wait := pace.Wait(&done.manager.Status, &status, acted, done.failure, now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		c.enqueueAfter(key, wait)
 		return false, nil
@@ -58,6 +62,7 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	if err := c.writeStatus(ctx, key, done.manager, status); err != nil {
 		return true, err
 	}
+	pace.Took = c.clock.Since(now)
 	for _, step := range plan.Transitions(done.manager, &done.manager.Status, &status) {
 		c.recorder.Eventf(done.manager, nil, step.Type, step.Reason, "RollOut", "%s", step.Message)
 	}

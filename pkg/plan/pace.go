@@ -13,12 +13,15 @@ const (
 	firstHold = time.Second
 	lastHold  = time.Minute
 	// statusInterval is how often the status is written while only the counts move: 1000 pods that become ready one
-	// by one are not worth 1000 writes.
-	statusInterval = time.Second
-	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then.
-	statusSettle = 250 * time.Millisecond
+	// by one are not worth 1000 writes. An API server that takes its time for a write is busy: it is given that many
+	// times as much.
+	statusInterval, statusIntervalMost = time.Second, 10 * time.Second
+	statusRest                         = 50
+	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then. If
+	// that took longer, so will the rest.
+	statusSettle, statusSettleMost = 250 * time.Millisecond, 2 * time.Second
 	// gatherPerPod is how long, for each pod, the events of pods are gathered; for few pods they are not.
-	gatherPerPod = 50 * time.Microsecond
+	gatherPerPod = 200 * time.Microsecond
 	gatherFrom   = 100
 	gatherAtMost = time.Second
 )
@@ -49,6 +52,8 @@ func (h Hold) Refused(failure Failure, now time.Time) Hold {
 
 // StatusPace keeps the status from being written too often.
 type StatusPace struct {
+	// Took is how long the last write took.
+	Took time.Duration
 	// written is when it was last written.
 	written time.Time
 	// settling is until when the pods that were just created, deleted or changed are given time.
@@ -57,18 +62,18 @@ type StatusPace struct {
 
 // Wait is how long writing a status can be put off, so that what happens in a moment takes one write and not one for each
 // pod; zero means that it is written now. A user's change, and a failure, are answered at once; of a new object, which says
-// of itself that it was not looked at, one write that tells the end of it is worth more. acted tells that this sync has done
-// something to pods.
-func (p *StatusPace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *Failure, now time.Time) time.Duration {
+// of itself that it was not looked at, one write that tells the end of it is worth more. acted is how long this sync has been
+// doing something to pods, zero if it has not.
+func (p *StatusPace) Wait(old, status *v1.PodManagerStatus, acted time.Duration, failure *Failure, now time.Time) time.Duration {
 	isNew := old.ObservedGeneration < 1
 	urgent := old.ObservedGeneration != status.ObservedGeneration && !isNew || old.FailedRevision != status.FailedRevision ||
 		failure != nil || isNew && meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
-	if acted && !urgent {
-		p.settling = now.Add(statusSettle)
+	if acted > 0 && !urgent {
+		p.settling = now.Add(max(statusSettle, min(acted, statusSettleMost)))
 	}
 	wait := p.settling.Sub(now)
 	if wait <= 0 && !isNews(old, status) {
-		wait = p.written.Add(statusInterval).Sub(now)
+		wait = p.written.Add(max(statusInterval, min(statusRest*p.Took, statusIntervalMost))).Sub(now)
 	}
 	if urgent || wait <= 0 {
 		p.written = now

@@ -17,16 +17,16 @@ func TestStatusPace(t *testing.T) {
 	failed.FailedRevision = "web-1"
 	tests := map[string]struct {
 		pace        StatusPace
-		acted       bool
+		acted       time.Duration
 		failure     *Failure
 		old, status v1.PodManagerStatus
 		want        time.Duration
 	}{
 		"a user's change is answered at once": {
-			pace: StatusPace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
+			pace: StatusPace{written: now}, acted: time.Millisecond, old: ready(1, "True"), status: ready(2, "False"),
 		},
 		"a new object's pods are given a moment": {
-			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: statusSettle,
+			acted: time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusSettle,
 		},
 		"and for all of it, though one is there": {
 			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
@@ -38,13 +38,13 @@ func TestStatusPace(t *testing.T) {
 			old: ready(-1, ""), status: ready(1, "False"),
 		},
 		"a failure, too": {
-			pace: StatusPace{written: now}, acted: true, failure: &Failure{}, old: ready(1, "True"), status: ready(1, "False"),
+			pace: StatusPace{written: now}, acted: time.Millisecond, failure: &Failure{}, old: ready(1, "True"), status: ready(1, "False"),
 		},
 		"and a revision that has failed, for nothing is undone before that is written": {
-			pace: StatusPace{written: now}, acted: true, old: ready(1, "False"), status: failed,
+			pace: StatusPace{written: now}, acted: time.Millisecond, old: ready(1, "False"), status: failed,
 		},
 		"pods that were just made are given a moment": {
-			acted: true, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
+			acted: time.Millisecond, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
 		},
 		"and for all of it": {
 			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(1, "True"), status: ready(1, "False"), want: 100 * time.Millisecond,
@@ -54,6 +54,18 @@ func TestStatusPace(t *testing.T) {
 		},
 		"counts can wait": {
 			pace: StatusPace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
+		},
+		"the longer the busier the API server is": {
+			pace: StatusPace{written: now.Add(-time.Second), Took: 100 * time.Millisecond}, old: ready(1, "False"), status: ready(1, "False"), want: 4 * time.Second,
+		},
+		"within limits": {
+			pace: StatusPace{written: now, Took: time.Minute}, old: ready(1, "False"), status: ready(1, "False"), want: statusIntervalMost,
+		},
+		"what took long will take longer": {
+			acted: time.Second, old: ready(1, "True"), status: ready(1, "False"), want: time.Second,
+		},
+		"within limits, too": {
+			acted: time.Minute, old: ready(1, "True"), status: ready(1, "False"), want: statusSettleMost,
 		},
 		"but not for ever": {
 			pace: StatusPace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),
@@ -77,8 +89,8 @@ func TestGatherEvents(t *testing.T) {
 		want                   time.Duration
 	}{
 		"few are looked at at once":   {desired: 99},
-		"many together":               {desired: 1000, want: 50 * time.Millisecond},
-		"also while they go":          {there: 400, ending: 600, want: 50 * time.Millisecond},
+		"many together":               {desired: 1000, want: 200 * time.Millisecond},
+		"also while they go":          {there: 400, ending: 600, want: 200 * time.Millisecond},
 		"but nobody waits for a long": {desired: 100_000, want: time.Second},
 	}
 	for name, test := range tests {
