@@ -22,8 +22,8 @@ type panel struct {
 }
 
 const (
-	plotWidth  = 860
-	labelWidth = 330
+	plotWidth  = 940
+	labelWidth = 400
 	barHeight  = 18
 	lineHeight = 26
 	titleSpace = 44

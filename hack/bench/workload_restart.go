@@ -140,6 +140,6 @@ func (s *step) measureIdle(ctx context.Context, owners int) error {
 	if err != nil {
 		return err
 	}
-	s.add(idle, fmt.Sprintf("%v idle with %d x %d", s.sizes.Idle, owners, replicasOfMany), taken, cpuTime)
+	s.add(idle, fmt.Sprintf("%.0f s idle with %d x %d", s.sizes.Idle.Seconds(), owners, replicasOfMany), taken, cpuTime)
 	return nil
 }
