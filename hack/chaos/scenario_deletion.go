@@ -34,6 +34,8 @@ func namespaceTerminating(a *arena) {
 		a.unset(name)
 	}
 	began := time.Now()
+	lab.Pause(a.ctx, 2*time.Second)
+	late := a.auditFromNow()
 	gone := a.expect("I2", a.namespace, "the namespace to be gone", settleLimit, func() (string, bool) {
 		namespace, err := a.cluster.Kube.CoreV1().Namespaces().Get(a.ctx, a.namespace, metav1.GetOptions{})
 		return fmt.Sprint(namespace.Status.Conditions), apierrors.IsNotFound(err)
@@ -41,15 +43,21 @@ func namespaceTerminating(a *arena) {
 	if gone {
 		a.run.converged(time.Since(began))
 	}
-	errors := unsuccessful(a.writesSince(log))
-	a.logf("%d writes failed", len(errors))
-	// One batch that was under way may fail as a whole.
-	if most := replicas * 2 / 3; len(errors) > most {
-		a.violate(faults.Violation{Invariant: "I3", Object: a.namespace,
-			What: fmt.Sprintf("%d writes failed while the namespace was deleted, more than %d; the last was %v", len(errors), most, errors[len(errors)-1])})
-	}
+	// The batch that was under way may fail as a whole; later on the controller should know.
+	a.boundErrors("in all", log, replicas*2/3)
+	a.boundErrors("from 2 s after its deletion on", late, replicas/5)
 	a.settle()
 	a.judge()
+}
+
+// boundErrors looks how many writes have failed since a time.
+func (a *arena) boundErrors(when string, since *auditLog, most int) {
+	errors := unsuccessful(a.writesSince(since))
+	a.logf("%d writes failed %s", len(errors), when)
+	if len(errors) > most {
+		a.violate(faults.Violation{Invariant: "I3", Object: a.namespace + " " + when,
+			What: fmt.Sprintf("%d writes failed while the namespace was deleted, %s, more than %d; the last was %v", len(errors), when, most, errors[len(errors)-1])})
+	}
 }
 
 // unset tells that an owner is no longer wanted.

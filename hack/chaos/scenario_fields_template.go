@@ -29,7 +29,7 @@ func templateTrials() []trial {
 		{path: in(metadata, "labels"), value: map[string]any{"not a label": "x"}, held: invalid},
 		{path: in(metadata, "annotations"), value: map[string]any{"note": "x"}},
 		{path: in(metadata, "annotations"), value: map[string]any{"note": 5}, refused: true},
-		{path: in(metadata, "annotations"), value: map[string]any{v1.AnnotationDelete: "true"}},
+		{path: in(metadata, "annotations"), value: map[string]any{v1.AnnotationDelete: "true"}, refused: true, word: v1.AnnotationDelete},
 		{path: in(spec, "containers"), refused: true},
 		{path: in(spec, "containers"), value: []any{}, refused: true},
 		{path: in(spec, "containers"), value: containers(nil)},

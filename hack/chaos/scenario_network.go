@@ -78,12 +78,15 @@ func serverErrors(a *arena) {
 		length = 10 * time.Second
 	}
 	a.start()
-	heal := a.proxy.Inject(faults.Rule{Name: "errors", Match: a.isWrite, Rate: 0.3, Faults: []faults.Fault{
+	rule := faults.Rule{Name: "errors", Match: a.isWrite, Rate: 0.3, Faults: []faults.Fault{
 		{Status: 429, RetryAfter: time.Second}, {Status: 500}, {Status: 503}, {Status: 504}, {Status: 503, RetryAfter: 2 * time.Second},
 		{Delay: time.Second}, {Delay: 3 * time.Second},
-	}})
-	a.churnFor(length, func(ctx context.Context) { <-ctx.Done() })
-	heal()
+	}}
+	a.bouts(length, func(ctx context.Context) {
+		heal := a.proxy.Inject(rule)
+		<-ctx.Done()
+		heal()
+	})
 	if n := a.proxy.Count("errors"); n < 10 {
 		a.must(fmt.Errorf("only %d writes met a fault", n))
 	}

@@ -165,7 +165,10 @@ func (a *arena) restoreCRD(bad string) {
 	})
 }
 
-// extremes are valid, and more of them than there are workers.
+// extremeCopies is how many objects there are of each kind, so that they are more than there are workers.
+const extremeCopies = 4
+
+// extremes are valid.
 func extremes() map[string]func(*v1.PodManagerSpec) {
 	rolling := func(limits v1.RollingUpdate) func(*v1.PodManagerSpec) {
 		return func(spec *v1.PodManagerSpec) { spec.UpdateStrategy.RollingUpdate = &limits }
@@ -189,13 +192,17 @@ func extremes() map[string]func(*v1.PodManagerSpec) {
 func (a *arena) besideExtreme(swamp string) bool {
 	defer a.imposeQuota(swamp, 3)() // or there would be no end of pods
 	manage := ours{a.cluster}
-	for name, set := range extremes() {
-		a.must(manage.create(a.ctx, swamp, name, math.MaxInt32, ownerOptions{spec: set}))
+	var names []string
+	for kind, set := range extremes() {
+		for i := range extremeCopies {
+			names = append(names, fmt.Sprintf("%s-%d", kind, i))
+			a.must(manage.create(a.ctx, swamp, names[len(names)-1], math.MaxInt32, ownerOptions{spec: set}))
+		}
 	}
 	if !a.goOn("extreme") {
 		return false
 	}
-	for name := range extremes() {
+	for _, name := range names {
 		a.must(manage.patch(a.ctx, swamp, name, `{"spec":{"template":{"metadata":{"annotations":{"second":"yes"}}}}}`))
 	}
 	if !a.goOn("rollout") {

@@ -63,7 +63,7 @@ func (a *arena) impose(manifest string) (lift func()) {
 	return sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), time.Minute)
 		defer cancel()
-		_, err := a.cluster.KubectlWith(ctx, manifest, "delete", "--ignore-not-found", "-f", "-")
+		_, err := a.cluster.KubectlWith(ctx, manifest, "delete", "--ignore-not-found", "--wait=false", "-f", "-")
 		a.must(err)
 	})
 }

@@ -66,6 +66,21 @@ func (a *arena) draws() *rand.Rand {
 	return rand.New(rand.NewPCG(a.random.Uint64(), a.random.Uint64()))
 }
 
+// bouts lets people churn amid faults, and again and again waits without any until all is well: what goes wrong is often
+// mended by whatever happens next, and shows only when nothing does.
+func (a *arena) bouts(length time.Duration, meanwhile func(ctx context.Context)) {
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		a.churnFor(time.Duration(1000+a.random.IntN(6000))*time.Millisecond, meanwhile)
+		began := time.Now()
+		if slow := a.awaitSettled(5 * time.Second); len(slow) > 0 {
+			a.logf("not settled after 5 s: %v", slow)
+			a.awaitCalm()
+		}
+		a.run.converged(time.Since(began))
+		a.logf("the bout is over, settled after %v", time.Since(began).Round(time.Millisecond))
+	}
+}
+
 // storm lets all kinds of faults come and go while people churn: up to four of them at the same time.
 func storm(a *arena) {
 	length := time.Minute
@@ -74,7 +89,7 @@ func storm(a *arena) {
 	}
 	a.start()
 	random := a.draws()
-	a.churnFor(length, func(ctx context.Context) {
+	a.bouts(length, func(ctx context.Context) {
 		var ends []func()
 		for range 1 + random.IntN(4) {
 			ends = append(ends, a.fault(random))
@@ -90,7 +105,9 @@ func storm(a *arena) {
 		if killed {
 			a.start()
 		}
-		lab.Pause(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
+		if random.IntN(2) == 0 {
+			lab.Pause(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
+		}
 	})
 	a.settle()
 	a.judge()

@@ -44,16 +44,21 @@ func (a *arena) endStall(stall *faults.Stall, match func(faults.Request) bool) {
 
 // cutForGood ends a stall so that what was held back is never seen.
 func (a *arena) cutForGood(stall *faults.Stall, match func(faults.Request) bool) {
+	a.expireNext(match)
+	stall.Cut()
+	a.logf("the watches are cut, and what they had to tell is lost")
+}
+
+// expireNext answers 410 to the next watch that matches, one of each resource: it has to begin anew.
+func (a *arena) expireNext(match func(faults.Request) bool) {
 	told := map[string]bool{}
 	a.proxy.Inject(faults.Rule{Name: "expired", Rate: 1, Faults: []faults.Fault{{Status: 410}}, Match: func(r faults.Request) bool { // called under a lock
 		if !match(r) || told[r.Resource] {
 			return false
 		}
-		told[r.Resource] = true // it may begin anew
+		told[r.Resource] = true
 		return true
 	}})
-	stall.Cut()
-	a.logf("the watches are cut, and what they had to tell is lost")
 }
 
 // staleCache lets the watch of pods stand still for longer than any time after which the controller loses patience or
@@ -209,7 +214,7 @@ func (a *arena) awaitReplaced(name string, back <-chan time.Time) {
 		slow("the watch of pods was cut or refused, and is not tried again")
 		return
 	}
-	for len(a.pods()) != a.wants()[name].replicas && time.Since(since) < settleLimit {
+	for len(a.pods()) != a.wants()[name].replicas && time.Since(since) < 6*seenAgain {
 		lab.Pause(a.ctx, 20*time.Millisecond)
 	}
 	took := time.Since(since).Round(time.Millisecond)
@@ -228,12 +233,14 @@ func watchGone(a *arena) {
 	}
 	a.start()
 	random := a.draws()
-	resources := []string{a.contender.resource(), "pods", "controllerrevisions"}
-	a.churnFor(length, func(ctx context.Context) {
+	resources := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}
+	a.bouts(length, func(ctx context.Context) {
 		resource := resources[random.IntN(len(resources))]
-		heal := a.proxy.Inject(faults.Rule{Name: "gone", Rate: 0.3 + 0.7*random.Float64(), Faults: []faults.Fault{{Status: 410}},
-			Match: func(r faults.Request) bool { return a.own("watch", resource)(r) || a.own("list", resource)(r) }})
-		a.proxy.CutWatches(a.own("watch", resource))
+		watches, lists := a.own("watch", resource), a.own("list", resource)
+		heal := a.proxy.Inject(faults.Rule{Name: "gone", Rate: random.Float64(), Faults: []faults.Fault{{Status: 410}},
+			Match: func(r faults.Request) bool { return watches(r) || lists(r) }})
+		a.expireNext(watches) // also if it comes when all else is healed
+		a.proxy.CutWatches(watches)
 		lab.Pause(ctx, time.Duration(100+random.IntN(1400))*time.Millisecond)
 		heal()
 		lab.Pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)

@@ -45,16 +45,19 @@ func (a *arena) settle() {
 func (a *arena) awaitSettled(limit time.Duration) []faults.Violation {
 	ctx, cancel := context.WithTimeout(a.ctx, limit)
 	defer cancel()
+	var last []faults.Violation
 	for {
 		problems, err := a.problems(ctx)
-		if err == nil && len(problems) == 0 {
+		switch {
+		case err == nil && len(problems) == 0:
 			return nil
+		case err == nil:
+			last = problems
+		case last == nil: // if the look itself is cut short by the limit, the one before tells more
+			last = []faults.Violation{{Invariant: "I3", Object: a.namespace, What: err.Error()}}
 		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {
-			if err != nil && len(problems) == 0 {
-				problems = []faults.Violation{{Invariant: "I3", Object: a.namespace, What: err.Error()}}
-			}
-			return problems
+			return last
 		}
 	}
 }

@@ -27,6 +27,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		"restartPolicy":            {"web", "{" + fmt.Sprintf(template, "", "restartPolicy: Never,") + "}", "spec.template.spec.restartPolicy must be Always"},
 		"another's label":          {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager: other}},", "") + "}", "the template's label podmanager must be the PodManager's own name"},
 		"our labels":               {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager-uid: x}},", "") + "}", "are set by the controller; remove them from the template"},
+		"our annotations":          {"web", "{" + fmt.Sprintf(template, "metadata: {annotations: {apps.mycompany.com/delete: 'true'}},", "") + "}", "are for single pods; remove them from the template"},
 		"a long name":              {strings.Repeat("a", 53), "{image: a}", "metadata.name may have at most 52 characters"},
 		"an unknown field":         {"web", "{image: a, replica: 5}", `unknown field "spec.replica"`},
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // maxParallel is how many requests one sync has under way. More of them only queue up at the API server.
-const maxParallel = 32
+const maxParallel = 64
 
 // outcome is what came of a plan.
 type outcome struct {
@@ -141,7 +141,7 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 	for batch := 1; len(creations) > 0; batch *= 2 {
 		now := creations[:min(batch, len(creations))]
 		creations = creations[len(now):]
-		failed := false
+		failed, refused := false, map[string]plan.Failure{}
 		for i, r := range inParallel(len(now), func(i int) result { return c.createPod(ctx, key, done.manager, now[i]) }) {
 			revision := now[i].Revision.Hash
 			switch {
@@ -156,10 +156,14 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 				failure := plan.FailedCreate(r.err)
 				done.fail(failure, r.err)
 				if failure.Refused() {
-					until := memory.refuse(revision, failure, done.manager.Generation, c.clock.Now())
-					c.enqueueAfter(key, until.Sub(c.clock.Now()))
+					refused[revision] = failure
 				}
 			}
+		}
+		// Once for the batch: each time doubles the hold, and a pod of it that went through would end it.
+		for revision, failure := range refused {
+			until := memory.refuse(revision, failure, done.manager.Generation, c.clock.Now())
+			c.enqueueAfter(key, until.Sub(c.clock.Now()))
 		}
 		if failed {
 			return

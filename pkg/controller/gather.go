@@ -152,8 +152,12 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 		}
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.podNamed(key.Namespace, name)) }
+	podsVersion := list.ResourceVersion
+	if scope.shows(key, observed) {
+		podsVersion = "0" // where nothing happens, the cache would not get as far as the list for long
+	}
 	c.tracker.ReadLive(key, map[consistency.Resource]string{
-		podsResource: list.ResourceVersion, managersResource: manager.ResourceVersion, revisionsResource: newest,
+		podsResource: podsVersion, managersResource: manager.ResourceVersion, revisionsResource: newest,
 	}, now)
 	return observed, nil
 }

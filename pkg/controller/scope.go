@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
@@ -207,6 +208,22 @@ func (s Scope) newer(pods []*corev1.Pod) []*corev1.Pod {
 		}
 	}
 	return now
+}
+
+// shows tells whether the cache has exactly the pods that were read from the API server itself.
+func (s Scope) shows(key cache.ObjectName, observed *plan.Observed) bool {
+	pods, err := s.indexed(byController, string(observed.Manager.UID))
+	orphans, orphansErr := s.indexed(byOrphanLabel, key.String())
+	if err != nil || orphansErr != nil {
+		return false
+	}
+	cached := map[types.UID]string{}
+	for _, pod := range slices.Concat(pods, orphans) {
+		cached[pod.UID] = pod.ResourceVersion
+	}
+	live := slices.Concat(observed.Pods, observed.Orphans)
+	isOther := func(pod *corev1.Pod) bool { return cached[pod.UID] != pod.ResourceVersion }
+	return len(live) == len(cached) && !slices.ContainsFunc(live, isOther)
 }
 
 // scopeOf is the scope that a namespace belongs to.

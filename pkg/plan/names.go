@@ -66,7 +66,9 @@ func ManagerOfName(pod string) (string, bool) {
 func foreignNames(o Observed) []string {
 	used := usedIndices(o)
 	var foreign []string
-	for index, passed := 0, 0; passed < max(len(used), o.Manager.DesiredReplicas()); index++ {
+	// No further than this sync can get: replicas may be any number.
+	next := min(o.Manager.DesiredReplicas(), len(used)+MaxPerSync)
+	for index, passed := 0, 0; passed < max(len(used), next); index++ {
 		if used[index] {
 			passed++
 			continue

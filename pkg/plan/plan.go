@@ -195,6 +195,7 @@ func (p *Plan) fill(o Observed, revision *Revision, missing int, retries retries
 		p.hold(hold, o.Now)
 		return unfilled
 	}
+	missing = min(missing, MaxPerSync+1) // one more tells bound that there is more to do
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
 		creation := Creation{Index: index, Revision: revision}
 		if i < len(retries.due) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -254,6 +255,7 @@ func TestMakeIsBounded(t *testing.T) {
 	}{
 		"many to create":            {observe(manager(2000)), true},
 		"just so many":              {observe(manager(MaxPerSync)), false},
+		"as many as can be wanted":  {observe(manager(math.MaxInt32)), true},
 		"many to delete":            {observe(manager(0), many...), true},
 		"many to delete at the end": {observe(manager(0, deleting), many...), true},
 	} {

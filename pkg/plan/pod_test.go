@@ -36,13 +36,13 @@ func TestNewPodFromTemplate(t *testing.T) {
 		m.Spec.Template = &corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{
 				Labels:      map[string]string{"app": "shop", "tier": "front"},
-				Annotations: map[string]string{"note": "x"},
+				Annotations: map[string]string{"note": "x", v1.AnnotationDelete: "true"},
 			},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 		}
 	})
 	made := NewPod(m, Creation{Revision: revisionFor(m)})
-	if made.Labels["app"] != "shop" || made.Labels["tier"] != "front" || made.Labels["podmanager"] != "web" || made.Annotations["note"] != "x" {
+	if made.Labels["app"] != "shop" || made.Labels["tier"] != "front" || made.Labels["podmanager"] != "web" || made.Annotations["note"] != "x" || isMarked(made) {
 		t.Errorf("labels %v annotations %v", made.Labels, made.Annotations)
 	}
 	made.Labels["tier"], made.Annotations["note"], made.Spec.Containers[0].Image = "changed", "changed", "changed"
