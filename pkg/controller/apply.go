@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -18,9 +17,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
-
-// maxParallel is how many requests one sync has under way. More of them only queue up at the API server.
-const maxParallel = 64
 
 // outcome is what came of a plan.
 type outcome struct {
@@ -134,40 +130,36 @@ func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, dele
 	return all
 }
 
-// applyCreate creates pods in batches of 1, 2, 4 and so on, and stops at the first batch that does not go through: a
-// quota or a broken template then costs a request or two instead of hundreds.
+// applyCreate creates pods, one at first and then ever more at a time, and stops at the first that does not go through: a
+// quota or a broken template then costs a few requests instead of hundreds.
 func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *outcome) {
 	memory := c.memories.of(key)
-	for batch := 1; len(creations) > 0; batch *= 2 {
-		now := creations[:min(batch, len(creations))]
-		creations = creations[len(now):]
-		failed, refused := false, map[string]plan.Failure{}
-		for i, r := range inParallel(len(now), func(i int) result { return c.createPod(ctx, key, done.manager, now[i]) }) {
-			revision := now[i].Revision.Hash
-			switch {
-			case r.err == nil && r.pod != nil:
-				memory.accept(revision)
-				done.created = append(done.created, r.pod)
-			case r.err != nil && plan.NamespaceIsGoing(r.err):
-				klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
-				return
-			case r.err != nil:
-				failed = true
-				failure := plan.FailedCreate(r.err)
-				done.fail(failure, r.err)
-				if failure.Refused() {
-					refused[revision] = failure
-				}
+	results := whileItWorks(len(creations), memory.trustIn(c.clock.Now()), func(i int) result {
+		return c.createPod(ctx, key, done.manager, creations[i])
+	})
+	refused := map[string]plan.Failure{}
+	for i, r := range results {
+		revision := creations[i].Revision.Hash
+		switch {
+		case r.err == nil && r.pod != nil:
+			memory.accept(revision)
+			done.created = append(done.created, r.pod)
+		case r.err != nil && plan.NamespaceIsGoing(r.err):
+			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
+			return
+		case r.err != nil:
+			failure := plan.FailedCreate(r.err)
+			done.fail(failure, r.err)
+			if failure.Refused() {
+				refused[revision] = failure
 			}
 		}
-		// Once for the batch: each time doubles the hold, and a pod of it that went through would end it.
-		for revision, failure := range refused {
-			until := memory.refuse(revision, failure, done.manager.Generation, c.clock.Now())
-			c.enqueueAfter(key, until.Sub(c.clock.Now()))
-		}
-		if failed {
-			return
-		}
+	}
+	memory.trust(len(done.created), done.failure == nil, c.clock.Now())
+	// Once for all of them: each time doubles the hold, and a pod that went through would end it.
+	for revision, failure := range refused {
+		until := memory.refuse(revision, failure, done.manager.Generation, c.clock.Now())
+		c.enqueueAfter(key, until.Sub(c.clock.Now()))
 	}
 }
 
@@ -238,29 +230,6 @@ func (o *outcome) pods(observed []*corev1.Pod) []*corev1.Pod {
 	}
 	after = append(after, o.adopted...)
 	return append(after, o.created...)
-}
-
-// result is what came of one request. Neither pod nor error means that there was nothing left to do.
-type result struct {
-	pod *corev1.Pod
-	err error
-}
-
-// inParallel makes count calls, maxParallel at a time, and returns their results in order.
-func inParallel(count int, call func(i int) result) []result {
-	results := make([]result, count)
-	slots := make(chan struct{}, maxParallel)
-	var running sync.WaitGroup
-	for i := range count {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			defer caught(&results[i].err)
-			results[i] = call(i)
-		})
-	}
-	running.Wait()
-	return results
 }
 
 // isGone tells whether a request failed because the pod that it was about is no longer there.

@@ -5,7 +5,7 @@
 //	scope.go       what is watched, the indexes, and the listers' answers
 //	handlers.go    which events reach the queue; causes.go why a key is in it
 //	gather.go      what a sync rests on, and whether that is fresh enough
-//	apply.go       carrying out a plan; pods.go the single requests; finalizer.go the PodManager's finalizer
+//	apply.go       carrying out a plan; parallel.go many requests at a time; pods.go the single ones; finalizer.go the PodManager's finalizer
 //	report.go      status and events
 //	priority.go    the order in which keys leave the queue
 //	isolation.go   what happens when one object breaks; decode.go when it cannot even be read

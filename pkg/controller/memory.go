@@ -27,6 +27,30 @@ type memory struct {
 	foreign []string
 	// pace is that of writing the status.
 	pace plan.StatusPace
+	// wentWell is how many pods were created without a failure up to a moment ago.
+	wentWell   int
+	wentWellAt time.Time
+}
+
+// trustFor is how long it counts that creating pods went well. A sync follows upon the other while there are more to create.
+const trustFor = 5 * time.Second
+
+// trustIn is how many pods can be created at a time to begin with.
+func (m *memory) trustIn(now time.Time) int {
+	if now.Sub(m.wentWellAt) > trustFor {
+		m.wentWell = 0
+	}
+	return 1 + m.wentWell
+}
+
+// trust notes how creating pods went.
+func (m *memory) trust(created int, well bool, now time.Time) {
+	if well {
+		m.wentWell += created
+	} else {
+		m.wentWell = 0
+	}
+	m.wentWellAt = now
 }
 
 // refuse starts, or prolongs, the hold on creating pods of a revision. It returns until when.
