@@ -68,7 +68,7 @@ func NewOptions() *Options {
 
 		// They wait for the API server most of the time. ReplicaSets have 5, which leaves it idle half of the time when many
 		// are created at once; see make bench.
-		Workers: 20,
+		Workers: 100,
 		// Watches miss nothing, and what is due later is queued for then. A resync would hide a bug of ours.
 		Resync: 0,
 

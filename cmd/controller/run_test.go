@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 				ended := make(chan error)
 				go func() { ended <- p.run(ctx) }()
 				pass(time.Minute)
-				if worker.workers != 20 || factory.started.IsZero() {
+				if worker.workers != 100 || factory.started.IsZero() {
 					t.Fatalf("%d workers, informers started at %v", worker.workers, factory.started)
 				}
 				stop()

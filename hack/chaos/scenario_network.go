@@ -17,14 +17,14 @@ func networkScenarios() []scenario {
 		{name: "stale-cache", about: "the watch of pods stands still for longer than any patience of the controller, during churn", do: staleCache},
 		{name: "unobserved-change", about: "replicas, image and labels change there and back while watches stand still, and are then lost", do: unobservedChange},
 		{name: "missed-delete", about: "pods are deleted while the watch is stalled or refused; they are to be replaced 5 s after it is back", do: missedDelete},
-		{name: "watch-gone", about: "watches are cut, and watches and lists answered 410 for a while, during churn", do: watchGone},
-		{name: "server-errors", about: "30 % of the writes are answered 429, 500, 503 or 504 or delayed by seconds, during churn", short: true, do: serverErrors},
+		{name: "watch-gone", about: "watches are cut, and watches and lists answered 410 for a while, during churn", limit: 6 * time.Minute, do: watchGone},
+		{name: "server-errors", about: "30 % of the writes are answered 429, 500, 503 or 504 or delayed by seconds, during churn", short: true, limit: 6 * time.Minute, do: serverErrors},
 		{name: "conflict-storm", about: "others write to the object 50 times a second while it is scaled", do: conflictStorm},
 		{name: "black-hole", about: "connections go dead without breaking in the middle of work; it is to go on within 60 s", limit: 6 * time.Minute, do: blackHole},
 		{name: "uid-reuse", about: "the object is deleted, forced, and made again under its name while watches stand still or the controller is away",
 			short: true, do: uidReuse},
 		{name: "foreign-name", about: "pods of others have the names or labels that the controller would use", do: foreignName},
-		{name: "storm", about: "lost answers, errors, delays, stalls, cuts, 410 and kills come and go at random during churn", runs: 3, short: true, do: storm},
+		{name: "storm", about: "lost answers, errors, delays, stalls, cuts, 410 and kills come and go at random during churn", runs: 3, short: true, limit: 6 * time.Minute, do: storm},
 	}
 }
 

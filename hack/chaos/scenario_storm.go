@@ -66,6 +66,9 @@ func (a *arena) draws() *rand.Rand {
 	return rand.New(rand.NewPCG(a.random.Uint64(), a.random.Uint64()))
 }
 
+// untilBack is for how long client-go waits, the longer the more often it was cut off, before it takes a watch up again.
+const untilBack = time.Minute
+
 // bouts lets people churn amid faults, and again and again waits without any until all is well: what goes wrong is often
 // mended by whatever happens next, and shows only when nothing does.
 func (a *arena) bouts(length time.Duration, meanwhile func(ctx context.Context)) {
@@ -74,7 +77,9 @@ func (a *arena) bouts(length time.Duration, meanwhile func(ctx context.Context))
 		began := time.Now()
 		if slow := a.awaitSettled(5 * time.Second); len(slow) > 0 {
 			a.logf("not settled after 5 s: %v", slow)
-			a.awaitCalm()
+			if len(a.awaitSettled(settleLimit)) > 0 {
+				return // the end will tell
+			}
 		}
 		a.run.converged(time.Since(began))
 		a.logf("the bout is over, settled after %v", time.Since(began).Round(time.Millisecond))
@@ -87,6 +92,7 @@ func storm(a *arena) {
 	if a.short {
 		length = 12 * time.Second
 	}
+	a.blind = untilBack
 	a.start()
 	random := a.draws()
 	a.bouts(length, func(ctx context.Context) {

@@ -231,6 +231,7 @@ func watchGone(a *arena) {
 	if a.short {
 		length = 15 * time.Second
 	}
+	a.blind = untilBack
 	a.start()
 	random := a.draws()
 	resources := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}

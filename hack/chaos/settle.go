@@ -212,7 +212,7 @@ func (a *arena) stayQuiet() {
 func (a *arena) judge() {
 	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
 	defer cancel()
-	report, err := a.oracle.Report(ctx, recent+a.blind)
+	report, err := a.oracle.Report(ctx, recent, a.blind)
 	a.must(err)
 	for _, violation := range report.Violations {
 		a.violate(violation)

@@ -34,15 +34,16 @@ type Violation struct {
 func (v Violation) String() string { return v.Invariant + ": " + v.What }
 
 // Report looks at all that has happened up to now. An owner may have as many active pods as the largest number of
-// replicas wanted of it within the time given: a scale-down takes its time, but not for ever. As old may be what a
-// status says.
-func (o *Oracle) Report(ctx context.Context, recent time.Duration) (*Report, error) {
+// replicas wanted of it within the recent time: a scale-down takes its time, but not for ever. As old may be what a
+// status says. For what it leaves undone or tells late, but not for a new pod, a controller is given more time if faults
+// have kept it blind.
+func (o *Oracle) Report(ctx context.Context, recent, blind time.Duration) (*Report, error) {
 	if err := o.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
 	sightings := slices.Clone(o.sightings)
-	r := newReplay(recent)
+	r := newReplay(recent, blind)
 	r.gaps, r.asked = slices.Clone(o.gaps), maps.Clone(o.asked)
 	o.mu.Unlock()
 	slices.SortStableFunc(sightings, func(a, b sighting) int { return cmp.Compare(a.version, b.version) })
@@ -51,7 +52,7 @@ func (o *Oracle) Report(ctx context.Context, recent time.Duration) (*Report, err
 		r.step(seen)
 	}
 	for uid := range r.owners {
-		r.checkCount(uid, sighting{at: time.Now()}) // time alone may have made it one pod too many
+		r.checkCount(uid, sighting{at: time.Now()}, false) // time alone may have made it one pod too many
 	}
 	r.report.Versions, r.report.Gaps = len(sightings), len(r.gaps)
 	return r.report, nil
@@ -60,6 +61,7 @@ func (o *Oracle) Report(ctx context.Context, recent time.Duration) (*Report, err
 // replay is the state of the cluster as of one version.
 type replay struct {
 	recent time.Duration
+	blind  time.Duration
 	pods   map[types.UID]*podState
 	owners map[types.UID]*owner
 	active int
@@ -97,9 +99,9 @@ type countSince struct {
 	count count
 }
 
-func newReplay(recent time.Duration) *replay {
+func newReplay(recent, blind time.Duration) *replay {
 	return &replay{
-		recent: recent, pods: map[types.UID]*podState{}, owners: map[types.UID]*owner{},
+		recent: recent, blind: blind, pods: map[types.UID]*podState{}, owners: map[types.UID]*owner{},
 		report: &Report{Peaks: map[string]int{}},
 	}
 }
@@ -123,7 +125,8 @@ func (r *replay) step(seen sighting) {
 		r.add(seen.pod, +1, seen.at)
 	}
 	if seen.pod.owner != "" {
-		r.checkCount(seen.pod.owner, seen)
+		isNew := !found && !seen.gone && seen.pod.active
+		r.checkCount(seen.pod.owner, seen, isNew)
 	}
 }
 
@@ -179,11 +182,15 @@ func (r *replay) add(pod *podState, change int, at time.Time) {
 }
 
 // checkCount looks at the pods of an owner after a version.
-func (r *replay) checkCount(uid types.UID, seen sighting) {
+func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 	o := r.owners[uid]
 	r.report.Peak = max(r.report.Peak, r.active)
 	r.report.Peaks[o.name] = max(r.report.Peaks[o.name], o.count.active)
-	if most := r.most(o, seen.at.Add(-r.recent)); o.count.active > most {
+	since := seen.at.Add(-r.recent)
+	if !isNew {
+		since = since.Add(-r.blind)
+	}
+	if most := r.most(o, since); o.count.active > most {
 		r.violation("I1", o.name, seen, "%s has %d active pods, but never wanted more than %d of late", o.name, o.count.active, most)
 	}
 	if seen.pod != nil && !seen.gone && seen.pod.index != "" && o.indices[seen.pod.index] > 1 {
@@ -204,7 +211,7 @@ func (r *replay) checkClaim(o *owner, seen sighting) {
 	if slices.ContainsFunc(r.gaps, func(gap time.Time) bool { return gap.Sub(seen.at).Abs() < r.recent }) {
 		return // who knows what it has seen
 	}
-	since, off := seen.at.Add(-r.recent), o.changes(seen.at.Add(-mixing))
+	since, off := seen.at.Add(-r.recent-r.blind), o.changes(seen.at.Add(-mixing))
 	near := func(a, b int) bool { return a-b <= off && b-a <= off }
 	if !o.had(since, func(c count) bool { return near(c.active, said.active) }) ||
 		!o.had(since, func(c count) bool { return near(c.ready, said.ready) }) {

@@ -59,8 +59,10 @@ func ownedBy(owner types.UID, seen sighting) sighting {
 func gone(seen sighting) sighting { seen.gone = true; return seen }
 
 // replayed steps through sightings in their order, with 10 s as the recent time.
-func replayed(sightings []sighting) *Report {
-	r := newReplay(10 * time.Second)
+func replayed(sightings []sighting) *Report { return replayedBlind(sightings, 0) }
+
+func replayedBlind(sightings []sighting, blind time.Duration) *Report {
+	r := newReplay(10*time.Second, blind)
 	for i, seen := range sightings {
 		seen.version = uint64(i + 1)
 		r.step(seen)
@@ -113,6 +115,24 @@ func expectViolation(t *testing.T, report *Report, invariant, words string) {
 		t.Errorf("got %s, want no violation", got)
 	case words != "" && (len(report.Violations) != 1 || !strings.Contains(got, words) || report.Violations[0].Invariant != invariant):
 		t.Errorf("got %s, want a violation of %s with %q", got, invariant, words)
+	}
+}
+
+// Who could not see may be late, but not make more.
+func TestReplayBlind(t *testing.T) {
+	a, b := pod(0, "a", "0", true), pod(0, "b", "1", true)
+	tests := map[string]struct {
+		sightings []sighting
+		violation string
+	}{
+		"late":     {[]sighting{manager(0, 2), a, b, manager(1, 1), pod(60, "b", "1", true)}, ""},
+		"too late": {[]sighting{manager(0, 2), a, b, manager(1, 1), pod(90, "b", "1", true)}, "2 active pods"},
+		"one more": {[]sighting{manager(0, 2), a, manager(1, 1), pod(60, "b", "1", true)}, "2 active pods"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			expectViolation(t, replayedBlind(test.sightings, time.Minute), "I1", test.violation)
+		})
 	}
 }
 

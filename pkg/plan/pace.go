@@ -20,6 +20,8 @@ const (
 	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then. If
 	// that took longer, so will the rest.
 	statusSettle, statusSettleMost = 250 * time.Millisecond, 2 * time.Second
+	// statusFirst is how long a new object is given to become Ready before its first status is written.
+	statusFirst = time.Second
 	// gatherPerPod is how long, for each pod, the events of pods are gathered; for few pods they are not.
 	gatherPerPod = 200 * time.Microsecond
 	gatherFrom   = 100
@@ -69,7 +71,11 @@ func (p *StatusPace) Wait(old, status *v1.PodManagerStatus, acted time.Duration,
 	urgent := old.ObservedGeneration != status.ObservedGeneration && !isNew || old.FailedRevision != status.FailedRevision ||
 		failure != nil || isNew && meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
 	if acted > 0 && !urgent {
-		p.settling = now.Add(max(statusSettle, min(acted, statusSettleMost)))
+		settle := statusSettle
+		if isNew {
+			settle = statusFirst
+		}
+		p.settling = now.Add(max(settle, min(acted, statusSettleMost)))
 	}
 	wait := p.settling.Sub(now)
 	if wait <= 0 && !isNews(old, status) {

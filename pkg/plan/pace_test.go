@@ -26,7 +26,7 @@ func TestStatusPace(t *testing.T) {
 			pace: StatusPace{written: now}, acted: time.Millisecond, old: ready(1, "True"), status: ready(2, "False"),
 		},
 		"a new object's pods are given a moment": {
-			acted: time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusSettle,
+			acted: time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
 		},
 		"and for all of it, though one is there": {
 			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,

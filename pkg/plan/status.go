@@ -131,7 +131,9 @@ func isNews(old, status *v1.PodManagerStatus) bool {
 	}
 	for _, condition := range status.Conditions {
 		before := meta.FindStatusCondition(old.Conditions, condition.Type)
-		if before == nil || before.Status != condition.Status {
+		// That enough pods are available is good, but Ready, which is about all of them, is often just about to follow.
+		isPartial := condition.Type == v1.ConditionAvailable && condition.Status == metav1.ConditionTrue
+		if before == nil || before.Status != condition.Status && !isPartial {
 			return true
 		}
 	}
