@@ -34,24 +34,27 @@ type campaign struct {
 	results []result
 }
 
-// runAll makes all runs: first each scenario once, so that a campaign that is broken off has seen them all; then the
-// others that are due; then more rounds, until the time is up.
+// runAll makes all runs: first each scenario once, with all contenders, so that a campaign that is broken off has seen them
+// all; then those of ours that are due, and then more rounds until the time is up.
 func (c *campaign) runAll(ctx context.Context) {
 	deadline := time.Now().Add(c.duration)
-	for round := 0; ; round++ {
+	contenders := []contender{ours{c.cluster}}
+	if !c.withoutPeer {
+		contenders = append(contenders, peer{c.cluster})
+	}
+	for round := 0; ctx.Err() == nil; round++ {
 		due := c.due(round)
 		if len(due) == 0 {
-			if c.duration == 0 || !time.Now().Before(deadline) {
-				return
-			}
 			due = c.scenarios
 		}
-		for _, s := range due {
-			if ctx.Err() != nil || round > 0 && c.duration > 0 && !time.Now().Before(deadline) {
-				return
-			}
-			c.runOne(ctx, s, c.seed+uint64(round))
+		isOver := func() bool {
+			return ctx.Err() != nil || round > 0 && c.duration > 0 && !time.Now().Before(deadline)
 		}
+		if isOver() || round > 0 && c.duration == 0 && len(c.due(round)) == 0 {
+			return
+		}
+		c.runRound(ctx, due, contenders, c.seed+uint64(round), isOver)
+		contenders = contenders[:1]
 	}
 }
 
@@ -59,29 +62,39 @@ func (c *campaign) due(round int) []scenario {
 	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s scenario) bool { return round >= max(1, s.runs) })
 }
 
-// runOne plays a scenario with the contenders, side by side if they cannot get into each other's way.
-func (c *campaign) runOne(ctx context.Context, s scenario, seed uint64) {
-	contenders := []contender{ours{c.cluster}}
-	if !s.oursOnly && !c.withoutPeer {
-		contenders = append(contenders, peer{c.cluster})
-	}
+// runRound lets each contender go through the scenarios, beside the other; and then, one at a time, through those that
+// disturb all that goes on in the cluster.
+func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []contender, seed uint64, isOver func() bool) {
+	isAlone := func(s scenario) bool { return s.alone }
 	var running sync.WaitGroup
 	for _, contender := range contenders {
-		playing := func() {
-			r, err := newRun(s, contender, c.cluster, seed, c.short)
-			if err != nil {
-				c.add(result{Scenario: s.name, Contender: contender.name(), Seed: seed, Error: err.Error()})
-				return
+		running.Go(func() {
+			for _, s := range slices.DeleteFunc(slices.Clone(due), isAlone) {
+				c.runOne(ctx, s, contender, seed, isOver)
 			}
-			c.add(r.play(ctx))
-		}
-		if s.alone {
-			playing()
-		} else {
-			running.Go(playing)
-		}
+		})
 	}
 	running.Wait()
+	for _, s := range due {
+		for _, contender := range contenders {
+			if s.alone {
+				c.runOne(ctx, s, contender, seed, isOver)
+			}
+		}
+	}
+}
+
+// runOne plays a scenario with a contender, if it fits that, and there is time.
+func (c *campaign) runOne(ctx context.Context, s scenario, contender contender, seed uint64, isOver func() bool) {
+	if isOver() || s.oursOnly && contender.name() != (ours{}).name() {
+		return
+	}
+	r, err := newRun(s, contender, c.cluster, seed, c.short)
+	if err != nil {
+		c.add(result{Scenario: s.name, Contender: contender.name(), Seed: seed, Error: err.Error()})
+		return
+	}
+	c.add(r.play(ctx))
 }
 
 // add takes a result in, and tells it.

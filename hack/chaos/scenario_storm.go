@@ -86,6 +86,31 @@ func (a *arena) bouts(length time.Duration, meanwhile func(ctx context.Context))
 	}
 }
 
+// watchGone answers lists and watches with 410 for a while, again and again, and cuts watches.
+func watchGone(a *arena) {
+	length := 40 * time.Second
+	if a.short {
+		length = 15 * time.Second
+	}
+	a.blind = untilBack
+	a.start()
+	random := a.draws()
+	resources := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}
+	a.bouts(length, func(ctx context.Context) {
+		resource := resources[random.IntN(len(resources))]
+		watches, lists := a.own("watch", resource), a.own("list", resource)
+		heal := a.proxy.Inject(faults.Rule{Name: "gone", Rate: random.Float64(), Faults: []faults.Fault{{Status: 410}},
+			Match: func(r faults.Request) bool { return watches(r) || lists(r) }})
+		a.expireNext(watches) // also if it comes when all else is healed
+		a.proxy.CutWatches(watches)
+		lab.Pause(ctx, time.Duration(100+random.IntN(1400))*time.Millisecond)
+		heal()
+		lab.Pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)
+	})
+	a.settle()
+	a.judge()
+}
+
 // storm lets all kinds of faults come and go while people churn: up to four of them at the same time.
 func storm(a *arena) {
 	length := time.Minute

@@ -18,7 +18,7 @@ import (
 
 const (
 	// settleLimit is how long it may take, once the faults are over, until all is as wanted.
-	settleLimit = 90 * time.Second
+	settleLimit = time.Minute
 	// quietTime is how long nothing may be written then; it is tried so many times.
 	quietTime, quietTries = 2500 * time.Millisecond, 4
 	// recent is how long a scale-down may take before pods that are left count as too many, and how old a status may
