@@ -65,12 +65,11 @@ func (c *campaign) due(round int) []scenario {
 // runRound lets each contender go through the scenarios, beside the other; and then, one at a time, through those that
 // disturb all that goes on in the cluster.
 func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []contender, seed uint64, isOver func() bool) {
-	isAlone := func(s scenario) bool { return s.alone }
 	var running sync.WaitGroup
-	for _, contender := range contenders {
+	for _, lane := range lanes(due, contenders) {
 		running.Go(func() {
-			for _, s := range slices.DeleteFunc(slices.Clone(due), isAlone) {
-				c.runOne(ctx, s, contender, seed, isOver)
+			for _, s := range lane.scenarios {
+				c.runOne(ctx, s, lane.contender, seed, isOver)
 			}
 		})
 	}
@@ -82,6 +81,26 @@ func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []co
 			}
 		}
 	}
+}
+
+// lane is what is run one after the other, beside other lanes.
+type lane struct {
+	contender contender
+	scenarios []scenario
+}
+
+// lanes are one for each contender. Ours has two if it is without the other: the runs are mostly spent waiting.
+func lanes(due []scenario, contenders []contender) []lane {
+	together := slices.DeleteFunc(slices.Clone(due), func(s scenario) bool { return s.alone })
+	if len(contenders) == 1 {
+		half := (len(together) + 1) / 2
+		return []lane{{contenders[0], together[:half]}, {contenders[0], together[half:]}}
+	}
+	var all []lane
+	for _, contender := range contenders {
+		all = append(all, lane{contender, together})
+	}
+	return all
 }
 
 // runOne plays a scenario with a contender, if it fits that, and there is time.
