@@ -70,20 +70,25 @@ func (a *arena) draws() *rand.Rand {
 const untilBack = time.Minute
 
 // bouts lets people churn amid faults, and again and again waits without any until all is well: what goes wrong is often
-// mended by whatever happens next, and shows only when nothing does.
+// mended by whatever happens next, and shows only when nothing does. It ends with settle, or with a bout that does not settle.
 func (a *arena) bouts(length time.Duration, meanwhile func(ctx context.Context)) {
 	for end := time.Now().Add(length); time.Now().Before(end); {
 		a.churnFor(time.Duration(1000+a.random.IntN(6000))*time.Millisecond, meanwhile)
 		began := time.Now()
 		if slow := a.awaitSettled(5 * time.Second); len(slow) > 0 {
 			a.logf("not settled after 5 s: %v", slow)
-			if len(a.awaitSettled(settleLimit)) > 0 {
-				return // the end will tell
+			stuck := a.awaitSettled(settleLimit)
+			for _, problem := range stuck {
+				a.violate(problem)
+			}
+			if len(stuck) > 0 {
+				return
 			}
 		}
 		a.run.converged(time.Since(began))
 		a.logf("the bout is over, settled after %v", time.Since(began).Round(time.Millisecond))
 	}
+	a.settle()
 }
 
 // watchGone answers lists and watches with 410 for a while, again and again, and cuts watches.
@@ -107,7 +112,6 @@ func watchGone(a *arena) {
 		heal()
 		lab.Pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)
 	})
-	a.settle()
 	a.judge()
 }
 
@@ -140,7 +144,6 @@ func storm(a *arena) {
 			lab.Pause(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
 		}
 	})
-	a.settle()
 	a.judge()
 }
 
