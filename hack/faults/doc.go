@@ -6,5 +6,6 @@
 //	link.go     a connection that goes dead without breaking
 //	oracle.go   sees every version of every pod and of its owner, past the proxy
 //	states.go   what it keeps of them
-//	report.go   tells, from these versions in their order, which invariants did not hold
+//	replay.go   goes through these versions in their order, and tells which invariants did not hold
+//	report.go   what came of that
 package faults
