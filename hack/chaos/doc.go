@@ -13,6 +13,7 @@
 //	main.go, campaign.go       what runs, in which order, for how long
 //	scenario.go                the list of scenarios
 //	arena.go                   what one run has: a namespace, a proxy, an oracle, a controller
+//	user.go                    what a user asks for in an arena
 //	contender.go               the controllers that are compared
 //	churn.go                   people who create, scale, edit, relabel and delete at random
 //	settle.go, audit.go        whether all is well in the end
