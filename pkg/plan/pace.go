@@ -15,7 +15,7 @@ const (
 	// statusInterval is how often the status is written while only the counts move: 1000 pods that become ready one
 	// by one are not worth 1000 writes. An API server that takes its time for a write is busy: it is given that many
 	// times as much.
-	statusInterval, statusIntervalMost = time.Second, 10 * time.Second
+	statusInterval, statusIntervalMost = time.Second, 3 * time.Second
 	statusRest                         = 50
 	// statusSettle is how long to wait after pods were created or deleted: often they are ready, or gone, by then. If
 	// that took longer, so will the rest.

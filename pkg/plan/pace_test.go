@@ -56,7 +56,7 @@ func TestStatusPace(t *testing.T) {
 			pace: StatusPace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
 		},
 		"the longer the busier the API server is": {
-			pace: StatusPace{written: now.Add(-time.Second), Took: 100 * time.Millisecond}, old: ready(1, "False"), status: ready(1, "False"), want: 4 * time.Second,
+			pace: StatusPace{written: now.Add(-time.Second), Took: 100 * time.Millisecond}, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
 		},
 		"within limits": {
 			pace: StatusPace{written: now, Took: time.Minute}, old: ready(1, "False"), status: ready(1, "False"), want: statusIntervalMost,
