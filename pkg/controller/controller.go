@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -132,6 +133,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	if !cache.WaitForNamedCacheSyncWithContext(ctx, c.HasSynced) {
 		return nil // told to stop before the caches had filled
 	}
+	debug.FreeOSMemory() // filling the caches leaves more garbage behind than there is in them
 
 	var watching sync.WaitGroup
 	watching.Go(func() { c.watchForRewinds(ctx) })

@@ -1,17 +1,27 @@
 package controller
 
 import (
+	"slices"
+	"unique"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TrimPod is the informers' transform: it drops what the controller never reads, so that the cache of a large cluster
-// stays small. What it keeps is what pkg/plan looks at.
+// TrimPod is the informers' transform: it drops what the controller never reads, and keeps one copy of what many pods say
+// alike, so that the cache of a large cluster stays small. What it keeps is what pkg/plan looks at.
 func TrimPod(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil // a revision, or a tombstone
 	}
 	pod.ManagedFields = nil
+	pod.GenerateName = ""
+	pod.Labels = shareMap(pod.Labels)
+	share(&pod.Namespace)
+	for i := range pod.OwnerReferences {
+		ref := &pod.OwnerReferences[i]
+		share(&ref.APIVersion, &ref.Kind, &ref.Name, (*string)(&ref.UID))
+	}
 	if !isManaged(pod) {
 		// Somebody else's pod: only its name matters, because it is taken, and its labels and owners, as they are
 		// what makes it not ours.
@@ -20,6 +30,68 @@ func TrimPod(obj any) (any, error) {
 		pod.Status = corev1.PodStatus{}
 		return pod, nil
 	}
+	pod.Annotations = shareMap(pod.Annotations)
 	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}
+	share(&pod.Spec.NodeName)
+	trimStatus(&pod.Status)
 	return pod, nil
+}
+
+func trimStatus(status *corev1.PodStatus) {
+	*status = corev1.PodStatus{
+		ObservedGeneration: status.ObservedGeneration, Phase: status.Phase, Conditions: status.Conditions,
+		Reason: status.Reason, Message: status.Message, StartTime: status.StartTime,
+		InitContainerStatuses: status.InitContainerStatuses, ContainerStatuses: status.ContainerStatuses,
+	}
+	share((*string)(&status.Phase), &status.Reason)
+	if status.Phase == corev1.PodRunning || status.Phase == corev1.PodPending {
+		// Of pods that have ended every time may tell when.
+		status.Conditions = slices.Clone(slices.DeleteFunc(status.Conditions, saysNothing))
+	}
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		share((*string)(&c.Type), (*string)(&c.Status), &c.Reason, &c.Message)
+	}
+	for _, containers := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
+		for i := range containers {
+			c := &containers[i]
+			containers[i] = corev1.ContainerStatus{
+				Name: c.Name, Image: c.Image, ImageID: c.ImageID, Ready: c.Ready, RestartCount: c.RestartCount,
+				State: c.State, LastTerminationState: c.LastTerminationState,
+			}
+			share(&c.Name, &c.Image, &c.ImageID)
+		}
+	}
+}
+
+// saysNothing tells whether a condition is one of the steps towards Ready, and taken: then nobody asks for it.
+func saysNothing(c corev1.PodCondition) bool {
+	switch c.Type {
+	case corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReadyToStartContainers:
+		return c.Status == corev1.ConditionTrue
+	default:
+		return false
+	}
+}
+
+// share makes strings that are equal use the same memory.
+func share(texts ...*string) {
+	for _, text := range texts {
+		if *text != "" {
+			*text = unique.Make(*text).Value()
+		}
+	}
+}
+
+// shareMap does the same for what is in a map, and lets go of an empty one.
+func shareMap(texts map[string]string) map[string]string {
+	if len(texts) == 0 {
+		return nil
+	}
+	shared := make(map[string]string, len(texts))
+	for key, value := range texts {
+		share(&key, &value)
+		shared[key] = value
+	}
+	return shared
 }
