@@ -6,10 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The components of a cluster that can be killed, in the order in which they are started.
@@ -70,22 +74,41 @@ func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 	}
 }
 
-// Repair starts what was killed, and waits until the API server is ready. (kwokctl could do it, but takes longer, and gives
-// up on a busy machine.)
+// Repair starts what was killed: first etcd and the API server, and the others once that is ready. (kwokctl could do it, but
+// takes longer, and gives up on a busy machine.)
 func (c *Cluster) Repair(ctx context.Context) error {
-	for _, name := range []string{Etcd, APIServer, ""} {
-		var left []*component
-		for _, dead := range c.killed {
-			if name != "" && dead.name != name {
-				left = append(left, dead)
-				continue
-			}
-			if err := c.revive(dead); err != nil {
-				return err
-			}
+	for _, name := range []string{Etcd, APIServer} {
+		if err := c.reviveAll(func(dead *component) bool { return dead.name == name }); err != nil {
+			return err
 		}
-		c.killed = left
 	}
+	if err := c.awaitReady(ctx); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(c.killed, func(dead *component) bool { return dead.name == Nodes }) {
+		// They are held, for minutes, by the process that is gone.
+		leases := c.Kube.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+		if err := leases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			return err
+		}
+	}
+	return c.reviveAll(func(*component) bool { return true })
+}
+
+func (c *Cluster) reviveAll(chosen func(*component) bool) error {
+	for _, dead := range c.killed {
+		if !chosen(dead) {
+			continue
+		}
+		if err := c.revive(dead); err != nil {
+			return err
+		}
+	}
+	c.killed = slices.DeleteFunc(c.killed, chosen)
+	return nil
+}
+
+func (c *Cluster) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
