@@ -49,7 +49,9 @@ func (s *space) awaitBackOff(inARow int, next time.Time) {
 		got := s.condition("web", v1.ConditionReady)
 		return got, got.Status == "False" && got.Reason == v1.ReasonBackOff &&
 			strings.Contains(got.Message, fmt.Sprintf("(%d in a row)", inARow)) &&
-			strings.HasSuffix(got.Message, "next try at "+next.Format(time.RFC3339))
+			(strings.HasSuffix(got.Message, "next try at "+next.Format(time.RFC3339)) ||
+				// The scheduler may have had its word about the pod in the next second.
+				strings.HasSuffix(got.Message, "next try at "+next.Add(time.Second).Format(time.RFC3339)))
 	})
 }
 

@@ -64,6 +64,7 @@ func decodeEvent(event watch.Event) (watch.Event, bool) {
 
 // decode always returns something: of an object that does not fit the type, what can be had, with a mark.
 func decode(object *unstructured.Unstructured) *v1.PodManager {
+	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields") // nobody reads them
 	manager := &v1.PodManager{}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, manager)
 	if err == nil {

@@ -4,12 +4,16 @@ import (
 	"slices"
 	"unique"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
 // TrimPod is the informers' transform: it drops what the controller never reads, and keeps one copy of what many pods say
 // alike, so that the cache of a large cluster stays small. What it keeps is what pkg/plan looks at.
 func TrimPod(obj any) (any, error) {
+	if revision, ok := obj.(*appsv1.ControllerRevision); ok {
+		revision.ManagedFields = nil
+	}
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return obj, nil // a revision, or a tombstone
