@@ -27,7 +27,7 @@ const (
 
 // gcPercent is how much garbage, for each part of what is in use, may gather before it is collected. Most of the memory is
 // caches, which stay: with Go's 100 as much again would be taken for garbage that does not come.
-const gcPercent = 30
+const gcPercent = 50
 
 func main() {
 	if os.Getenv("GOGC") == "" {
