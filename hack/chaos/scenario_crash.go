@@ -48,9 +48,12 @@ func operations(updates bool) []operation {
 // crashAtEveryWrite counts the writes of each operation, and then kills the controller at each of them, before the
 // server gets it and after it has answered. What comes out must be what comes out undisturbed, which is what the user
 // has asked for.
-func crashAtEveryWrite(a *arena) {
+func crashAtEveryWrite(a *arena) { a.sweepAll(operations(a.contender.updates())...) }
+
+// sweepAll sweeps through operations, each in an arena of its own.
+func (a *arena) sweepAll(operations ...operation) {
 	var parts []func()
-	for _, op := range operations(a.contender.updates()) {
+	for _, op := range operations {
 		sweep := func() {
 			b := a.branch(op.name)
 			defer b.close()

@@ -69,24 +69,11 @@ func (a *arena) unset(name string) {
 
 // deletionWithCrashes kills the controller at every write of a deletion of each kind.
 func deletionWithCrashes(a *arena) {
-	var parts []func()
-	for _, op := range []operation{
+	a.sweepAll(
 		deletion("foreground", metav1.DeletePropagationForeground),
 		deletion("background", metav1.DeletePropagationBackground),
 		orphaning(),
-	} {
-		sweep := func() {
-			b := a.branch(op.name)
-			defer b.close()
-			b.sweep(op)
-		}
-		if a.contender.updates() {
-			parts = append(parts, sweep)
-		} else {
-			sweep() // there can be one ReplicaSet controller only
-		}
-	}
-	a.inParallel(parts...)
+	)
 }
 
 // deletion deletes an owner with its pods, which take a second to end, so that there is something in between.

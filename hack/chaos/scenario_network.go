@@ -43,7 +43,7 @@ func (a *arena) inBursts(match func(faults.Request) bool) (stop func()) {
 				stall.Resume()
 				return
 			}
-			time.Sleep(100 * time.Millisecond)
+			lab.Pause(a.ctx, 100*time.Millisecond)
 		}
 	}()
 	return func() { close(over); <-ended }
@@ -61,10 +61,13 @@ func ambiguousCreate(a *arena) {
 	for i := range owners {
 		a.create(fmt.Sprintf("web-%d", i), 5, ownerOptions{})
 	}
-	time.Sleep(10 * time.Second)
+	a.await("all pods, in spite of that", time.Minute, func() (string, bool) {
+		n := len(a.pods())
+		return fmt.Sprint(n), n >= 5*owners
+	})
 	heal()
 	calm()
-	if n := a.proxy.Count("lost"); n < owners {
+	if n := a.proxy.Count("lost"); n < owners/2 {
 		a.must(fmt.Errorf("only %d answers were lost", n))
 	}
 	a.settle()
