@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,6 +59,8 @@ type auditLog struct {
 	path string
 	file *os.File
 	rest []byte
+	// inside tells that what comes next is the rest of a line that is to be skipped.
+	inside bool
 }
 
 // openAudit opens the log at its end.
@@ -66,19 +69,23 @@ func openAudit(path string) (*auditLog, error) {
 	return a, a.skip()
 }
 
-// skip leaves out all that is in the log by now. Each line is written at once, so the end is never inside of one.
+// skip leaves out all that is in the log by now, and the rest of a line that is being written.
 func (a *auditLog) skip() error {
 	file, err := os.Open(a.path)
 	if err != nil {
 		return err
 	}
-	if _, err := file.Seek(0, io.SeekEnd); err != nil {
-		return err
+	end, err := file.Seek(0, io.SeekEnd)
+	if err == nil && end > 0 {
+		_, err = file.Seek(end-1, io.SeekStart) // at the line break, if that is written
+	}
+	if err != nil {
+		return errors.Join(err, file.Close())
 	}
 	if a.file != nil {
 		a.file.Close()
 	}
-	a.file, a.rest = file, nil
+	a.file, a.rest, a.inside = file, nil, end > 0
 	return nil
 }
 
@@ -103,6 +110,9 @@ func (a *auditLog) read() ([]request, error) {
 	}
 	lines := bytes.Split(append(a.rest, data...), []byte("\n"))
 	a.rest = slices.Clone(lines[len(lines)-1]) // half a line
+	if a.inside && len(lines) > 1 {
+		lines, a.inside = lines[1:], false
+	}
 	return parseAudit(lines[:len(lines)-1])
 }
 

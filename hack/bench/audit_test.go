@@ -58,6 +58,13 @@ func TestAuditLog(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, ledger{}},
+		{"half of it not even written", func() {
+			appendTo(t, path, createLine[:20])
+			if err := log.skip(); err != nil {
+				t.Fatal(err)
+			}
+		}, ledger{}},
+		{"its other half, and the next line", func() { appendTo(t, path, createLine[20:]+statusLine) }, ledger{"update podmanagers/status": 1}},
 	}
 	for _, step := range steps {
 		step.act()
