@@ -32,7 +32,8 @@ type PodManagerSpecApplyConfiguration struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Image is the short form of template: each pod runs one container, named "app", of this image.
 	Image *string `json:"image,omitempty"`
-	// Template is the pod to run, in full. Set either image or template.
+	// Template is the pod to run, in full. Set either image or template. Its restartPolicy can only be Always: for pods that
+	// end by themselves use a Job.
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 	// MinReadySeconds is how long a pod has to be ready before it counts as available.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
