@@ -6,6 +6,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // TrimPod is the informers' transform: it drops what the controller never reads, and keeps one copy of what many pods say
@@ -20,7 +22,7 @@ func TrimPod(obj any) (any, error) {
 	}
 	pod.ManagedFields = nil
 	pod.GenerateName = ""
-	pod.Labels = shareMap(pod.Labels)
+	pod.Labels = keep(pod.Labels, v1.LabelManager, v1.LabelRevision)
 	share(&pod.Namespace)
 	for i := range pod.OwnerReferences {
 		ref := &pod.OwnerReferences[i]
@@ -34,7 +36,7 @@ func TrimPod(obj any) (any, error) {
 		pod.Status = corev1.PodStatus{}
 		return pod, nil
 	}
-	pod.Annotations = shareMap(pod.Annotations)
+	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationInPlace, corev1.PodDeletionCost)
 	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}
 	share(&pod.Spec.NodeName)
 	trimStatus(&pod.Status)
@@ -87,15 +89,17 @@ func share(texts ...*string) {
 	}
 }
 
-// shareMap does the same for what is in a map, and lets go of an empty one.
-func shareMap(texts map[string]string) map[string]string {
-	if len(texts) == 0 {
-		return nil
+// keep returns what a map says for some keys, and nil if that is nothing.
+func keep(texts map[string]string, keys ...string) map[string]string {
+	var kept map[string]string
+	for _, key := range keys {
+		if text, found := texts[key]; found {
+			if kept == nil {
+				kept = make(map[string]string, len(keys))
+			}
+			share(&text)
+			kept[key] = text
+		}
 	}
-	shared := make(map[string]string, len(texts))
-	for key, value := range texts {
-		share(&key, &value)
-		shared[key] = value
-	}
-	return shared
+	return kept
 }

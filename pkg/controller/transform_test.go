@@ -19,7 +19,8 @@ func TestTrimPod(t *testing.T) {
 	newPod := func(phase corev1.PodPhase) *corev1.Pod {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: "web-0", Namespace: "ns", Labels: map[string]string{v1.LabelManager: "web"}, Annotations: map[string]string{"a": "b"},
+				Name: "web-0", Namespace: "ns", Labels: map[string]string{v1.LabelManager: "web", v1.LabelRevision: "1", "a": "b"},
+				Annotations:     map[string]string{v1.AnnotationDelete: "true", v1.AnnotationFailuresBefore: "2", v1.AnnotationInPlace: "{}", corev1.PodDeletionCost: "3", "a": "b"},
 				ManagedFields:   []metav1.ManagedFieldsEntry{{}},
 				OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "u", Controller: ptr.To(true)}},
 			},
@@ -51,7 +52,7 @@ func TestTrimPod(t *testing.T) {
 	}
 
 	ours := trim(newPod(corev1.PodRunning))
-	if ours.Name != "web-0" || ours.Labels[v1.LabelManager] != "web" || ours.Annotations["a"] != "b" || controllerOf(ours) == nil ||
+	if ours.Name != "web-0" || ours.Labels[v1.LabelManager] != "web" || ours.Labels[v1.LabelRevision] != "1" || len(ours.Annotations) != 4 || controllerOf(ours) == nil ||
 		ours.Spec.NodeName != "n" || len(ours.Spec.ReadinessGates) != 1 || ours.Status.ObservedGeneration != 3 {
 		t.Errorf("something is missing: %+v", ours)
 	}
@@ -59,7 +60,7 @@ func TestTrimPod(t *testing.T) {
 	if c.Name != "app" || c.Image != "i" || c.ImageID != "id" || !c.Ready || c.RestartCount != 2 || c.State.Waiting == nil || c.LastTerminationState.Terminated == nil {
 		t.Errorf("something is missing: %+v", c)
 	}
-	if ours.ManagedFields != nil || ours.Spec.Containers != nil || ours.Status.PodIP != "" || c.ContainerID != "" {
+	if ours.ManagedFields != nil || len(ours.Labels) != 2 || ours.Annotations["a"] != "" || ours.Spec.Containers != nil || ours.Status.PodIP != "" || c.ContainerID != "" {
 		t.Errorf("something is left: %+v", ours)
 	}
 	if got := kinds(ours); !slices.Equal(got, []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, v1.InPlaceReady}) {
@@ -70,7 +71,7 @@ func TestTrimPod(t *testing.T) {
 	}
 	foreign := newPod(corev1.PodRunning)
 	foreign.OwnerReferences[0].Kind = "ReplicaSet"
-	if foreign = trim(foreign); foreign.Status.Phase != "" || foreign.Spec.NodeName != "" || len(foreign.OwnerReferences) != 1 || len(foreign.Labels) != 1 {
+	if foreign = trim(foreign); foreign.Status.Phase != "" || foreign.Spec.NodeName != "" || len(foreign.OwnerReferences) != 1 || foreign.Labels[v1.LabelManager] != "web" || foreign.Annotations != nil {
 		t.Errorf("somebody else's pod: %+v", foreign)
 	}
 }
