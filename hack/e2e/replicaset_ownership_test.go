@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -166,6 +167,40 @@ func TestRelabelledPod(t *testing.T) {
 	// The newer one has to go.
 	if pod := s.pod("web-0"); pod.UID != before.UID || !metav1.IsControlledBy(pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
 		t.Errorf("the pod was not taken back: %+v", pod.ObjectMeta)
+	}
+}
+
+// A pod that cannot be let go is not replaced: its replacement would be one too many. That is told, and tried again.
+func TestFailedRelease(t *testing.T) {
+	f := newFaulty(t)
+	f.applyPrivate("web", "{replicas: 3, image: nginx}")
+	f.awaitReady("web", 3)
+	w := f.watchPods(withinBudget(3, 0, 0))
+	answer := func(name string, status int) (mend func()) {
+		return f.proxy.Inject(faults.Rule{Name: name, Rate: 1, Faults: []faults.Fault{{Status: status}}, Match: f.own("patch", "pods")})
+	}
+	triedAndTold := func(name string) {
+		t.Helper()
+		f.await("it to be tried twice, and told", func() (any, bool) {
+			failure := f.condition("web", v1.ConditionReplicaFailure)
+			return failure, f.proxy.Count(name) > 1 && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim
+		})
+	}
+	fail := answer("failed", 500)
+	f.patchPod("web-1", `{"labels":{"podmanager":null}}`)
+	triedAndTold("failed")
+	refuse := answer("refused", 403)
+	fail()
+	triedAndTold("refused")
+	w.verdict() // once it is let go, there are four
+	refuse()
+	f.await("the pod to be released", func() (any, bool) { pod := f.pod("web-1"); return pod.ObjectMeta, len(pod.OwnerReferences) == 0 })
+	manager := f.awaitReady("web", 3)
+	if want := []string{"web-0", "web-2", "web-3"}; !slices.Equal(manager.Status.PodNames, want) {
+		t.Errorf("the status names %v, want %v", manager.Status.PodNames, want)
+	}
+	if failure := f.condition("web", v1.ConditionReplicaFailure); failure.Status == metav1.ConditionTrue {
+		t.Errorf("still told: %+v", failure)
 	}
 }
 

@@ -61,19 +61,13 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	if decided.Store != nil && !c.storeRevision(ctx, key, decided.Store, done) {
 		return done
 	}
-	done.released = done.collect(inParallel(len(decided.Release), func(i int) result {
-		return c.releasePod(ctx, key, done.manager, decided.Release[i])
-	}))
-	done.adopted = done.collect(inParallel(len(decided.Adopt), func(i int) result {
-		return c.adoptPod(ctx, key, done.manager, decided.Adopt[i])
-	}))
+	if !c.applyClaims(ctx, key, decided, done) {
+		return done
+	}
 	c.applyChange(ctx, key, decided.Change, done)
 	deleted := c.applyDelete(ctx, key, decided.Delete, done)
 	if done.gone {
-		// The cache shows pods that do not exist: neither the rest of the plan nor a status may rest on it.
-		c.memories.of(key).distrust = true
-		done.outdated = true
-		c.enqueueAfter(key, staleRetry)
+		c.giveUp(key, done)
 		return done
 	}
 	// Creates may count on the deletes: a pod that was to go and did not would be one too many beside its replacement.
@@ -85,6 +79,13 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 		done.finalized, done.err = c.finalize(ctx, key, done.manager)
 	}
 	return done
+}
+
+// giveUp is for when the cache was found to be wrong: neither the rest of the plan nor a status may rest on it.
+func (c *Controller) giveUp(key cache.ObjectName, done *outcome) {
+	c.memories.of(key).distrust = true
+	done.outdated = true
+	c.enqueueAfter(key, staleRetry)
 }
 
 // isOutdated looks, at the API server itself, whether the PodManager still is what the plan was made for. The cache may
@@ -108,6 +109,23 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 	}
 	c.enqueueAfter(key, wait)
 	return true, nil
+}
+
+// applyClaims lets pods go and takes pods in, and tells whether all went through. The rest of the plan counts on it: beside a
+// pod that is still ours its replacement would be one too many, and without one that was to be ours there is one too few.
+func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *outcome) bool {
+	var releasedAll, adoptedAll bool
+	done.released, releasedAll = done.claimed(inParallel(len(decided.Release), func(i int) result {
+		return c.releasePod(ctx, key, done.manager, decided.Release[i])
+	}))
+	done.adopted, adoptedAll = done.claimed(inParallel(len(decided.Adopt), func(i int) result {
+		return c.adoptPod(ctx, key, done.manager, decided.Adopt[i])
+	}))
+	if adoptedAll && len(done.adopted) < len(decided.Adopt) {
+		c.giveUp(key, done) // one is gone, or has become somebody else's
+		return false
+	}
+	return releasedAll && adoptedAll
 }
 
 // applyDelete deletes pods, and tells whether all went through.
@@ -183,17 +201,21 @@ func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, chan
 // hasActed tells whether something was done to pods.
 func (o *outcome) hasActed() bool { return len(o.created)+len(o.deleted)+len(o.changed) > 0 }
 
-// collect returns the pods of the requests that went through, and notes the errors of the others.
-func (o *outcome) collect(results []result) []*corev1.Pod {
-	var pods []*corev1.Pod
+// claimed returns the pods of the requests that went through, and whether all did. The others are tried again, even if they
+// were refused: until then nothing else can be done.
+func (o *outcome) claimed(results []result) (pods []*corev1.Pod, all bool) {
+	all = true
 	for _, r := range results {
-		if r.err != nil {
+		switch {
+		case r.err != nil:
+			all = false
+			o.fail(plan.FailedClaim(r.err), nil)
 			o.err = errors.Join(o.err, r.err)
-		} else if r.pod != nil {
+		case r.pod != nil:
 			pods = append(pods, r.pod)
 		}
 	}
-	return pods
+	return pods, all
 }
 
 // fail notes a failed request. The first failure is the one to tell; a refusal is held and not an error.

@@ -186,6 +186,8 @@ func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
 		reason, action = v1.EventFailedChange, "Update"
 	case v1.ReasonFailedStore:
 		reason, action = v1.EventFailedStore, "StoreRevision"
+	case v1.ReasonFailedClaim:
+		reason, action = v1.EventFailedClaim, "Claim"
 	}
 	c.recorder.Eventf(done.manager, nil, corev1.EventTypeWarning, reason, action, "%s", told.Message)
 }

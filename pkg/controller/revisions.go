@@ -33,9 +33,7 @@ func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, st
 		return c.settleName(ctx, key, store, done)
 	case isGone(err):
 		// Somebody has changed or deleted it: the next sync looks anew.
-		done.outdated = true
-		c.memories.of(key).distrust = true
-		c.enqueueAfter(key, staleRetry)
+		c.giveUp(key, done)
 	case plan.NamespaceIsGoing(err):
 		done.outdated = true
 	default:

@@ -40,6 +40,11 @@ func FailedStore(err error) Failure {
 	return Failure{Condition: v1.ReasonFailedStore, Reason: refusal(err), Message: err.Error()}
 }
 
+// FailedClaim reads the error of adopting or releasing a pod.
+func FailedClaim(err error) Failure {
+	return Failure{Condition: v1.ReasonFailedClaim, Reason: refusal(err), Message: err.Error()}
+}
+
 // Refused tells whether the API server has judged the request and said no, so that the same request will get the
 // same answer until the spec, the quota or a policy changes.
 func (f Failure) Refused() bool { return f.Reason != "" }
