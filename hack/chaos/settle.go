@@ -56,6 +56,9 @@ func (a *arena) awaitSettled(limit time.Duration) []faults.Violation {
 		case last == nil: // if the look itself is cut short by the limit, the one before tells more
 			last = []faults.Violation{{Invariant: "I3", Object: a.namespace, What: err.Error()}}
 		}
+		if a.ctx.Err() != nil {
+			return nil // interrupted: that proves nothing
+		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {
 			return last
 		}
