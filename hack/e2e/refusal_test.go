@@ -23,7 +23,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		"both":                     {"web", "{image: a, " + fmt.Sprintf(template, "", "") + "}", "set exactly one of spec.image"},
 		"empty image":              {"web", "{image: ''}", "spec.image in body should be at least 1 chars long"},
 		"no containers":            {"web", "{template: {spec: {containers: []}}}", "spec.template.spec.containers in body should have at least 1 items"},
-		"no pod spec":              {"web", "{template: {}}", "spec.template.spec: Required value"},
+		"no pod spec":              {"web", "{template: {}}", "spec.template.spec.containers needs at least one container"},
 		"restartPolicy":            {"web", "{" + fmt.Sprintf(template, "", "restartPolicy: Never,") + "}", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
 		"another's label":          {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager: other}},", "") + "}", "the template's label podmanager must be the PodManager's own name"},
 		"our labels":               {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager-uid: x}},", "") + "}", "are set by the controller; remove them from the template"},

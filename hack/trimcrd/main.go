@@ -67,7 +67,6 @@ func demand(template map[string]any) error {
 	if err := errors.Join(errContainers, errRestart); err != nil {
 		return err
 	}
-	template["required"] = []any{"spec"}
 	containers["minItems"] = 1
 	restartPolicy["enum"] = []any{"Always"}
 	return nil

@@ -59,6 +59,7 @@ type PodManagerSpec struct {
 	// Template is the pod to run, in full. Set either image or template. Its restartPolicy can only be Always: for pods that
 	// end by themselves use a Job.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="has(self.spec)",message="spec.template.spec.containers needs at least one container"
 	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !('podmanager-uid' in self.metadata.labels || 'apps.mycompany.com/revision' in self.metadata.labels || 'apps.kubernetes.io/pod-index' in self.metadata.labels)",message="the labels podmanager-uid, apps.mycompany.com/revision and apps.kubernetes.io/pod-index are set by the controller; remove them from the template"
 	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.annotations) || !('apps.mycompany.com/delete' in self.metadata.annotations || 'apps.mycompany.com/failures-before' in self.metadata.annotations || 'apps.mycompany.com/in-place-update' in self.metadata.annotations)",message="the annotations apps.mycompany.com/delete, failures-before and in-place-update are for single pods; remove them from the template"
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
