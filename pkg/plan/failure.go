@@ -10,9 +10,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Failure is why creating or deleting a pod did not work, as the status tells it.
+// Failure is why a part of a plan did not work, as the status tells it.
 type Failure struct {
-	// Condition is the reason of the ReplicaFailure condition: ReasonFailedCreate or ReasonFailedDelete.
+	// Condition is the reason of the ReplicaFailure condition, such as ReasonFailedCreate.
 	Condition string
 	// Reason is what went wrong. It is set only when trying again will not help until somebody acts.
 	Reason string
