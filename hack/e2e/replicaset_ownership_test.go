@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -202,6 +203,26 @@ func TestFailedRelease(t *testing.T) {
 	if failure := f.condition("web", v1.ConditionReplicaFailure); failure.Status == metav1.ConditionTrue {
 		t.Errorf("still told: %+v", failure)
 	}
+}
+
+// A pod that cannot be taken in counts for nothing: no other one goes because of it, nor does it go itself.
+func TestFailedAdoption(t *testing.T) {
+	f := newFaulty(t)
+	f.applyPrivate("web", "{replicas: 2, image: nginx}")
+	f.awaitReady("web", 2)
+	mend := f.proxy.Inject(faults.Rule{Name: "failed", Rate: 1, Faults: []faults.Fault{{Status: 500}}, Match: f.own("patch", "pods")})
+	f.createPod("by-hand", labelled("web"))
+	before := uids(f.pods())
+	f.await("it to be tried a few times, and told", func() (any, bool) {
+		failure := f.condition("web", v1.ConditionReplicaFailure)
+		return failure, f.proxy.Count("failed") > 3 && failure.Reason == v1.ReasonFailedClaim
+	})
+	if now := uids(f.pods()); !maps.Equal(now, before) || len(before) != 3 {
+		t.Errorf("the pods were %v, now they are %v", before, now)
+	}
+	mend()
+	f.await("two pods to be left", func() (any, bool) { got := podNames(f.allPods()); return got, len(got) == 2 })
+	f.awaitReady("web", 2)
 }
 
 // Of more pods than are wanted, all are taken over and the surplus goes; none is made.

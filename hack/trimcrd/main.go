@@ -4,8 +4,8 @@
 //   - drops the descriptions. With them the CRD is larger than the annotation in which `kubectl apply` keeps the last
 //     applied object, and the plain `kubectl apply -f artifacts/crd.yaml` would fail. They are in the Kubernetes
 //     documentation anyway.
-//   - adds what a PodManager demands of a template. A CEL rule at the template could say the same, but one that looks into a
-//     pod spec costs the API server a tenth of every write, that of a status included.
+//   - adds what a PodManager demands of a template. CEL rules at the template could say the same, but the API server
+//     evaluates them with every write, that of a status included, and looking into a pod spec is the dear part.
 package main
 
 import (

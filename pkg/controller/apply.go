@@ -61,7 +61,7 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	if decided.Store != nil && !c.storeRevision(ctx, key, decided.Store, done) {
 		return done
 	}
-	if !c.applyClaims(ctx, key, decided, done) && observed.Manager.DeletionTimestamp == nil {
+	if !c.applyClaims(ctx, key, decided, done) {
 		return done
 	}
 	c.applyChange(ctx, key, decided.Change, done)
@@ -113,7 +113,6 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 
 // applyClaims lets pods go and takes pods in, and tells whether all went through. The rest of the plan counts on it: beside a
 // pod that is still ours its replacement would be one too many, and without one that was to be ours there is one too few.
-// Only where all pods are to go it does not matter.
 func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *outcome) bool {
 	var releasedAll, adoptedAll bool
 	done.released, releasedAll = done.claimed(inParallel(len(decided.Release), func(i int) result {
