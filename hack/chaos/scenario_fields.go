@@ -68,10 +68,9 @@ func asJSON(value any) string {
 
 // heldBy are the reasons for which some values cannot become Ready. They are tried together with a rollout.
 var heldBy = map[string][]string{
-	"spec.replicas=2147483647":            {v1.ReasonForbidden}, // by a quota, or there would be no end of pods
-	"spec.minReadySeconds=2147483647":     {v1.ReasonMinReady, v1.ReasonRollingOut, v1.ReasonOutdatedPods},
-	"spec.paused=true":                    {v1.ReasonPaused},
-	`spec.updateStrategy.type="OnDelete"`: {v1.ReasonOutdatedPods},
+	"spec.replicas=2147483647":        {v1.ReasonForbidden}, // by a quota, or there would be no end of pods
+	"spec.minReadySeconds=2147483647": {v1.ReasonMinReady, v1.ReasonRollingOut},
+	"spec.paused=true":                {v1.ReasonPaused},
 }
 
 // trialsOf walks a schema and makes up values for all fields in it. The template is another matter: it has hundreds.
@@ -114,6 +113,9 @@ func valuesOf(schema map[string]any) (valid, invalid []any) {
 		return []any{least, least + 1, int64(math.MaxInt32)}, []any{least - 1, beyond, 1.5, "many", "1"}
 	case schema["type"] == "boolean":
 		return []any{true, false}, []any{"true", 1}
+	case schema["format"] == "date-time":
+		return []any{"2026-11-15T12:00:00Z", "1999-12-31T23:59:59.5+01:00"},
+			[]any{"", "now", "2026-11-15", "2026-11-15T12:00:00", "2026-11-15t12:00:00z", "2026-02-30T12:00:00Z", "0001-01-01T00:00:00Z", 5}
 	case schema["type"] == "string":
 		return []any{"nginx:1.26"}, []any{"", 5}
 	case schema["type"] == "object":

@@ -182,7 +182,7 @@ func extremes() map[string]func(*v1.PodManagerSpec) {
 		"recreate":  func(spec *v1.PodManagerSpec) { spec.UpdateStrategy.Type = v1.RecreateStrategy },
 		"times": func(spec *v1.PodManagerSpec) {
 			spec.MinReadySeconds, spec.ProgressDeadlineSeconds = math.MaxInt32, ptr.To(int32(math.MaxInt32))
-			spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.RollbackOnFailure, MaxFailedPods: ptr.To(int32(math.MaxInt32)), GracePeriodSeconds: ptr.To(int32(math.MaxInt32))}
+			spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.RollbackOnFailure, MaxFailedPods: ptr.To(intstr.FromInt32(math.MaxInt32)), GracePeriodSeconds: ptr.To(int32(math.MaxInt32))}
 			spec.RevisionHistoryLimit, spec.FailedPodsHistoryLimit = ptr.To(int32(math.MaxInt32)), ptr.To(int32(math.MaxInt32))
 		},
 	}

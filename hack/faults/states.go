@@ -70,12 +70,9 @@ func stateOfPod(pod *corev1.Pod) *podState {
 }
 
 func stateOfPodManager(m *v1.PodManager) *ownerState {
-	template := m.Spec.Image
-	if m.Spec.Template != nil {
-		template = asText(m.Spec.Template)
-	}
 	return &ownerState{
-		resource: "podmanagers", generation: m.Generation, replicas: m.DesiredReplicas(), surge: m.MaxSurge(), template: template,
+		resource: "podmanagers", generation: m.Generation, replicas: m.DesiredReplicas(), surge: m.MaxSurge(),
+		template: asText([]any{m.Spec.Image, m.Spec.Template, m.Spec.RestartAt}),
 		claim: claim{m.Status.ObservedGeneration, int(m.Status.Replicas), int(m.Status.ReadyReplicas),
 			meta.IsStatusConditionTrue(m.Status.Conditions, v1.ConditionReady)},
 	}

@@ -130,6 +130,9 @@ func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 	case now.rollout.wantBase > 0:
 		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
 			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, now.rollout.wantBase)}
+	case now.rollout.outdated() > 0:
+		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%d of %s available; %d outdated, each is updated when it is deleted",
+			counts.AvailableReplicas, pods(int(wanted)), now.rollout.outdated())}
 	default:
 		return verdict{metav1.ConditionTrue, v1.ReasonAllAvailable,
 			fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(int(wanted)))}
@@ -156,8 +159,9 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 		return verdict{}, false
 	case rollout.frozen == v1.ReasonPaused:
 		return no(v1.ReasonPaused, "paused, %s", updated)
-	case rollout.frozen == v1.ReasonOutdatedPods:
-		return no(v1.ReasonOutdatedPods, "%s; the others are when they are deleted", updated)
+	case rollout.frozen == v1.ReasonUpdateOnDelete:
+		// Outdated pods are nothing to wait for: they may stay for as long as nobody deletes them.
+		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, diagnose(now.active))
 	default:
@@ -211,8 +215,6 @@ func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) v
 		return yes(v1.ReasonTerminating, "deleting the pods")
 	case ready.reason == v1.ReasonPaused, ready.reason == v1.ReasonHalted:
 		return no(ready.reason, ready.message)
-	case ready.reason == v1.ReasonOutdatedPods:
-		return no(v1.ReasonOutdatedPods, "pods of another template wait to be deleted")
 	case ready.reason == v1.ReasonRollingOut:
 		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)
 	case ready.reason == v1.ReasonBackOff:

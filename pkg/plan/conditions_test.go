@@ -13,7 +13,7 @@ import (
 
 // What the conditions say in each state of a rollout. NEW and OLD stand for the names of the revisions.
 func TestRolloutConditions(t *testing.T) {
-	one, rollback := limits("0", "1"), onFailure(v1.RollbackOnFailure)
+	one, rollback, onDelete := limits("0", "1"), onFailure(v1.RollbackOnFailure), strategy(v1.OnDeleteStrategy)
 	bad := []*corev1.Pod{pod(0), pod(1), pod(2, v2, crashing)}
 	env := func(m *v1.PodManager) {
 		m.Spec.Template = Template(&m.Spec).DeepCopy()
@@ -91,10 +91,40 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/Paused", message: "paused before the first pod; set paused to false to begin",
 			available: "False/NotEnoughReplicas", progressing: "False/Paused", stalled: "-",
 		},
-		"OnDelete": {
-			observed: rollingOut(next(3, strategy(v1.OnDeleteStrategy)), pod(0), pod(1), pod(2, v2)),
-			ready:    "False/OutdatedPods", message: "1 of 3 pods updated; the others are when they are deleted",
-			available: "True/EnoughReplicas", progressing: "False/OutdatedPods", stalled: "-",
+		"OnDelete, and old pods serve": {
+			observed: rollingOut(next(3, onDelete), pod(0), pod(1), pod(2, v2)),
+			ready:    "True/UpdateOnDelete", message: "3 of 3 pods available; 2 outdated, each is updated when it is deleted",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"OnDelete, and old pods of more than one template": {
+			observed: rollingOut(next(2, onDelete), pod(0), pod(1, of("v1.5"))),
+			ready:    "True/UpdateOnDelete", message: "2 of 2 pods available; 2 outdated, each is updated when it is deleted",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"OnDelete, and one was deleted": {
+			observed: rollingOut(next(3, onDelete), pod(0), pod(1), pod(2, terminating)),
+			ready:    "False/TooFewReplicas", message: "2 of 3 pods exist",
+			available: "False/NotEnoughReplicas", progressing: "True/Scaling", stalled: "-",
+		},
+		"OnDelete, and its replacement is not ready": {
+			observed: rollingOut(next(3, onDelete), pod(0), pod(1), pod(2, v2, crashing)),
+			ready:    "False/PodsNotReady", message: "2 of 3 pods ready; web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+		"OnDelete, and an old pod is too many": {
+			observed: rollingOut(next(2, onDelete), pods3()...),
+			ready:    "False/TooManyReplicas", message: "3 pods exist, 2 wanted",
+			available: "True/EnoughReplicas", progressing: "True/Scaling", stalled: "-",
+		},
+		"OnDelete, and all were": {
+			observed: rollingOut(next(1, onDelete), pod(0, v2)),
+			ready:    "True/AllReplicasAvailable", message: "1 of 1 pod available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"OnDelete, paused": {
+			observed: rollingOut(next(3, onDelete, paused), pods3()...),
+			ready:    "False/Paused", message: "paused, 0 of 3 pods updated",
+			available: "True/EnoughReplicas", progressing: "False/Paused", stalled: "-",
 		},
 		"Recreate, between the old and the new": {
 			observed: rollingOut(next(3, strategy(v1.RecreateStrategy)), pod(0, terminating)),

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -160,8 +162,15 @@ func TestHalted(t *testing.T) {
 			want:     "+3 new",
 		},
 		"or more may fail": {
-			observed: rollingOut(next(3, limits("1", "1"), maxFailed(2)), pod(0), pod(1), pod(2, v2, crashing)),
+			observed: rollingOut(next(3, limits("1", "1"), maxFailed("2")), pod(0), pod(1), pod(2, v2, crashing)),
 			want:     "+3 new",
+		},
+		"as a part of all": {
+			observed: rollingOut(next(4, limits("1", "1"), maxFailed("50%")), pod(0), pod(1), pod(2), pod(3, v2, crashing)),
+			want:     "+4 new",
+		},
+		"which is rounded down": {
+			observed: rollingOut(next(3, limits("1", "1"), maxFailed("66%")), pod(0), pod(1), pod(2, v2, crashing)),
 		},
 		"what is missing is replaced by old pods": {
 			observed: rollingOut(next(4, limits("1", "1")), pod(0), pod(1), pod(2, v2, crashing)),
@@ -247,8 +256,8 @@ func TestRollbackIsNotHeld(t *testing.T) {
 	}
 }
 
-func maxFailed(count int32) func(*v1.PodManager) {
-	return func(m *v1.PodManager) { m.Spec.FailurePolicy.MaxFailedPods = &count }
+func maxFailed(value string) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.FailurePolicy.MaxFailedPods = ptr.To(intstr.Parse(value)) }
 }
 
 // failedBefore tells of a revision that is not the present one.

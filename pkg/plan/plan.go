@@ -169,9 +169,9 @@ func (p *Plan) bound() {
 // allowance is how many more pods may be sent away while some are still going.
 func allowance(manager *v1.PodManager, active, going int) int {
 	limit := active + going
-	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxUnavailable != nil {
+	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxTerminating != nil {
 		// The CRD lets only valid values in; anything else would be from before it did, and means no limit.
-		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxUnavailable, active+going, true); err == nil {
+		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxTerminating, active+going, true); err == nil {
 			limit = max(1, scaled)
 		}
 	}

@@ -171,7 +171,7 @@ func TestFailedRevision(t *testing.T) {
 		"then the revision has failed":    {observed: rollingOut(next(3, rollback, failingFor(30*time.Second)), bad...), want: true},
 		"the time begins now":             {observed: rollingOut(next(3, rollback), bad...), failing: true},
 		"none fails any more":             {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), pod(0), pod(1), pod(2, v2))},
-		"too few fail":                    {observed: rollingOut(next(3, rollback, failingFor(time.Minute), maxFailed(2)), bad...)},
+		"too few fail":                    {observed: rollingOut(next(3, rollback, failingFor(time.Minute), maxFailed("2")), bad...)},
 		"Halt only halts":                 {observed: rollingOut(next(3, failingFor(time.Minute)), bad...), failing: true},
 		"paused":                          {observed: rollingOut(next(3, rollback, failingFor(time.Minute), paused), bad...), failing: true},
 		"nothing to return to":            {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), bad...).with(noCurrent), failing: true},

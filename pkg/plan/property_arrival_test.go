@@ -90,6 +90,9 @@ func (w *world) checkArrived() error {
 		want = counts(base, m.Partition(), a.update, desired-m.Partition())
 	}
 	isReady := ready == v1.ReasonAllAvailable || ready == v1.ReasonScaledToZero || ready == v1.ReasonPartition
+	if isLeftAlone && !m.Spec.Paused && !maps.Equal(a.kinds, want) {
+		return expect(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) && ready == v1.ReasonUpdateOnDelete, at)
+	}
 	if isLeftAlone {
 		return expect(isReady == maps.Equal(a.kinds, want), at)
 	}

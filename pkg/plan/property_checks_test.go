@@ -56,6 +56,14 @@ func (w *world) checkNames(plan Plan) error {
 	return nil
 }
 
+// checkCurrent: a revision becomes the current one only when all pods have it.
+func (w *world) checkCurrent(status *v1.PodManagerStatus) error {
+	if status.CurrentRevision != w.manager.Status.CurrentRevision && status.CurrentReplicas != status.Replicas {
+		return fmt.Errorf("%s is current, but only %d of %d pods have it", status.CurrentRevision, status.CurrentReplicas, status.Replicas)
+	}
+	return nil
+}
+
 // checkSurge: creates never bring the pods above replicas + maxSurge; where they wait for others to be gone, those count.
 func (w *world) checkSurge(o Observed, plan Plan) error {
 	count := len(plan.Create)

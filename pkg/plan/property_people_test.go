@@ -41,12 +41,12 @@ func (w *world) randomSpec() v1.PodManagerSpec {
 		FailedPodsHistoryLimit:  ptr.To(pick[int32](w, 0, 1, 2)),
 		FailurePolicy: v1.FailurePolicy{
 			OnFailure:          pick(w, v1.ContinueOnFailure, v1.HaltOnFailure, v1.HaltOnFailure, v1.RollbackOnFailure),
-			MaxFailedPods:      ptr.To(pick[int32](w, 1, 1, 2)),
+			MaxFailedPods:      ptr.To(pick(w, intstr.FromInt32(1), intstr.FromInt32(1), intstr.FromInt32(2), intstr.FromString("30%"))),
 			GracePeriodSeconds: ptr.To(pick[int32](w, 0, 30)),
 		},
 	}
 	if w.chance(0.3) {
-		spec.ScaleDown = &v1.ScaleDown{MaxUnavailable: ptr.To(pick(w, intstr.FromInt32(1), intstr.FromInt32(3), intstr.FromString("30%")))}
+		spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(pick(w, intstr.FromInt32(1), intstr.FromInt32(3), intstr.FromString("30%")))}
 	}
 	spec.UpdateStrategy.Type = pick(w, v1.RollingUpdateStrategy, v1.RollingUpdateStrategy, v1.RollingUpdateStrategy,
 		v1.RollingUpdateStrategy, v1.RecreateStrategy, v1.OnDeleteStrategy)
@@ -174,7 +174,7 @@ func (w *world) edit() {
 	w.manager.Generation++
 	w.holds = map[string]Hold{} // a changed spec gets a fresh try
 	spec := &w.manager.Spec
-	switch what := w.IntN(10); {
+	switch what := w.IntN(11); {
 	case what < 3:
 		spec.Replicas = ptr.To(w.size())
 		w.say("user: %d replicas", *spec.Replicas)
@@ -188,6 +188,9 @@ func (w *world) edit() {
 	case what < 8:
 		spec.Paused = !spec.Paused
 		w.say("user: paused %v", spec.Paused)
+	case what == 8 && w.manager.PodUpdatePolicy() != v1.InPlaceOnly: // where it is refused
+		spec.RestartAt = ptr.To(metav1.NewTime(w.now.Truncate(time.Minute)))
+		w.say("user: restart at %v", spec.RestartAt)
 	case spec.UpdateStrategy.RollingUpdate != nil:
 		spec.UpdateStrategy.RollingUpdate.Partition = w.partition()
 		w.say("user: partition %v", spec.UpdateStrategy.RollingUpdate.Partition)

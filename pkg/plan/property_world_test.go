@@ -84,6 +84,9 @@ func (w *world) sync(check func(Observed, Plan) error) (busy bool, err error) {
 		Manager: w.manager, Pods: w.observe().Pods, Failure: failure, Revisions: plan.Revisions, Waiting: plan.Waiting,
 		Foreign: plan.Foreign, Now: w.now,
 	})
+	if err := w.checkCurrent(&status); err != nil {
+		return false, err
+	}
 	w.again = soonest(plan.Again, again)
 	for i := range status.Conditions { // as they come back from the API server
 		status.Conditions[i].LastTransitionTime.Time = status.Conditions[i].LastTransitionTime.Truncate(time.Second)

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -177,14 +179,23 @@ func beyondRevisionHistory(o Observed, revisions Revisions) []*appsv1.Controller
 	return unused[:max(0, len(unused)-o.Manager.RevisionsKept())]
 }
 
-// Template is the pod template that the spec asks for; the short form is written out.
+// Template is the pod template that the spec asks for, to be read only: the short form is written out, and the time of a
+// restart is in it, so that whatever compares or keeps templates knows of it.
 func Template(spec *v1.PodManagerSpec) *corev1.PodTemplateSpec {
-	if spec.Template != nil {
-		return spec.Template
+	template := spec.Template
+	if template == nil {
+		template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+			Containers: []corev1.Container{{Name: v1.ShorthandContainer, Image: spec.Image}},
+		}}
 	}
-	return &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		Containers: []corev1.Container{{Name: v1.ShorthandContainer, Image: spec.Image}},
-	}}
+	if spec.RestartAt == nil {
+		return template
+	}
+	// The spec is the cache's: only what is changed is copied, and the rest shared.
+	restarted := *template
+	restarted.Annotations = maps.Clone(template.Annotations)
+	metav1.SetMetaDataAnnotation(&restarted.ObjectMeta, v1.AnnotationRestartedAt, spec.RestartAt.UTC().Format(time.RFC3339))
+	return &restarted
 }
 
 // encode writes a template with its keys sorted. The API server writes it so when somebody patches the revision, as the

@@ -26,7 +26,14 @@ func versions(images ...string) []*appsv1.ControllerRevision {
 	return list
 }
 
+// whole writes the short form out.
+func whole(m *v1.PodManager) {
+	m.Spec.Template = Template(&m.Spec).DeepCopy()
+	m.Spec.Image = ""
+}
+
 func TestStore(t *testing.T) {
+	restartOfA := stored(manager(0, image("a"), restartAt("2026-11-15T12:00:00Z")), 2)
 	tests := map[string]struct {
 		manager   *v1.PodManager
 		revisions []*appsv1.ControllerRevision
@@ -42,6 +49,9 @@ func TestStore(t *testing.T) {
 		"an old template put back":         {manager: manager(3, image("a")), revisions: versions("a", "b"), number: 3, exists: true},
 		"another number of pods":           {manager: manager(9, image("a")), revisions: versions("a")},
 		"settings outside of the template": {manager: manager(3, image("a"), complete, paused, limits("1", "1")), revisions: versions("a")},
+		"a restart":                        {manager: manager(3, image("a"), restartAt("2026-11-15T12:00:00Z")), revisions: versions("a"), number: 2},
+		"a restart that is taken back":     {manager: manager(3, image("a")), revisions: []*appsv1.ControllerRevision{versions("a")[0], restartOfA}, number: 3, exists: true},
+		"a restart that was carried out":   {manager: manager(3, image("a"), restartAt("2026-11-15T13:00:00+01:00")), revisions: []*appsv1.ControllerRevision{versions("a")[0], restartOfA}},
 		"a cause is copied":                {manager: manager(3, because("CVE")), number: 1, cause: "CVE"},
 		"another cause is copied, too":     {manager: manager(3, image("a"), because("CVE")), revisions: versions("a"), number: 1, exists: true, cause: "CVE"},
 		"with an old template put back":    {manager: manager(3, image("a"), because("undo")), revisions: versions("a", "b"), number: 3, exists: true, cause: "undo"},
@@ -80,10 +90,6 @@ func TestStoreLeavesTheCacheAlone(t *testing.T) {
 
 func TestRevisionNames(t *testing.T) {
 	name := func(change ...func(*v1.PodManager)) string { return revisionFor(manager(3, change...)).Name }
-	whole := func(m *v1.PodManager) {
-		m.Spec.Template = Template(&m.Spec).DeepCopy()
-		m.Spec.Image = ""
-	}
 	collided := func(m *v1.PodManager) { m.Status.CollisionCount = 1 }
 	if name(image("a")) == name(image("b")) {
 		t.Error("the name does not follow the template")

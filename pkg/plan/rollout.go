@@ -149,7 +149,7 @@ func (r *rollout) findFrozen() string {
 	case r.manager.Spec.Paused:
 		return v1.ReasonPaused
 	case r.manager.Strategy() == v1.OnDeleteStrategy:
-		return v1.ReasonOutdatedPods
+		return v1.ReasonUpdateOnDelete
 	case r.isHalted() && r.manager.Strategy() != v1.RecreateStrategy && len(r.based) >= r.manager.Partition():
 		// Recreate has nothing to hold back, and moving back is what helps.
 		return v1.ReasonHalted

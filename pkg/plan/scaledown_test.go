@@ -9,9 +9,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-func maxUnavailable(value string) func(*v1.PodManager) {
+func maxTerminating(value string) func(*v1.PodManager) {
 	parsed := intstr.Parse(value)
-	return func(m *v1.PodManager) { m.Spec.ScaleDown = &v1.ScaleDown{MaxUnavailable: &parsed} }
+	return func(m *v1.PodManager) { m.Spec.ScaleDown = &v1.ScaleDown{MaxTerminating: &parsed} }
 }
 
 func marked(p *corev1.Pod) { annotated(v1.AnnotationDelete, "true")(p) }
@@ -29,30 +29,30 @@ func TestScaleDown(t *testing.T) {
 			want:     want{remove: []string{"web-1", "web-2", "web-3", "web-4"}, why: WhySurplus},
 		},
 		"two at a time": {
-			observed: observe(manager(1, maxUnavailable("2")), five...),
+			observed: observe(manager(1, maxTerminating("2")), five...),
 			want:     want{remove: []string{"web-3", "web-4"}, why: WhySurplus},
 		},
 		"those that are going count": {
-			observed: observe(manager(1, maxUnavailable("2")), pod(0), pod(1), pod(2), pod(3), pod(4, terminating)),
+			observed: observe(manager(1, maxTerminating("2")), pod(0), pod(1), pod(2), pod(3), pod(4, terminating)),
 			want:     want{remove: []string{"web-3"}, why: WhySurplus},
 		},
 		"the limit is reached": {
-			observed: observe(manager(1, maxUnavailable("1")), pod(0), pod(1), pod(2, terminating)),
+			observed: observe(manager(1, maxTerminating("1")), pod(0), pod(1), pod(2, terminating)),
 		},
 		"a percentage is of the pods there are, rounded up": {
-			observed: observe(manager(0, maxUnavailable("50%")), five...),
+			observed: observe(manager(0, maxTerminating("50%")), five...),
 			want:     want{remove: []string{"web-2", "web-3", "web-4"}, why: WhySurplus},
 		},
 		"one may always go": {
-			observed: observe(manager(0, maxUnavailable("1%")), five...),
+			observed: observe(manager(0, maxTerminating("1%")), five...),
 			want:     want{remove: []string{"web-4"}, why: WhySurplus},
 		},
 		"the limit holds for the end of the PodManager": {
-			observed: observe(manager(5, deleting, maxUnavailable("2")), pod(0), pod(1), pod(2), pod(3, terminating)),
+			observed: observe(manager(5, deleting, maxTerminating("2")), pod(0), pod(1), pod(2), pod(3, terminating)),
 			want:     want{remove: []string{"web-2"}, why: WhyFinalize},
 		},
 		"pods that have ended do not count": {
-			observed: observe(manager(1, deleting, maxUnavailable("1")), pod(0), pod(1, phase(corev1.PodFailed)), pod(2, phase(corev1.PodFailed))),
+			observed: observe(manager(1, deleting, maxTerminating("1")), pod(0), pod(1, phase(corev1.PodFailed)), pod(2, phase(corev1.PodFailed))),
 			want:     want{remove: []string{"web-0", "web-1", "web-2"}, why: WhyFinalize},
 		},
 		"a marked pod is replaced": {
@@ -67,7 +67,7 @@ func TestScaleDown(t *testing.T) {
 			observed: observe(manager(3), pod(0), pod(1, marked, terminating), pod(2), pod(3)),
 		},
 		"marked pods keep to the limit": {
-			observed: observe(manager(3, maxUnavailable("1")), pod(0, marked), pod(1, marked), pod(2)),
+			observed: observe(manager(3, maxTerminating("1")), pod(0, marked), pod(1, marked), pod(2)),
 			want:     want{remove: []string{"web-1"}, why: WhyMarked, create: []int{3}},
 		},
 		"any other value marks nothing": {

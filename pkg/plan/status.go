@@ -114,7 +114,7 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, active, ended []*core
 
 // isGood tells whether the present revision has proved itself, so that others may return to it.
 func (r *rollout) isGood(settled bool) bool {
-	return r.isRolling() && settled && r.wantBase == 0 && len(r.updated) > 0 &&
+	return r.isRolling() && settled && r.wantBase == 0 && r.outdated() == 0 && len(r.updated) > 0 &&
 		(len(r.failing) == 0 || r.manager.OnFailure() == v1.ContinueOnFailure)
 }
 

@@ -13,12 +13,14 @@ const (
 	DefaultFailedPodsHistoryLimit  = 1
 	DefaultRevisionHistoryLimit    = 10
 	DefaultProgressDeadlineSeconds = 600
-	DefaultMaxFailedPods           = 1
 	DefaultGracePeriodSeconds      = 30
 )
 
-// defaultBudget is that of a rolling update, in both directions.
-var defaultBudget = intstr.FromString("25%")
+var (
+	// defaultBudget is that of a rolling update, in both directions.
+	defaultBudget        = intstr.FromString("25%")
+	defaultMaxFailedPods = intstr.FromInt32(1)
+)
 
 // DesiredReplicas is the number of pods wanted.
 func (m *PodManager) DesiredReplicas() int {
@@ -114,14 +116,25 @@ func (m *PodManager) OnFailure() FailureAction {
 	return m.Spec.FailurePolicy.OnFailure
 }
 
-// MaxFailedPods is how many pods have to fail for that.
+// MaxFailedPods is how many pods have to fail for that. A percentage is rounded down: it happens sooner rather than later.
 func (m *PodManager) MaxFailedPods() int {
-	return max(1, int(ptr.Deref(m.Spec.FailurePolicy.MaxFailedPods, DefaultMaxFailedPods)))
+	return max(1, scaled(ptr.Deref(m.Spec.FailurePolicy.MaxFailedPods, defaultMaxFailedPods), m.DesiredReplicas(), false))
 }
 
 // FailureGrace is how long failing pods have to recover.
 func (m *PodManager) FailureGrace() time.Duration {
 	return seconds(ptr.Deref(m.Spec.FailurePolicy.GracePeriodSeconds, DefaultGracePeriodSeconds))
+}
+
+// PacesScaleDown tells whether not all pods may go away at the same time. A number of pods is a limit, however high.
+func (m *PodManager) PacesScaleDown() bool {
+	if m.Spec.ScaleDown == nil || m.Spec.ScaleDown.MaxTerminating == nil {
+		return false
+	}
+	limit := m.Spec.ScaleDown.MaxTerminating
+	// What the CRD does not let in is no limit, as in the plan.
+	percent, err := intstr.GetScaledValueFromIntOrPercent(limit, 100, true)
+	return err == nil && (limit.Type == intstr.Int || percent < 100)
 }
 
 func seconds(count int32) time.Duration { return time.Duration(count) * time.Second }

@@ -29,7 +29,7 @@ const (
 
 	// AnnotationInPlace tells, as JSON, of the last change that was made to a pod in place.
 	AnnotationInPlace = "apps.mycompany.com/in-place-update"
-	// AnnotationRestartedAt, in the template, asks for new pods although nothing else differs.
+	// AnnotationRestartedAt, in the template, asks for new pods although nothing else differs. It is where spec.restartAt goes.
 	AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 	// AnnotationChangeCause, on a PodManager, says why its template was changed. It is copied to the revision.
 	AnnotationChangeCause = "kubernetes.io/change-cause"
@@ -47,7 +47,7 @@ const (
 // Condition types.
 const (
 	// ConditionReady is True when the spec as it stands now has been carried out: every pod wanted is made from the
-	// present template and available, and none is left over.
+	// present template, or left as it is by the partition or OnDelete, and available, and none is left over.
 	ConditionReady = "Ready"
 	// ConditionAvailable is True while as many pods are available as a rolling update would leave at the least.
 	ConditionAvailable = "Available"
@@ -67,7 +67,6 @@ const (
 	ReasonTooMany       = "TooManyReplicas"
 	ReasonPodsNotReady  = "PodsNotReady"
 	ReasonMinReady      = "WaitingForMinReadySeconds"
-	ReasonOutdatedPods  = "OutdatedPods"
 	ReasonPartition     = "PartitionReached"
 	ReasonRollingOut    = "RollingOut"
 	ReasonPaused        = "Paused"
@@ -91,6 +90,9 @@ const (
 	ReasonBackOff       = "FailedPodsBackOff"
 	ReasonInternalError = "InternalError"
 	ReasonUndecodable   = "Undecodable"
+
+	// ReasonUpdateOnDelete is Ready's while outdated pods serve, which is all that the strategy OnDelete asks for.
+	ReasonUpdateOnDelete = "UpdateOnDelete"
 )
 
 // Reasons of the events.

@@ -20,11 +20,11 @@ import (
 // +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.updatedReplicas`,description="Pods made from the present template"
 // +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`,description="Pods that are ready"
 // +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Pods that have been ready for minReadySeconds"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready, or not"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.status.image`,description="The images of the present template"
 // +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.updateRevision`,description="The revision of the present template"
-// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready, or not"
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The same in words, with the pod that is worst off"
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The reason in words, with the pod that is worst off"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.template) || !has(self.spec.template.metadata) || !has(self.spec.template.metadata.labels) || !('podmanager' in self.spec.template.metadata.labels) || self.spec.template.metadata.labels['podmanager'] == self.metadata.name",message="the template's label podmanager must be the PodManager's own name; leave it out and it is set for you"
 type PodManager struct {
@@ -63,6 +63,12 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !('podmanager-uid' in self.metadata.labels || 'apps.mycompany.com/revision' in self.metadata.labels || 'apps.kubernetes.io/pod-index' in self.metadata.labels)",message="the labels podmanager-uid, apps.mycompany.com/revision and apps.kubernetes.io/pod-index are set by the controller; remove them from the template"
 	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.annotations) || !('apps.mycompany.com/delete' in self.metadata.annotations || 'apps.mycompany.com/failures-before' in self.metadata.annotations || 'apps.mycompany.com/in-place-update' in self.metadata.annotations)",message="the annotations apps.mycompany.com/delete, failures-before and in-place-update are for single pods; remove them from the template"
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
+
+	// RestartAt replaces all pods when it is changed, as a changed template does. The time is but a mark, good to the second: a
+	// time to come is not waited for. It is part of the revision; pods have it as the annotation kubectl.kubernetes.io/restartedAt.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.getFullYear() >= 1970",message="restartAt must be a time such as 2026-11-15T12:00:00Z"
+	RestartAt *metav1.Time `json:"restartAt,omitempty"`
 
 	// MinReadySeconds is how long a pod has to be ready before it counts as available.
 	// +optional
@@ -199,11 +205,13 @@ type FailurePolicy struct {
 	// +kubebuilder:default=Halt
 	OnFailure FailureAction `json:"onFailure,omitempty"`
 
-	// MaxFailedPods is how many pods have to fail for that.
+	// MaxFailedPods is how many pods have to fail for that: a number, or a percentage of replicas, rounded down, but never
+	// below 1.
 	// +optional
 	// +kubebuilder:default=1
-	// +kubebuilder:validation:Minimum=1
-	MaxFailedPods *int32 `json:"maxFailedPods,omitempty"`
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self.matches('^([1-9][0-9]?|100)%$')",message="failurePolicy.maxFailedPods must be a number of at least 1 or a percentage from 1% to 100%"
+	MaxFailedPods *intstr.IntOrString `json:"maxFailedPods,omitempty"`
 
 	// GracePeriodSeconds is how long failing pods have to recover. A pod that has failed counts as recovered when it
 	// has been available for as long.
@@ -226,13 +234,13 @@ const (
 
 // ScaleDown limits how fast pods are taken away.
 type ScaleDown struct {
-	// MaxUnavailable is how many pods may be going away at the same time: a number, or a percentage of the pods that
+	// MaxTerminating is how many pods may be going away at the same time: a number, or a percentage of the pods that
 	// there are at the time, rounded up. At least one always may.
 	// +optional
 	// +kubebuilder:default="100%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self.matches('^([1-9][0-9]?|100)%$')",message="scaleDown.maxUnavailable must be a number of at least 1 or a percentage from 1% to 100%"
-	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self.matches('^([1-9][0-9]?|100)%$')",message="scaleDown.maxTerminating must be a number of at least 1 or a percentage from 1% to 100%"
+	MaxTerminating *intstr.IntOrString `json:"maxTerminating,omitempty"`
 }
 
 // PodReplacementPolicy tells when a pod that is ending is replaced.

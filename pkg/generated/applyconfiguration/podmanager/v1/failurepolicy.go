@@ -20,6 +20,7 @@ package v1
 
 import (
 	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	intstr "k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // FailurePolicyApplyConfiguration represents a declarative configuration of the FailurePolicy type for use
@@ -31,8 +32,9 @@ type FailurePolicyApplyConfiguration struct {
 	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback
 	// (they get the time to recover, then all pods return to the last good revision; the spec stays as it is).
 	OnFailure *podmanagerv1.FailureAction `json:"onFailure,omitempty"`
-	// MaxFailedPods is how many pods have to fail for that.
-	MaxFailedPods *int32 `json:"maxFailedPods,omitempty"`
+	// MaxFailedPods is how many pods have to fail for that: a number, or a percentage of replicas, rounded down, but never
+	// below 1.
+	MaxFailedPods *intstr.IntOrString `json:"maxFailedPods,omitempty"`
 	// GracePeriodSeconds is how long failing pods have to recover. A pod that has failed counts as recovered when it
 	// has been available for as long.
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
@@ -55,7 +57,7 @@ func (b *FailurePolicyApplyConfiguration) WithOnFailure(value podmanagerv1.Failu
 // WithMaxFailedPods sets the MaxFailedPods field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the MaxFailedPods field is set to the value of the last call.
-func (b *FailurePolicyApplyConfiguration) WithMaxFailedPods(value int32) *FailurePolicyApplyConfiguration {
+func (b *FailurePolicyApplyConfiguration) WithMaxFailedPods(value intstr.IntOrString) *FailurePolicyApplyConfiguration {
 	b.MaxFailedPods = &value
 	return b
 }

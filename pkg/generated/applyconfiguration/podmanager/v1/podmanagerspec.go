@@ -21,6 +21,7 @@ package v1
 import (
 	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // PodManagerSpecApplyConfiguration represents a declarative configuration of the PodManagerSpec type for use
@@ -35,6 +36,9 @@ type PodManagerSpecApplyConfiguration struct {
 	// Template is the pod to run, in full. Set either image or template. Its restartPolicy can only be Always: for pods that
 	// end by themselves use a Job.
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
+	// RestartAt replaces all pods when it is changed, as a changed template does. The time is but a mark, good to the second: a
+	// time to come is not waited for. It is part of the revision; pods have it as the annotation kubectl.kubernetes.io/restartedAt.
+	RestartAt *metav1.Time `json:"restartAt,omitempty"`
 	// MinReadySeconds is how long a pod has to be ready before it counts as available.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// UpdateStrategy tells how a changed template reaches the pods.
@@ -84,6 +88,14 @@ func (b *PodManagerSpecApplyConfiguration) WithImage(value string) *PodManagerSp
 // If called multiple times, the Template field is set to the value of the last call.
 func (b *PodManagerSpecApplyConfiguration) WithTemplate(value corev1.PodTemplateSpec) *PodManagerSpecApplyConfiguration {
 	b.Template = &value
+	return b
+}
+
+// WithRestartAt sets the RestartAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the RestartAt field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithRestartAt(value metav1.Time) *PodManagerSpecApplyConfiguration {
+	b.RestartAt = &value
 	return b
 }
 

@@ -27,9 +27,9 @@ import (
 //
 // ScaleDown limits how fast pods are taken away.
 type ScaleDownApplyConfiguration struct {
-	// MaxUnavailable is how many pods may be going away at the same time: a number, or a percentage of the pods that
+	// MaxTerminating is how many pods may be going away at the same time: a number, or a percentage of the pods that
 	// there are at the time, rounded up. At least one always may.
-	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
+	MaxTerminating *intstr.IntOrString `json:"maxTerminating,omitempty"`
 }
 
 // ScaleDownApplyConfiguration constructs a declarative configuration of the ScaleDown type for use with
@@ -38,10 +38,10 @@ func ScaleDown() *ScaleDownApplyConfiguration {
 	return &ScaleDownApplyConfiguration{}
 }
 
-// WithMaxUnavailable sets the MaxUnavailable field in the declarative configuration to the given value
+// WithMaxTerminating sets the MaxTerminating field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the MaxUnavailable field is set to the value of the last call.
-func (b *ScaleDownApplyConfiguration) WithMaxUnavailable(value intstr.IntOrString) *ScaleDownApplyConfiguration {
-	b.MaxUnavailable = &value
+// If called multiple times, the MaxTerminating field is set to the value of the last call.
+func (b *ScaleDownApplyConfiguration) WithMaxTerminating(value intstr.IntOrString) *ScaleDownApplyConfiguration {
+	b.MaxTerminating = &value
 	return b
 }
