@@ -23,6 +23,12 @@ func TestTrialsOf(t *testing.T) {
 				"spec.limit=2147483648 refused", "spec.limit=1.5 refused", `spec.limit="101%" refused`, `spec.limit="-1%" refused`,
 				`spec.limit="3" refused`, `spec.limit="many" refused`, "spec.limit=true refused", "spec.limit=null"},
 		},
+		"a time": {
+			`{"at":{"type":"string","format":"date-time"}}`,
+			[]string{`spec.at="2026-11-15T12:00:00Z"`, `spec.at="1999-12-31T23:59:59.5+01:00"`, `spec.at="" refused`, `spec.at="now" refused`,
+				`spec.at="2026-11-15" refused`, `spec.at="2026-11-15T12:00:00" refused`, `spec.at="2026-11-15t12:00:00z" refused`,
+				`spec.at="2026-02-30T12:00:00Z" refused`, `spec.at="0001-01-01T00:00:00Z" refused`, "spec.at=5 refused", "spec.at=null"},
+		},
 		"what is inside an object": {
 			`{"outer":{"type":"object","properties":{"kind":{"type":"string","enum":["A","B"]}}}}`,
 			[]string{"spec.outer={}", `spec.outer="text" refused`, "spec.outer=[] refused", "spec.outer=null", `spec.outer.kind="A"`, `spec.outer.kind="B"`,

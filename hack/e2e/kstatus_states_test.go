@@ -104,6 +104,14 @@ func TestKstatusCurrent(t *testing.T) {
 			want:    "Current",
 			message: "Resource is Ready",
 		},
+		"outdated pods, to be deleted by somebody": {
+			reach: func(s *space) {
+				s.roll("{replicas: 2, updateStrategy: {type: OnDelete}, image: '%s'}", better)
+				s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonUpdateOnDelete, "2 outdated")
+			},
+			want:    "Current",
+			message: "Resource is Ready",
+		},
 		"zero replicas": {
 			reach: func(s *space) {
 				s.apply("web", "{replicas: 0, image: nginx}")

@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -40,8 +41,12 @@ func TestCreate(t *testing.T) {
 		events := s.kubectl("get", "events", "-o", "custom-columns=R:.reason,N:.message", "--field-selector", "involvedObject.kind=PodManager")
 		return events, strings.Contains(events, "PodCreated") && strings.Contains(events, "Created 3 pods: web-0, web-1, web-2")
 	})
-	for _, want := range []string{"DESIRED", "CURRENT", "UPDATED", "READY", "AVAILABLE", "AGE", "IMAGE", "nginx:1.29", "AllReplicasAvailable", "3 of 3 pods available"} {
-		if wide := s.kubectl("get", "pm", "-o", "wide"); !strings.Contains(wide, want) {
+	if table := s.kubectl("get", "pm"); !regexp.MustCompile(`^NAME +DESIRED +CURRENT +UPDATED +READY +AVAILABLE +REASON +AGE\nweb +3 +3 +3 +3 +3 +AllReplicasAvailable +\d+s\n$`).MatchString(table) {
+		t.Errorf("kubectl get pm:\n%s", table)
+	}
+	wide := s.kubectl("get", "pm", "-o", "wide")
+	for _, want := range []string{`REASON +AGE +IMAGE +REVISION +MESSAGE\n`, `nginx:1\.29 +` + manager.Status.UpdateRevision + " +3 of 3 pods available\n$"} {
+		if !regexp.MustCompile(want).MatchString(wide) {
 			t.Errorf("kubectl get pm -o wide does not show %q:\n%s", want, wide)
 		}
 	}
@@ -251,19 +256,41 @@ func TestStatusTellsTheTrouble(t *testing.T) {
 	}
 }
 
-// With OnDelete a changed template reaches new pods only; the status says so truthfully for those that still run the old one.
+// With OnDelete a changed template reaches new pods only. Old ones that serve are what was asked for; the status tells how
+// many they are, and calls the new revision current only when none is left.
 func TestOnDelete(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:1'}")
 	s.awaitReady("web", 2)
+	before, first := uids(s.pods()), s.manager("web").Status.CurrentRevision
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:2'}")
-	s.await("the old pods to be told", func() (any, bool) {
-		manager := s.manager("web")
-		return brief(manager), manager.Status.ObservedGeneration == manager.Generation && manager.Status.UpdatedReplicas == 0 &&
-			s.condition("web", v1.ConditionReady).Reason == v1.ReasonOutdatedPods
-	})
+	const still = " 2 available: Ready=True/UpdateOnDelete Available=True/EnoughReplicas Progressing=False/Complete"
+	s.awaitState("web", "2 pods, 2 current, 0 updated,"+still)
+	s.kubectl("wait", "--for=condition=Ready", "--timeout=5s", "pm/web")
+	deleteOther := func() { s.deletePod(podNames(s.pods())[1]) } // web-0 is the first one
+	deleteOther()
+	manager := s.awaitState("web", "2 pods, 1 current, 1 updated,"+still)
+	if got, want := s.condition("web", v1.ConditionReady).Message, "2 of 2 pods available; 1 outdated, each is updated when it is deleted"; got != want {
+		t.Errorf("Ready says %q, want %q", got, want)
+	}
+	if manager.Status.CurrentRevision != first {
+		t.Errorf("a revision that not all pods have is current: %s", brief(manager))
+	}
+	if now := uids(s.pods()); now["web-0"] != before["web-0"] {
+		t.Errorf("web-0 was replaced: %v, before %v", now, before)
+	}
+
+	// One that does not become ready is not what was asked for.
+	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: '"+neverReady+"'}")
+	s.awaitState("web", "2 pods, 1 current, 0 updated,"+still)
+	deleteOther()
+	s.awaitState("web", "2 pods, 1 current, 1 updated, 1 available: Ready=False/PodsNotReady Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
+	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:2'}")
 	s.kubectl("delete", "pods", "-l", "podmanager=web")
-	s.awaitReady("web", 2)
+	manager = s.awaitReady("web", 2)
+	if manager.Status.CurrentRevision == first || manager.Status.CurrentRevision != manager.Status.UpdateRevision {
+		t.Errorf("the revision that all pods have is not current: %s", brief(manager))
+	}
 	for _, pod := range s.pods() {
 		if pod.Spec.Containers[0].Image != "nginx:2" {
 			t.Errorf("%s runs %s", pod.Name, pod.Spec.Containers[0].Image)

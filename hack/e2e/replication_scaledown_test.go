@@ -64,7 +64,7 @@ func (s *space) record() func() (exist, going int) {
 	}
 }
 
-// scaleDown.maxUnavailable bounds how many pods are going at the same time, and the rest follow as those are gone.
+// scaleDown.maxTerminating bounds how many pods are going at the same time, and the rest follow as those are gone.
 func TestScaleDownLimit(t *testing.T) {
 	scale := func(s *space) { s.kubectl("scale", "pm/web", "--replicas=0") }
 	tests := map[string]struct {
@@ -81,7 +81,7 @@ func TestScaleDownLimit(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
-			s.apply("web", s.held("replicas: 6, scaleDown: {maxUnavailable: "+test.limit+"}"))
+			s.apply("web", s.held("replicas: 6, scaleDown: {maxTerminating: "+test.limit+"}"))
 			s.awaitReady("web", 6)
 			before := uids(s.pods())
 			recorded := s.record()

@@ -211,19 +211,20 @@ func TestPodReplacementPolicy(t *testing.T) {
 
 // The fields of replication are judged at apply.
 func TestBadReplicationIsRefused(t *testing.T) {
-	const limit = "scaleDown.maxUnavailable must be a number of at least 1 or a percentage from 1% to 100%"
+	const limit = "scaleDown.maxTerminating must be a number of at least 1 or a percentage from 1% to 100%"
 	tests := map[string]struct{ field, want string }{
-		"no pod may go":        {"scaleDown: {maxUnavailable: 0}", limit},
-		"fewer than none":      {"scaleDown: {maxUnavailable: -1}", limit},
-		"no percent":           {"scaleDown: {maxUnavailable: 0%}", limit},
-		"more than all":        {"scaleDown: {maxUnavailable: 150%}", limit},
-		"no number":            {"scaleDown: {maxUnavailable: abc}", limit},
-		"a number as text":     {"scaleDown: {maxUnavailable: '2'}", limit},
+		"no pod may go":        {"scaleDown: {maxTerminating: 0}", limit},
+		"fewer than none":      {"scaleDown: {maxTerminating: -1}", limit},
+		"no percent":           {"scaleDown: {maxTerminating: 0%}", limit},
+		"more than all":        {"scaleDown: {maxTerminating: 150%}", limit},
+		"no number":            {"scaleDown: {maxTerminating: abc}", limit},
+		"a number as text":     {"scaleDown: {maxTerminating: '2'}", limit},
 		"an unknown policy":    {"podReplacementPolicy: Sometimes", `supported values: "TerminationStarted", "TerminationComplete"`},
 		"less than no history": {"failedPodsHistoryLimit: -1", "spec.failedPodsHistoryLimit in body should be greater than or equal to 0"},
-		"one may go":           {"scaleDown: {maxUnavailable: 1}", ""},
-		"one percent":          {"scaleDown: {maxUnavailable: 1%}", ""},
-		"all":                  {"scaleDown: {maxUnavailable: 100%}", ""},
+		"its old name":         {"scaleDown: {maxUnavailable: 1}", `unknown field "spec.scaleDown.maxUnavailable"`},
+		"one may go":           {"scaleDown: {maxTerminating: 1}", ""},
+		"one percent":          {"scaleDown: {maxTerminating: 1%}", ""},
+		"all":                  {"scaleDown: {maxTerminating: 100%}", ""},
 		"no history":           {"failedPodsHistoryLimit: 0", ""},
 	}
 	s := newSpace(t)

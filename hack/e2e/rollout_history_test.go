@@ -59,7 +59,7 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 		`{"spec":{"paused":true}}`,
 		`{"spec":{"paused":false,"progressDeadlineSeconds":60,"revisionHistoryLimit":2,"failedPodsHistoryLimit":3}}`,
 		`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1,"maxSurge":0,"podUpdatePolicy":"InPlaceIfPossible"}}}}`,
-		`{"spec":{"failurePolicy":{"onFailure":"Rollback","maxFailedPods":2},"scaleDown":{"maxUnavailable":1},"podReplacementPolicy":"TerminationComplete"}}`,
+		`{"spec":{"failurePolicy":{"onFailure":"Rollback","maxFailedPods":"20%"},"scaleDown":{"maxTerminating":1},"podReplacementPolicy":"TerminationComplete"}}`,
 		`{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`,
 		`{"spec":{"updateStrategy":{"type":"Recreate"}}}`,
 		`{"spec":{"image":null,"template":{"spec":{"containers":[{"name":"app","image":"nginx"}]}}}}`, // the same, in full
@@ -160,27 +160,69 @@ func TestRollbackByHand(t *testing.T) {
 	}
 }
 
-// A rolling restart, with the annotation that kubectl rollout restart sets. The short form has no place for it, and says so.
-func TestRollingRestart(t *testing.T) {
-	s := newSpace(t)
-	s.apply("web", "{replicas: 3, template: {spec: {containers: [{name: a, image: a}]}}}")
-	s.awaitReady("web", 3)
-	restart := func(at string) string {
+// A restart replaces all pods as a rollout does, in both forms, however often; and so it is with the annotation that kubectl
+// rollout restart sets.
+func TestRestart(t *testing.T) {
+	const full = "template: {metadata: {annotations: {a: b}}, spec: {containers: [{name: a, image: a}]}}"
+	field := func(at string) string { return fmt.Sprintf(`{"spec":{"restartAt":%q}}`, at) }
+	annotation := func(at string) string {
 		return fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, v1.AnnotationRestartedAt, at)
 	}
-	for number, at := range []string{"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"} {
-		before := slices.Collect(maps.Values(uids(s.pods())))
-		s.kubectl("patch", "pm", "web", "--type", "merge", "-p", restart(at))
-		s.awaitReady("web", 3)
-		for _, pod := range s.pods() {
-			if slices.Contains(before, pod.UID) || pod.Annotations[v1.AnnotationRestartedAt] != at {
-				t.Errorf("%s was not replaced: %v", pod.Name, pod.Annotations)
+	for name, test := range map[string]struct {
+		template string
+		patch    func(at string) string
+	}{
+		"the short form":            {"image: nginx", field},
+		"in full":                   {full, field},
+		"in full, by an annotation": {full, annotation},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", rolloutSpec(4, "maxSurge: 1, maxUnavailable: 1", test.template))
+			s.awaitReady("web", 4)
+			w := s.observe(serves)
+			for number, at := range []string{"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"} {
+				before := slices.Collect(maps.Values(uids(s.pods())))
+				s.kubectl("patch", "pm", "web", "--type", "merge", "-p", test.patch(at))
+				s.awaitReady("web", 4)
+				for _, pod := range s.pods() {
+					if slices.Contains(before, pod.UID) || pod.Annotations[v1.AnnotationRestartedAt] != at {
+						t.Errorf("%s was not replaced: %v", pod.Name, pod.Annotations)
+					}
+				}
+				s.awaitRevisions("web", []int64{1, 2, 3}[:number+2]...)
 			}
-		}
-		s.awaitRevisions("web", []int64{1, 2, 3}[:number+2]...)
+			w.within(3, 5)
+		})
 	}
+}
+
+// The same time in another notation is no restart. Putting back the template of a restart is none either: it is the revision.
+func TestNoRestart(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{replicas: 2, image: nginx, restartAt: '2026-01-01T12:00:00Z'}")
+	s.awaitReady("web", 2)
+	before, revision := uids(s.pods()), s.awaitRevisions("web", 1)[0]
+	data := s.kubectl("get", "controllerrevision", revision.Name, "-o", "jsonpath={.data}")
+	for _, patch := range []string{
+		`{"spec":{"restartAt":"2026-01-01T13:00:00.5+01:00"}}`,
+		fmt.Sprintf(`{"spec":{"restartAt":null,"image":null,"template":%s}}`, data),
+	} {
+		s.kubectl("patch", "pm", "web", "--type", "merge", "-p", patch)
+		s.awaitReady("web", 2)
+		if now := uids(s.pods()); !maps.Equal(now, before) {
+			t.Errorf("after %s there are other pods: %v, before %v", patch, now, before)
+		}
+		s.awaitRevisions("web", 1)
+	}
+}
+
+// The short form has no place for kubectl's annotation, and says so.
+func TestNoAnnotationInTheShortForm(t *testing.T) {
+	s := newSpace(t)
 	s.apply("short", "{replicas: 1, image: nginx}")
-	if out, err := s.try("", "patch", "pm", "short", "--type", "merge", "-p", restart("now")); err == nil || !strings.Contains(out, "set exactly one of spec.image") {
+	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:"now"}}}}}`, v1.AnnotationRestartedAt)
+	if out, err := s.try("", "patch", "pm", "short", "--type", "merge", "-p", patch); err == nil || !strings.Contains(out, "set exactly one of spec.image") {
 		t.Errorf("kubectl patch: %v\n%s", err, out)
 	}
 }

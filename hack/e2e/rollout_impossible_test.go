@@ -32,7 +32,8 @@ var impossible = map[string]struct{ before, after, why string }{
 		sized("a:1", "requests: {cpu: 2, memory: 2Gi}, limits: {cpu: 2, memory: 2Gi}", ""),
 		"the QoS class would change from Burstable to Guaranteed",
 	},
-	"a restart": {
+	"a restart": {"image: 'a:1'", "image: 'a:1', restartAt: '2026-01-01T00:00:00Z'", "a restart was asked for"},
+	"a restart by annotation": {
 		"template: {metadata: {annotations: {a: b}}, spec: {containers: [{name: a, image: 'a:1'}]}}",
 		"template: {metadata: {annotations: {a: b, kubectl.kubernetes.io/restartedAt: '2026-01-01T00:00:00Z'}}, spec: {containers: [{name: a, image: 'a:1'}]}}",
 		"a restart was asked for",

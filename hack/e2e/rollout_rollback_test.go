@@ -137,10 +137,10 @@ func TestRollbackIsForgotten(t *testing.T) {
 	})
 }
 
-// maxFailedPods is how many it takes.
+// maxFailedPods is how many it takes; a percentage is rounded down.
 func TestRollbackMaxFailedPods(t *testing.T) {
 	s := newSpace(t)
-	policy := careful + "failurePolicy: {onFailure: Rollback, maxFailedPods: 3, gracePeriodSeconds: 1}"
+	policy := careful + "failurePolicy: {onFailure: Rollback, maxFailedPods: 39%, gracePeriodSeconds: 1}"
 	two, three := "maxSurge: 0, maxUnavailable: 2", "maxSurge: 0, maxUnavailable: 3"
 	s.apply("web", risky(10, two, policy, good))
 	s.awaitReady("web", 10)

@@ -13,9 +13,11 @@ import (
 // Bad settings of a rollout are refused at apply, with a sentence that says what to do.
 func TestBadRolloutIsRefused(t *testing.T) {
 	const (
-		both   = "maxSurge and maxUnavailable must not both be 0: no pod could ever be replaced"
-		number = " must be a number of at least 0 or a percentage from 0% to 100%"
-		wrong  = "updateStrategy.rollingUpdate is only for updateStrategy.type RollingUpdate; remove it, or change the type"
+		both    = "maxSurge and maxUnavailable must not both be 0: no pod could ever be replaced"
+		number  = " must be a number of at least 0 or a percentage from 0% to 100%"
+		wrong   = "updateStrategy.rollingUpdate is only for updateStrategy.type RollingUpdate; remove it, or change the type"
+		failed  = "failurePolicy.maxFailedPods must be a number of at least 1 or a percentage from 1% to 100%"
+		restart = "restartAt must be a time such as 2026-11-15T12:00:00Z"
 	)
 	rolling := func(fields string) string { return "updateStrategy: {rollingUpdate: {" + fields + "}}" }
 	tests := map[string]string{
@@ -39,7 +41,19 @@ func TestBadRolloutIsRefused(t *testing.T) {
 		"updateStrategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}":  wrong,
 		"updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}": wrong,
 		"failurePolicy: {onFailure: Retry}":                               `supported values: "Continue", "Halt", "Rollback"`,
-		"failurePolicy: {maxFailedPods: 0}":                               "maxFailedPods in body should be greater than or equal to 1",
+		"failurePolicy: {maxFailedPods: 0}":                               failed,
+		"failurePolicy: {maxFailedPods: -1}":                              failed,
+		"failurePolicy: {maxFailedPods: 0%}":                              failed,
+		"failurePolicy: {maxFailedPods: 101%}":                            failed,
+		"failurePolicy: {maxFailedPods: 1.5%}":                            failed,
+		"failurePolicy: {maxFailedPods: '2'}":                             failed,
+		"failurePolicy: {maxFailedPods: some}":                            failed,
+		"restartAt: now":                                                  "spec.restartAt in body must be of type date-time",
+		"restartAt: '2026-11-15'":                                         "spec.restartAt in body must be of type date-time",
+		"restartAt: '2026-11-15t12:00:00z'":                               restart, // a date-time for the schema, but not for Go
+		"restartAt: '2026-11-15T12:00:00x5Z'":                             restart,
+		"restartAt: '2026-11-15T12:00:00+25:00'":                          restart,
+		"restartAt: '0001-01-01T00:00:00Z'":                               restart,
 		"failurePolicy: {gracePeriodSeconds: -1}":                         "gracePeriodSeconds in body should be greater than or equal to 0",
 		"progressDeadlineSeconds: 0":                                      "progressDeadlineSeconds in body should be greater than or equal to 1",
 		"revisionHistoryLimit: -1":                                        "revisionHistoryLimit in body should be greater than or equal to 0",
@@ -56,6 +70,8 @@ func TestBadRolloutIsRefused(t *testing.T) {
 	for _, fields := range []string{
 		rolling("maxSurge: 0"), rolling("maxUnavailable: 0"), rolling("maxSurge: 0, maxUnavailable: 1%"), rolling("maxSurge: 100%, maxUnavailable: 0%"),
 		rolling("partition: 100%"), rolling("partition: 1000"), "updateStrategy: {type: Recreate}", "updateStrategy: {type: OnDelete}",
+		"failurePolicy: {maxFailedPods: 1}", "failurePolicy: {maxFailedPods: 1%}", "failurePolicy: {maxFailedPods: 100%}", "failurePolicy: {maxFailedPods: 1000}",
+		"restartAt: '2026-11-15T12:00:00Z'", "restartAt: '2026-11-15T12:00:00.123-08:00'", "restartAt: null",
 	} {
 		t.Run(fields, func(t *testing.T) {
 			if out, err := s.try(manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-"); err != nil {
@@ -69,7 +85,7 @@ func TestBadRolloutIsRefused(t *testing.T) {
 func TestHugeNumbersAreRefused(t *testing.T) {
 	s := newSpace(t)
 	for _, field := range []string{"updateStrategy: {rollingUpdate: {maxSurge: %d}}", "updateStrategy: {rollingUpdate: {maxUnavailable: %d}}",
-		"updateStrategy: {rollingUpdate: {partition: %d}}", "scaleDown: {maxUnavailable: %d}"} {
+		"updateStrategy: {rollingUpdate: {partition: %d}}", "scaleDown: {maxTerminating: %d}", "failurePolicy: {maxFailedPods: %d}"} {
 		if out, err := s.try(manifest("web", "", "{image: a, "+fmt.Sprintf(field, 1<<31)+"}"), "apply", "--dry-run=server", "-f", "-"); err == nil {
 			t.Errorf("%s: %s", field, out)
 		}
