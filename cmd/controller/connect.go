@@ -14,12 +14,14 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/flowcontrol"
 
 	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
@@ -31,11 +33,8 @@ const servedGrace = 5 * time.Second
 
 // clients are the connections to one API server.
 type clients struct {
-	server      string
-	kube        kubernetes.Interface
-	podManagers versioned.Interface
-	// dynamic reads PodManagers one by one, see controller.TolerantInformer.
-	dynamic dynamic.Interface
+	controller.Clients
+	server string
 	// lease has neither the limits nor the queue of the others: a leader must not lose the Lease because it is busy.
 	lease kubernetes.Interface
 }
@@ -51,7 +50,7 @@ func connect(ctx context.Context, config *Config) (*clients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be used: %w", source(config.Kubeconfig), err)
 	}
-	if err := checkServed(ctx, c.podManagers.Discovery(), c.server); err != nil {
+	if err := checkServed(ctx, c.PodManagers.Discovery(), c.server); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -89,21 +88,31 @@ func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
 
 func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	leaseConfig := rest.CopyConfig(restConfig)
-	// The flags are about everything that the workers do, so both clients draw from one bucket.
+	c := &clients{server: restConfig.Host}
+	// The flags are about everything that is done to pods, so these clients draw from one bucket.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
-	podManagers, err := versioned.NewForConfig(restConfig) // JSON: custom resources have no protobuf
-	if err != nil {
+	var err error
+	if c.PodManagers, err = versioned.NewForConfig(restConfig); err != nil { // JSON: custom resources have no protobuf
 		return nil, err
 	}
-	dynamic, err := dynamic.NewForConfig(restConfig)
-	if err != nil {
+	if c.Dynamic, err = dynamic.NewForConfig(restConfig); err != nil {
 		return nil, err
 	}
-	kube, err := kubernetes.NewForConfig(withProtobuf(restConfig))
-	if err != nil {
+	if c.Kube, err = kubernetes.NewForConfig(withProtobuf(restConfig)); err != nil {
 		return nil, err
 	}
-	c := &clients{server: restConfig.Host, kube: kube, podManagers: podManagers, dynamic: dynamic}
+	if c.Metadata, err = metadata.NewForConfig(restConfig); err != nil {
+		return nil, err
+	}
+	// What is told about pods draws from another bucket, so that it never keeps the pods waiting.
+	reports := rest.CopyConfig(restConfig)
+	reports.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
+	if c.Statuses, err = versioned.NewForConfig(reports); err != nil {
+		return nil, err
+	}
+	if c.Reports, err = kubernetes.NewForConfig(withProtobuf(reports)); err != nil {
+		return nil, err
+	}
 	if config.Lease != nil {
 		leaseConfig.UserAgent += "/leader-election"
 		// One request that hangs must leave time for another before the deadline.

@@ -141,8 +141,8 @@ func TestClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
-	c.kube.CoreV1().RESTClient().Get().AbsPath("/kube").Do(ctx)
-	c.podManagers.AppsV1().RESTClient().Get().AbsPath("/custom").Do(ctx)
+	c.Kube.CoreV1().RESTClient().Get().AbsPath("/kube").Do(ctx)
+	c.PodManagers.AppsV1().RESTClient().Get().AbsPath("/custom").Do(ctx)
 	c.lease.CoordinationV1().RESTClient().Get().AbsPath("/lease").Do(ctx)
 	for path, want := range map[string][2]string{
 		"/kube":   {"application/vnd.kubernetes.protobuf,application/json", readBuild().userAgent()},
@@ -153,10 +153,10 @@ func TestClients(t *testing.T) {
 			t.Errorf("%s was asked for as %q by %q, want %q", path, got.Get("Accept"), got.Get("User-Agent"), want)
 		}
 	}
-	if c.kube.CoreV1().RESTClient().GetRateLimiter() != c.podManagers.AppsV1().RESTClient().GetRateLimiter() {
+	if c.Kube.CoreV1().RESTClient().GetRateLimiter() != c.PodManagers.AppsV1().RESTClient().GetRateLimiter() {
 		t.Error("the clients do not share the limits that the flags set")
 	}
-	if c.kube.CoreV1().RESTClient().GetRateLimiter() == c.lease.CoordinationV1().RESTClient().GetRateLimiter() {
+	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.lease.CoordinationV1().RESTClient().GetRateLimiter() {
 		t.Error("renewing the lease has to queue behind the workers")
 	}
 }

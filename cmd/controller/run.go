@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/wait"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
@@ -79,18 +80,20 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 // addController makes the informers of each namespace, and the controller on top of them.
 func (p *process) addController(ctx context.Context, c *clients) error {
 	controller.RegisterMetrics()
+	selector, err := labels.Parse(p.config.Selector)
+	if err != nil {
+		return err // the flags were looked at before
+	}
 	var scopes []controller.Scope
 	for _, namespace := range p.config.Namespaces {
-		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.kube, p.config.Resync,
+		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.Kube, p.config.Resync,
 			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(controller.TrimPod))
-		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.podManagers, p.config.Resync,
+		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.PodManagers, p.config.Resync,
 			podmanagerinformers.WithNamespace(namespace))
 		p.informers = append(p.informers, kube, podManagers)
-		scopes = append(scopes, controller.NewScope(controller.Clients{Kube: c.kube, Dynamic: c.dynamic},
-			kube, podManagers, namespace, p.config.Selector))
+		scopes = append(scopes, controller.NewScope(c.Clients, kube, podManagers, namespace, selector))
 	}
-	var err error
-	p.controller, err = controller.New(ctx, c.kube, c.podManagers, scopes)
+	p.controller, err = controller.New(ctx, c.Clients, scopes)
 	return err
 }
 

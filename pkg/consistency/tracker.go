@@ -12,9 +12,9 @@ import (
 // Resource is a kind of object that is written and watched, such as "pods".
 type Resource string
 
-// echoLifetime is how long the answer to "was that my own write?" is kept for an event that never comes, because a
-// relist skipped it.
-const echoLifetime = time.Minute
+// maxEchoes bounds how many own writes are remembered for the question "was that event mine?". An event whose write is
+// forgotten counts as news, and costs a look that was not needed.
+const maxEchoes = 32
 
 // Tracker remembers what was written for each owner. It is safe for concurrent use.
 type Tracker struct {
@@ -22,15 +22,15 @@ type Tracker struct {
 	owners map[cache.ObjectName]*record
 }
 
-// record is what is known about one owner's writes.
+// record is what is known about one owner's writes. It is dropped when there is nothing left to wait for.
 type record struct {
-	// newest is the highest resourceVersion written, by resource.
+	// newest is the highest resourceVersion written, by resource. What is absent need not be waited for.
 	newest map[Resource]string
 	// since is when the first of them was written that the stores were not seen to have; zero while there is none.
 	since time.Time
-	// echoes are own writes whose events have not been seen yet.
-	echoes map[echo]time.Time
-	// unsettled are names of objects whose create had an unknown outcome.
+	// echoes are own writes whose events have not been seen yet, the latest maxEchoes of them.
+	echoes []echo
+	// unsettled are names of objects of which only a live look tells what became of them.
 	unsettled map[string]bool
 }
 
@@ -42,6 +42,8 @@ func (r *record) saw(resource Resource, version string, now time.Time) {
 		r.newest[resource] = version
 	}
 }
+
+func (r *record) isEmpty() bool { return len(r.newest)+len(r.echoes)+len(r.unsettled) == 0 }
 
 type echo struct {
 	resource Resource
@@ -67,12 +69,10 @@ func (t *Tracker) Wrote(owner cache.ObjectName, resource Resource, version strin
 	defer t.mu.Unlock()
 	r := t.record(owner)
 	r.saw(resource, version, now)
-	for old, since := range r.echoes {
-		if now.Sub(since) > echoLifetime {
-			delete(r.echoes, old)
-		}
+	if len(r.echoes) == maxEchoes {
+		r.echoes = slices.Delete(r.echoes, 0, 1)
 	}
-	r.echoes[echo{resource, version}] = now
+	r.echoes = append(r.echoes, echo{resource, version})
 }
 
 // IsEcho tells, once for each write, whether an event shows nothing but what this process itself wrote for owner.
@@ -83,9 +83,13 @@ func (t *Tracker) IsEcho(owner cache.ObjectName, resource Resource, version stri
 	if !found {
 		return false
 	}
-	_, own := r.echoes[echo{resource, version}]
-	delete(r.echoes, echo{resource, version})
-	return own
+	at := slices.Index(r.echoes, echo{resource, version})
+	if at < 0 {
+		return false
+	}
+	r.echoes = slices.Delete(r.echoes, at, at+1)
+	t.tidy(owner, r)
+	return true
 }
 
 // Behind tells for how long the stores have not shown all of owner's writes; it is false once they do. seen is how far
@@ -104,6 +108,7 @@ func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now t
 	}
 	r.since = time.Time{}
 	clear(r.newest)
+	t.tidy(owner, r)
 	return 0, false
 }
 
@@ -115,19 +120,23 @@ func (t *Tracker) Waiting(owner cache.ObjectName) bool {
 	return found && len(r.newest) > 0
 }
 
-// ReadLive notes that all of owner's objects were just read from the API server itself, at these versions. What was
-// written before is in them; and if the server has gone back in time, the old versions will never be seen again.
+// ReadLive notes that all of owner's objects were just read from the API server itself, and which versions the stores have to
+// catch up with for that; those that are not named show all of it already. What was written before is in what was read; and if
+// the server has gone back in time, the old versions will never be seen again.
 func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.record(owner)
-	r.since = now
+	r.since = time.Time{}
+	clear(r.newest)
 	for resource, version := range versions {
-		r.newest[resource] = version
+		r.saw(resource, version, now)
 	}
+	t.tidy(owner, r)
 }
 
-// Unknown notes that nobody knows whether the object with this name was created.
+// Unknown notes that only a live look can tell what became of the object with this name: the answer to its create was lost, or it
+// vanished without having been seen to end.
 func (t *Tracker) Unknown(owner cache.ObjectName, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,6 +165,7 @@ func (t *Tracker) Settled(owner cache.ObjectName, name string) {
 	defer t.mu.Unlock()
 	if r, found := t.owners[owner]; found {
 		delete(r.unsettled, name)
+		t.tidy(owner, r)
 	}
 }
 
@@ -170,14 +180,17 @@ func (t *Tracker) Forget(owner cache.ObjectName) {
 func (t *Tracker) record(owner cache.ObjectName) *record {
 	r, found := t.owners[owner]
 	if !found {
-		r = &record{
-			newest:    map[Resource]string{},
-			echoes:    map[echo]time.Time{},
-			unsettled: map[string]bool{},
-		}
+		r = &record{newest: map[Resource]string{}, unsettled: map[string]bool{}}
 		t.owners[owner] = r
 	}
 	return r
+}
+
+// tidy drops a record that says nothing any more. The lock is held.
+func (t *Tracker) tidy(owner cache.ObjectName, r *record) {
+	if r.isEmpty() {
+		delete(t.owners, owner)
+	}
 }
 
 // IsNewer tells whether version a comes after b. A store that has not told a version yet has seen nothing. Versions

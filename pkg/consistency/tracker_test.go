@@ -2,6 +2,7 @@ package consistency
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -102,10 +103,41 @@ func TestIsEcho(t *testing.T) {
 
 func TestEchoesDoNotPileUp(t *testing.T) {
 	tracker := NewTracker()
+	for i := range 10 * maxEchoes {
+		tracker.Wrote(web, pods, strconv.Itoa(100+i), now)
+	}
+	if got := len(tracker.owners[web].echoes); got != maxEchoes {
+		t.Errorf("%d echoes remembered, want %d", got, maxEchoes)
+	}
+	if tracker.IsEcho(web, pods, "100") || !tracker.IsEcho(web, pods, strconv.Itoa(99+10*maxEchoes)) {
+		t.Error("the latest writes are those to remember")
+	}
+}
+
+// A live read finds a store that shows the same: nothing is to be waited for. What is written after that is.
+func TestWritesAfterALiveRead(t *testing.T) {
+	tracker := NewTracker()
 	tracker.Wrote(web, pods, "10", now)
-	tracker.Wrote(web, pods, "11", now.Add(2*echoLifetime))
-	if got := len(tracker.owners[web].echoes); got != 1 {
-		t.Errorf("%d echoes remembered, want only the young one", got)
+	tracker.ReadLive(web, map[Resource]string{managers: "12"}, now)
+	if _, behind := tracker.Behind(web, seen("9", "12"), now); behind {
+		t.Error("waits for pods that the store shows")
+	}
+	tracker.ReadLive(web, nil, now)
+	tracker.Wrote(web, pods, "15", now)
+	if _, behind := tracker.Behind(web, seen("14", "12"), now); !behind {
+		t.Error("does not wait for its own write")
+	}
+}
+
+func TestNothingIsKeptOfAnOwnerAtRest(t *testing.T) {
+	tracker := NewTracker()
+	tracker.Wrote(web, pods, "10", now)
+	tracker.Unknown(web, "web-1")
+	tracker.IsEcho(web, pods, "10")
+	tracker.Settled(web, "web-1")
+	tracker.Behind(web, seen("10", "1"), now)
+	if got := len(tracker.owners); got != 0 {
+		t.Errorf("%d records kept", got)
 	}
 }
 

@@ -2,14 +2,12 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -18,56 +16,27 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// outcome is what came of a plan.
-type outcome struct {
-	// manager is the PodManager as the last write left it.
-	manager *v1.PodManager
-	created []*corev1.Pod
-	// deleted, adopted and released have the pods as the API server answered.
-	deleted  []*corev1.Pod
-	adopted  []*corev1.Pod
-	released []*corev1.Pod
-	// changed are the pods that a step of a change in place was made with.
-	changed map[plan.Step][]*corev1.Pod
-	// collided is the name of a revision that stands for something else.
-	collided string
-	// gone tells that pods were to be deleted that turned out not to exist any more.
-	gone bool
-	// outdated tells that the plan was given up, because things are not as the cache shows them.
-	outdated bool
-	// finalized tells that the PodManager was let go; there is no status to write any more.
-	finalized bool
-	failure   *plan.Failure
-	// err makes the key come back. A refusal is not an error: it is held, told and tried again later.
-	err error
-}
-
 // apply carries out a plan, as far as it goes.
 func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) *outcome {
-	done := &outcome{manager: observed.Manager, failure: decided.Held}
-	switch {
-	case decided.AddFinalizer:
-		// Without it nothing may be created: pods could be left behind.
-		if done.manager, done.err = c.addFinalizer(ctx, key, observed.Manager); done.err != nil {
-			done.manager = observed.Manager
-			return done
-		}
-	case observed.Manager.DeletionTimestamp == nil && decided.Weighs():
-		if done.outdated, done.err = c.isOutdated(ctx, key, observed.Manager); done.outdated || done.err != nil {
-			return done
-		}
+	done := &outcome{manager: observed.Manager, failure: decided.Held, changed: map[plan.Step][]*corev1.Pod{}, again: decided.Again}
+	if decided.AddFinalizer && !c.addFinalizer(ctx, key, done) {
+		return done // without it nothing may be created: pods could be left behind
 	}
-	// Without the revision no pod may be made from it: what it was made from could not be told later.
-	if decided.Store != nil && !c.storeRevision(ctx, key, decided.Store, done) {
+	if !decided.AddFinalizer && decided.Weighs() && c.isOutdated(ctx, key, observed.Manager, done) {
 		return done
+	}
+	if decided.TellsAhead(observed.Manager) {
+		c.tellAhead(ctx, key, observed, decided, done)
+	}
+	if !c.adoptRevisions(ctx, key, decided.AdoptRevisions, done) || !c.storeRevisions(ctx, key, decided.Store, done) {
+		return done // without the revision no pod may be made from it: what it was made from could not be told later
 	}
 	if !c.applyClaims(ctx, key, decided, done) {
 		return done
 	}
 	c.applyChange(ctx, key, decided.Change, done)
 	deleted := c.applyDelete(ctx, key, decided.Delete, done)
-	if done.gone {
-		c.giveUp(key, done)
+	if done.outdated {
 		return done
 	}
 	// Creates may count on the deletes: a pod that was to go and did not would be one too many beside its replacement.
@@ -75,8 +44,8 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 		c.applyCreate(ctx, key, decided.Create, done)
 	}
 	c.dropRevisions(ctx, key, decided.Drop, done)
-	if decided.Finalize && done.err == nil {
-		done.finalized, done.err = c.finalize(ctx, key, done.manager)
+	if decided.RemoveFinalizer && done.err == nil {
+		done.finalized = c.removeFinalizer(ctx, key, done) && observed.Manager.DeletionTimestamp != nil
 	}
 	return done
 }
@@ -85,42 +54,54 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 func (c *Controller) giveUp(key cache.ObjectName, done *outcome) {
 	c.memories.of(key).distrust = true
 	done.outdated = true
-	c.enqueueAfter(key, staleRetry)
+	done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainCache))
 }
+
+// newFor is how long a PodManager is new. What its creation asks for needs no second look: if it was taken back since, it was
+// so a moment ago, and the next sync, or the garbage collector, takes the pods back.
+const newFor = 3 * time.Second
 
 // isOutdated looks, at the API server itself, whether the PodManager still is what the plan was made for. The cache may
 // be minutes old: that of a leader that was stopped and does not know yet that another one has taken over, say. One
 // read is a small price for not creating, deleting or adopting pods that nobody wants any more.
-func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) (bool, error) {
-	live, err := c.podManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, done *outcome) bool {
+	now := c.clock.Now()
+	if age := now.Sub(manager.CreationTimestamp.Time); manager.Status.ObservedGeneration < 1 && age > -newFor && age < newFor {
+		return false
+	}
+	live, err := c.getManager(ctx, key)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return false, fmt.Errorf("looking whether the PodManager is still the same: %w", err)
+		done.fails(fmt.Errorf("looking whether the PodManager is still the same: %w", err))
+		return true
 	}
 	// The generation alone does not tell: after an etcd restore the same number may stand for another spec.
-	if err == nil && live.UID == manager.UID && live.DeletionTimestamp == nil && equality.Semantic.DeepEqual(live.Spec, manager.Spec) &&
-		plan.RemembersTheSame(&live.Status, &manager.Status) {
-		return false, nil
+	if err == nil && live.UID == manager.UID && live.DeletionTimestamp.Equal(manager.DeletionTimestamp) &&
+		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && plan.RemembersTheSame(&live.Status, &manager.Status) {
+		return false
 	}
 	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
 	wait := goneRetry
 	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {
-		c.tracker.Saw(key, managersResource, live.ResourceVersion, c.clock.Now())
+		c.tracker.Saw(key, managersResource, live.ResourceVersion, now)
 		wait = staleRetry
 	}
-	c.enqueueAfter(key, wait)
-	return true, nil
+	done.outdated, done.again = true, plan.After(now, wait, plan.AgainCache)
+	return true
 }
 
 // applyClaims lets pods go and takes pods in, and tells whether all went through. The rest of the plan counts on it: beside a
 // pod that is still ours its replacement would be one too many, and without one that was to be ours there is one too few.
 func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *outcome) bool {
-	var releasedAll, adoptedAll bool
-	done.released, releasedAll = done.claimed(inParallel(len(decided.Release), func(i int) result {
+	released := inParallel(len(decided.Release), func(i int) result {
 		return c.releasePod(ctx, key, done.manager, decided.Release[i])
-	}))
-	done.adopted, adoptedAll = done.claimed(inParallel(len(decided.Adopt), func(i int) result {
+	})
+	adopted := inParallel(len(decided.Adopt), func(i int) result {
 		return c.adoptPod(ctx, key, done.manager, decided.Adopt[i])
-	}))
+	})
+	var releasedAll, adoptedAll bool
+	claims := plan.HoldKey{Condition: v1.ReasonFailedClaim}
+	done.released, releasedAll = c.settle(key, claims, released, done)
+	done.adopted, adoptedAll = c.settle(key, claims, adopted, done)
 	if adoptedAll && len(done.adopted) < len(decided.Adopt) {
 		c.giveUp(key, done) // one is gone, or has become somebody else's
 		return false
@@ -130,20 +111,13 @@ func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, deci
 
 // applyDelete deletes pods, and tells whether all went through.
 func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []plan.Deletion, done *outcome) bool {
-	all := true
 	results := inParallel(len(deletions), func(i int) result {
-		return c.deletePod(ctx, key, deletions[i].Pod)
+		return c.deletePod(ctx, key, done.manager, deletions[i].Pod)
 	})
-	for _, r := range results {
-		switch {
-		case r.err != nil:
-			all = false
-			done.fail(plan.FailedDelete(r.err), r.err)
-		case r.pod == nil:
-			done.gone = true
-		default:
-			done.deleted = append(done.deleted, r.pod)
-		}
+	var all bool
+	done.deleted, all = c.settle(key, plan.HoldKey{Condition: v1.ReasonFailedDelete}, results, done)
+	if all && len(done.deleted) < len(deletions) {
+		c.giveUp(key, done) // one was gone already, or has changed
 	}
 	return all
 }
@@ -155,106 +129,79 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 	results := whileItWorks(len(creations), memory.trustIn(c.clock.Now()), func(i int) result {
 		return c.createPod(ctx, key, done.manager, creations[i])
 	})
-	refused := map[string]plan.Failure{}
+	byRevision := map[plan.HoldKey][]result{}
 	for i, r := range results {
-		revision := creations[i].Revision.Hash
-		switch {
-		case r.err == nil && r.pod != nil:
-			memory.accept(revision)
-			done.created = append(done.created, r.pod)
-		case r.err != nil && plan.NamespaceIsGoing(r.err):
+		if r.err != nil && plan.NamespaceIsGoing(r.err) {
 			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
-			return
-		case r.err != nil:
-			failure := plan.FailedCreate(r.err)
-			done.fail(failure, r.err)
-			if failure.Refused() {
-				refused[revision] = failure
-			}
+			continue
 		}
+		if r.taken {
+			memory.take(plan.PodName(key.Name, creations[i].Index), r.foreign, c.clock.Now())
+		}
+		if r.pod == nil && r.err == nil {
+			// The name is, or was, in other hands: the next sync takes another one.
+			done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainName))
+			continue
+		}
+		hold := plan.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
+		byRevision[hold] = append(byRevision[hold], r)
 	}
-	memory.trust(len(done.created), done.failure == nil, c.clock.Now())
-	// Once for all of them: each time doubles the hold, and a pod that went through would end it.
-	for revision, failure := range refused {
-		until := memory.refuse(revision, failure, done.manager.Generation, c.clock.Now())
-		c.enqueueAfter(key, until.Sub(c.clock.Now()))
+	failed := false
+	for hold, results := range byRevision {
+		created, all := c.settle(key, hold, results, done)
+		done.created = append(done.created, created...)
+		failed = failed || !all
 	}
+	memory.trust(len(done.created), !failed, c.clock.Now())
 }
+
+// stepRefused is what was done to pods that could not be changed in place: they say so now.
+const stepRefused plan.Step = "Refused"
 
 // applyChange takes a step with each pod that is changed in place.
 func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, changes []plan.InPlace, done *outcome) {
 	results := inParallel(len(changes), func(i int) result { return c.changePod(ctx, key, done.manager, changes[i]) })
-	done.changed = map[plan.Step][]*corev1.Pod{}
 	for i, r := range results {
-		switch step := changes[i].Step; {
-		case r.err != nil:
-			done.fail(plan.FailedChange(r.err), r.err)
-		case r.pod != nil:
-			done.changed[step] = append(done.changed[step], r.pod)
-			if step == plan.StepChange && !changes[i].TakesTheNode() {
-				c.enqueueAfter(key, staleRetry) // nobody else has anything to say about it
-			}
+		if r.pod == nil || r.err != nil {
+			continue
+		}
+		step := changes[i].Step
+		if r.refused {
+			step = stepRefused
+		}
+		done.changed[step] = append(done.changed[step], r.pod)
+		if r.refused || step == plan.StepChange && !changes[i].TakesTheNode() {
+			done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainChanged)) // nobody else has anything to say about it
 		}
 	}
+	c.settle(key, plan.HoldKey{Condition: v1.ReasonFailedChange}, results, done)
 }
 
-// hasActed tells whether something was done to pods.
-func (o *outcome) hasActed() bool { return len(o.created)+len(o.deleted)+len(o.changed) > 0 }
-
-// claimed returns the pods of the requests that went through, and whether all did. The others are tried again, even if they
-// were refused: until then nothing else can be done.
-func (o *outcome) claimed(results []result) (pods []*corev1.Pod, all bool) {
+// settle takes the results of requests of one kind. It returns the pods of those that went through, and whether none has failed.
+// What the API server has refused is held, and tried again ever later; any other failure is the sync's.
+func (c *Controller) settle(key cache.ObjectName, hold plan.HoldKey, results []result, done *outcome) (pods []*corev1.Pod, all bool) {
+	memory := c.memories.of(key)
+	var refused *plan.Failure
 	all = true
 	for _, r := range results {
 		switch {
 		case r.err != nil:
 			all = false
-			o.fail(plan.FailedClaim(r.err), nil)
-			o.err = errors.Join(o.err, r.err)
+			failure := plan.Failed(hold.Condition, r.err)
+			done.fail(failure, r.err)
+			if failure.Refused() && refused == nil {
+				refused = &failure
+			}
 		case r.pod != nil:
 			pods = append(pods, r.pod)
 		}
 	}
+	switch {
+	case refused != nil: // once for all of them: each time doubles the hold
+		until := memory.refuse(hold, *refused, done.manager.Generation, c.clock.Now())
+		done.lookAgain(plan.LookAgain{At: until, Why: plan.AgainHold})
+	case len(pods) > 0:
+		memory.accept(hold)
+	}
 	return pods, all
-}
-
-// fail notes a failed request. The first failure is the one to tell; a refusal is held and not an error.
-func (o *outcome) fail(failure plan.Failure, err error) {
-	if o.failure == nil || (failure.Refused() && !o.failure.Refused()) {
-		o.failure = &failure
-	}
-	if !failure.Refused() {
-		o.err = errors.Join(o.err, err)
-	}
-}
-
-// pods are the observed pods with what this sync has changed.
-func (o *outcome) pods(observed []*corev1.Pod) []*corev1.Pod {
-	changed := map[types.UID]*corev1.Pod{}
-	for _, pod := range o.deleted {
-		changed[pod.UID] = pod
-	}
-	for _, pod := range o.released {
-		changed[pod.UID] = nil
-	}
-	for _, pods := range o.changed {
-		for _, pod := range pods {
-			changed[pod.UID] = pod
-		}
-	}
-	after := make([]*corev1.Pod, 0, len(observed)+len(o.created))
-	for _, pod := range observed {
-		if now, found := changed[pod.UID]; !found {
-			after = append(after, pod)
-		} else if now != nil {
-			after = append(after, now)
-		}
-	}
-	after = append(after, o.adopted...)
-	return append(after, o.created...)
-}
-
-// isGone tells whether a request failed because the pod that it was about is no longer there.
-func isGone(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }

@@ -3,22 +3,17 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
@@ -41,17 +36,16 @@ var ErrStopNow = errors.New("stop without draining")
 
 // Controller reconciles PodManagers. Make one with New.
 type Controller struct {
-	kube        kubernetes.Interface
-	podManagers versioned.Interface
-	scopes      map[string]Scope
+	Clients
+	scopes map[string]Scope
 
-	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	broadcaster events.EventBroadcaster
-	recorder    events.EventRecorder
+	agenda   *agenda
+	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName] // the agenda's
+	recorder *recorder
 
 	tracker  *consistency.Tracker
-	causes   *causes
 	memories *memories
+	writes   *latency
 	clock    clock.PassiveClock
 	// decide is plan.Make.
 	decide func(plan.Observed) plan.Plan
@@ -59,25 +53,24 @@ type Controller struct {
 
 // New returns a controller for the PodManagers and pods of the given scopes, and registers its handlers with their
 // informers. The informers are started by the caller.
-func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.Interface, scopes []Scope) (*Controller, error) {
-	scheme, err := eventScheme()
+func New(ctx context.Context, clients Clients, scopes []Scope) (*Controller, error) {
+	recorder, err := newRecorder(ctx, clients.Reports)
 	if err != nil {
 		return nil, err
 	}
-	causes := newCauses()
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: kube.EventsV1()})
+	tracker := consistency.NewTracker()
+	agenda := newAgenda(clock.RealClock{}, tracker.IsEcho)
 	c := &Controller{
-		kube:        kube,
-		podManagers: podManagers,
-		scopes:      make(map[string]Scope, len(scopes)),
-		queue:       newQueue(causes),
-		broadcaster: broadcaster,
-		recorder:    broadcaster.NewRecorder(scheme, Name).WithLogger(klog.FromContext(ctx)),
-		tracker:     consistency.NewTracker(),
-		causes:      causes,
-		decide:      plan.Make,
-		memories:    newMemories(),
-		clock:       clock.RealClock{},
+		Clients:  clients,
+		scopes:   make(map[string]Scope, len(scopes)),
+		agenda:   agenda,
+		queue:    agenda.queue,
+		recorder: recorder,
+		tracker:  tracker,
+		decide:   plan.Make,
+		memories: newMemories(),
+		writes:   &latency{},
+		clock:    clock.RealClock{},
 	}
 	for _, scope := range scopes {
 		c.scopes[scope.Namespace] = scope
@@ -89,24 +82,6 @@ func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.I
 		}
 	}
 	return c, nil
-}
-
-// newQueue makes the queue of keys. The delaying queue underneath is given our own order of keys; everything else is
-// client-go's.
-func newQueue(causes *causes) workqueue.TypedRateLimitingInterface[cache.ObjectName] {
-	const name = "podmanager"
-	return workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
-		workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{
-			Name: name,
-			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[cache.ObjectName]{
-				Name: name,
-				Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[cache.ObjectName]{
-					Name: name, Queue: newPriorityQueue(causes.priority),
-				}),
-			}),
-		},
-	)
 }
 
 // HasSynced tells whether all caches have been filled once.
@@ -125,18 +100,21 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
 
-	if err := c.broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return fmt.Errorf("starting the event recorder: %w", err)
+	stopRecording, err := c.recorder.start(ctx)
+	if err != nil {
+		return err
 	}
-	defer c.broadcaster.Shutdown()
+	defer stopRecording()
 
 	if !cache.WaitForNamedCacheSyncWithContext(ctx, c.HasSynced) {
 		return nil // told to stop before the caches had filled
 	}
-	debug.FreeOSMemory() // filling the caches leaves more garbage behind than there is in them
+	c.agenda.start()
+	c.enqueueAll()
 
 	var watching sync.WaitGroup
 	watching.Go(func() { c.watchForRewinds(ctx) })
+	watching.Go(func() { c.findStrayed(ctx) })
 	defer watching.Wait()
 
 	// The syncs get a context that outlives ctx, so that a write under way is not torn off by a polite shutdown.
@@ -173,56 +151,77 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	}
 	defer c.queue.Done(key)
 
-	triggers := c.triggers(key)
+	triggers := c.agenda.take(key)
 	if len(triggers) == 0 {
 		echoSkips.Inc()
 		return true
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "podManager", key)
 	logger.V(4).Info("Syncing", "triggers", triggers)
-	started := c.clock.Now()
-	result, err := c.syncIsolated(klog.NewContext(ctx, logger), key)
-	observeSync(c.clock.Since(started), result, err)
-	if err == nil {
-		c.queue.Forget(key)
-		return true
+	for _, t := range triggers {
+		triggersTotal.WithLabelValues(t.String()).Inc()
 	}
-	c.causes.add(key, cause{trigger: triggerRetry})
-	c.queue.AddRateLimited(key)
-	logger.Error(err, "Sync failed, will try again", "failures", c.queue.NumRequeues(key))
+	started := c.clock.Now()
+	result, again, err := c.syncIsolated(klog.NewContext(ctx, logger), key)
+	observeSync(c.clock.Since(started), result, err)
+	again = c.agenda.finish(key, again, err)
+	if err != nil {
+		logger.Error(errors.New(plan.Words(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
+	} else if !again.Never() {
+		logger.V(4).Info("Will look again", "at", again.At, "why", again.Why)
+	}
 	return true
 }
 
 // syncHandler brings one PodManager a step nearer to its spec. It gathers what is known, decides, applies the plan,
-// and reports. The status is written even when applying failed: that is when it matters most.
-func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syncResult, error) {
+// and reports. The status is written even when applying failed: that is when it matters most. Its answer is when to look again.
+func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syncResult, plan.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	now := c.clock.Now()
 
-	observed, err := c.gather(ctx, key, now)
+	observed, again, err := c.gather(ctx, key, now)
 	if err != nil || observed == nil {
-		return resultWaiting, err
+		return resultWaiting, again, err
 	}
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
 	if why, broken := observed.Manager.Annotations[undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
 		c.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
-		return resultUnchanged, nil
+		return resultUnchanged, plan.LookAgain{}, nil
 	}
 
 	decided := c.decide(*observed)
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
-		"release", len(decided.Release), "change", len(decided.Change), "addFinalizer", decided.AddFinalizer, "finalize", decided.Finalize)
+		"release", len(decided.Release), "change", len(decided.Change), "store", len(decided.Store),
+		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
+	c.memories.of(key).remember(observed.Manager, decided)
 
 	done := c.apply(ctx, key, observed, decided)
 	wrote, err := c.report(ctx, key, observed, decided, done)
+	done.lookAgain(c.memories.of(key).nextRecheck())
 	if c.tracker.Waiting(key) {
 		// The events of our own writes bring no sync. If they do not come at all, this does.
-		c.enqueueAfter(key, staleLimit)
+		done.lookAgain(plan.After(c.clock.Now(), staleLimit, plan.AgainUncertain))
 	}
 	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(done.created), "deleted", len(done.deleted), "statusWritten", wrote)
+	result := resultChanged
 	if (decided.Empty() || done.outdated) && !wrote && len(done.deleted) == 0 {
-		return resultUnchanged, errors.Join(done.err, err)
+		result = resultUnchanged
 	}
-	return resultChanged, errors.Join(done.err, err)
+	return result, done.again, done.failed(err)
+}
+
+// enqueueAll queues all PodManagers once. Those whose state does not match what they say of themselves go first.
+func (c *Controller) enqueueAll() {
+	for _, scope := range c.scopes {
+		for _, object := range scope.PodManagers.Informer().GetStore().List() {
+			manager := object.(*v1.PodManager)
+			pods, err := scope.indexed(byController, string(manager.UID))
+			t := triggerStart
+			if err != nil || plan.IsUnfinished(manager, pods) {
+				t = triggerUnfinished
+			}
+			c.agenda.add(cache.MetaObjectToName(manager), t, 0)
+		}
+	}
 }

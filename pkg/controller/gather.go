@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/fnv"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,49 +27,115 @@ const (
 	// gone back in time: each look costs a request then.
 	goneRetry = time.Second
 	// staleLimit is how long a cache may stay behind before the API server is read instead. It is above what a busy
-	// server needs to send its events, and far below what a user would accept.
+	// server needs to send its events, and far below what a user would accept. If it stays behind, each further read waits
+	// twice as long, up to eight times: a watch that stands still concerns all PodManagers at once.
 	staleLimit = 10 * time.Second
 )
 
 // gather collects what a decision may rest on. It returns nil when there is nothing to decide, or when the cache does
-// not yet show what this process has written itself; the key comes back then.
-func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+// not yet show what this process has written itself; then it says when to look again.
+func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, plan.LookAgain, error) {
 	logger := klog.FromContext(ctx)
-	if err := c.settleUnknown(ctx, key); err != nil {
-		return nil, err
-	}
 	scope := c.scopeOf(key.Namespace)
+	strayed, err := c.settleUnknown(ctx, key)
+	if err == nil {
+		err = c.recheckTaken(ctx, key, now)
+	}
+	if err != nil {
+		return nil, plan.LookAgain{}, err
+	}
 	// How far the stores are is asked before they are read: what is read then is at least that new.
 	behind, isBehind := c.tracker.Behind(key, scope.seen(), now)
 	memory := c.memories.of(key)
+	limit := staleLimit << min(memory.liveReads, 3)
+	limit += spread(key, limit/2)
 	switch {
-	case isBehind && behind > staleLimit, memory.distrust:
-		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
-		liveReads.Inc()
-		memory.distrust = false
-		return c.gatherLive(ctx, scope, key, now)
-	case isBehind:
+	case isBehind && behind <= limit && !memory.distrust:
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		staleSkips.Inc()
 		// An event brings the key back sooner; the longer none has come, the less it helps to look.
-		c.enqueueAfter(key, max(staleRetry, min(behind/4, time.Second)))
-		return nil, nil
+		return nil, plan.After(now, max(staleRetry, min(behind/4, time.Second)), plan.AgainCache), nil
+	case isBehind:
+		memory.liveReads++
 	default:
-		observed, err := c.gatherCached(logger, scope, key, now)
-		if err != nil || observed == nil {
+		memory.liveReads = 0
+	}
+	if isBehind || memory.distrust {
+		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
+		liveReads.Inc()
+		memory.distrust = false
+		observed, err := c.gatherLive(ctx, scope, key, now)
+		return c.withStrayed(key, observed, strayed), plan.LookAgain{}, err
+	}
+	observed, err := c.gatherCached(ctx, scope, key, now)
+	return c.withStrayed(key, observed, strayed), plan.LookAgain{}, err
+}
+
+// withStrayed adds pods that are ours and not in the cache, because they have lost the label.
+func (c *Controller) withStrayed(key cache.ObjectName, observed *plan.Observed, strayed []*corev1.Pod) *plan.Observed {
+	if observed == nil {
+		return nil
+	}
+	for _, pod := range strayed {
+		known := func(other *corev1.Pod) bool { return other.UID == pod.UID }
+		switch {
+		case !metav1.IsControlledBy(pod, observed.Manager):
+			c.tracker.Settled(key, pod.Name)
+		case !slices.ContainsFunc(observed.Pods, known):
+			observed.Pods = append(observed.Pods, pod)
+		}
+	}
+	return observed
+}
+
+func (c *Controller) gatherCached(ctx context.Context, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+	manager, err := scope.PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		klog.FromContext(ctx).V(4).Info("Gone, nothing to do")
+		c.forget(key)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if manager.DeletionTimestamp != nil && slices.Contains(manager.Finalizers, v1.Finalizer) {
+		// The caches may be apart: pods that the user has asked to keep may still look like ours.
+		return c.gatherLive(ctx, scope, key, now)
+	}
+	observed := c.observe(key, manager, now)
+	if observed.Pods, err = scope.indexed(byController, string(manager.UID)); err != nil {
+		return nil, err
+	}
+	if observed.Orphans, err = scope.indexed(byOrphanLabel, key.String()); err != nil {
+		return nil, err
+	}
+	if observed.Revisions, err = scope.revisionsBy(byController, string(manager.UID)); err != nil {
+		return nil, err
+	}
+	if observed.OrphanRevisions, err = scope.revisionsBy(byOrphanLabel, key.String()); err != nil {
+		return nil, err
+	}
+	observed.PodNamed = func(name string) *corev1.Pod { return scope.podNamed(key.Namespace, name) }
+
+	memory := c.memories.of(key)
+	if good := currentRevision(observed); good != nil {
+		memory.good = good
+	} else if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil {
+		if err := c.bringBack(ctx, key, manager); err != nil {
 			return nil, err
 		}
-		if good := currentRevision(observed); good != nil {
-			memory.good = good
-		} else if observed.Manager.Status.CurrentRevision != "" && observed.Manager.DeletionTimestamp == nil {
-			if err := c.bringBack(ctx, key, observed.Manager); err != nil {
-				return nil, err
-			}
-			// Without it the pods' way back is lost, so this is not left to a cache that may be behind the other one.
-			liveReads.Inc()
-			return c.gatherLive(ctx, scope, key, now)
-		}
-		return observed, nil
+		// Without it the pods' way back is lost, so this is not left to a cache that may be behind the other one.
+		liveReads.Inc()
+		return c.gatherLive(ctx, scope, key, now)
+	}
+	return observed, nil
+}
+
+// observe begins an observation with what is remembered.
+func (c *Controller) observe(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
+	memory := c.memories.of(key)
+	return &plan.Observed{
+		Manager: manager, Remembered: memory.remembered(manager), Taken: memory.takenNames(), Holds: memory.holdsOf(manager.Generation), Now: now,
 	}
 }
 
@@ -81,38 +149,9 @@ func currentRevision(observed *plan.Observed) *appsv1.ControllerRevision {
 	return nil
 }
 
-func (c *Controller) gatherCached(logger klog.Logger, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
-	manager, err := scope.PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		logger.V(4).Info("Gone, nothing to do")
-		c.forget(key)
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	pods, err := scope.indexed(byController, string(manager.UID))
-	if err != nil {
-		return nil, err
-	}
-	orphans, err := scope.indexed(byOrphanLabel, key.String())
-	if err != nil {
-		return nil, err
-	}
-	revisions, err := scope.revisionsOf(manager)
-	if err != nil {
-		return nil, err
-	}
-	return &plan.Observed{
-		Manager: manager, Pods: pods, Orphans: orphans, Revisions: revisions, Now: now,
-		PodNamed: func(name string) *corev1.Pod { return scope.podNamed(key.Namespace, name) },
-		Holds:    c.memories.of(key).holdsOf(manager.Generation),
-	}, nil
-}
-
 // gatherLive reads the same from the API server.
 func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
-	manager, err := c.podManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	manager, err := c.getManager(ctx, key)
 	if apierrors.IsNotFound(err) {
 		c.forget(key)
 		return nil, nil
@@ -120,25 +159,30 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.listPods(ctx, manager)
+	ours := metav1.ListOptions{LabelSelector: plan.Selector(manager.Name).String()}
+	list, err := c.Kube.CoreV1().Pods(key.Namespace).List(ctx, ours)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	revisions, err := c.kube.AppsV1().ControllerRevisions(key.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: plan.Selector(manager.Name).String(),
-	})
+	revisions, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).List(ctx, ours)
 	if err != nil {
 		return nil, fmt.Errorf("listing the revisions: %w", err)
 	}
-	observed := &plan.Observed{Manager: manager, Now: now, Holds: c.memories.of(key).holdsOf(manager.Generation)}
-	// Revisions are seldom written: the cache may not get as far as the list for long.
-	newest := "0"
+	observed := c.observe(key, manager, now)
+	waitFor := map[consistency.Resource]string{managersResource: manager.ResourceVersion}
 	for i := range revisions.Items {
-		if revision := &revisions.Items[i]; metav1.IsControlledBy(revision, manager) {
+		revision := &revisions.Items[i]
+		switch {
+		case metav1.IsControlledBy(revision, manager):
 			observed.Revisions = append(observed.Revisions, revision)
-			if consistency.IsNewer(revision.ResourceVersion, newest) {
-				newest = revision.ResourceVersion
-			}
+		case metav1.GetControllerOfNoCopy(revision) == nil:
+			observed.OrphanRevisions = append(observed.OrphanRevisions, revision)
+		default:
+			continue
+		}
+		// Revisions are seldom written: the cache may not get as far as the list for long, but it gets as far as these.
+		if newest, found := waitFor[revisionsResource]; !found || consistency.IsNewer(revision.ResourceVersion, newest) {
+			waitFor[revisionsResource] = revision.ResourceVersion
 		}
 	}
 	byName := make(map[string]*corev1.Pod, len(list.Items))
@@ -152,47 +196,81 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 		}
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.podNamed(key.Namespace, name)) }
-	podsVersion := list.ResourceVersion
-	if scope.shows(key, observed) {
-		podsVersion = "0" // where nothing happens, the cache would not get as far as the list for long
+	if !scope.shows(key, observed) { // where it does, there is nothing to wait for
+		waitFor[podsResource] = list.ResourceVersion
 	}
-	c.tracker.ReadLive(key, map[consistency.Resource]string{
-		podsResource: podsVersion, managersResource: manager.ResourceVersion, revisionsResource: newest,
-	}, now)
+	c.tracker.ReadLive(key, waitFor, now)
 	return observed, nil
 }
 
-// listPods reads the pods that carry the PodManager's label, as they are now.
-func (c *Controller) listPods(ctx context.Context, manager *v1.PodManager) (*corev1.PodList, error) {
-	list, err := c.kube.CoreV1().Pods(manager.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: plan.Selector(manager.Name).String(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("listing the pods: %w", err)
+// getManager reads a PodManager from the API server. One that the selector leaves out is not ours: it counts as gone.
+func (c *Controller) getManager(ctx context.Context, key cache.ObjectName) (*v1.PodManager, error) {
+	manager, err := c.PodManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err == nil && !c.scopeOf(key.Namespace).selects(manager) {
+		return nil, apierrors.NewNotFound(v1.Resource("podmanagers"), key.Name)
 	}
-	return list, nil
+	return manager, err
 }
 
-// settleUnknown looks, at the API server itself, what became of creates whose answers were lost.
-func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) error {
-	for _, name := range c.tracker.Unsettled(key) {
-		pod, err := c.kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			// It never arrived.
-		case err != nil:
-			return fmt.Errorf("looking whether pod %s was created: %w", name, err)
-		default:
-			c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
+// settleUnknown looks, at the API server itself, what became of creates whose answers were lost, and of pods that have left the
+// cache without having been seen to end. It returns those that are still there without our label: as long as they are ours, they
+// have to be looked at each time.
+func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
+	names := c.tracker.Unsettled(key)
+	results := inParallel(len(names), func(i int) result {
+		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return result{} // it never arrived, or is gone
 		}
-		klog.FromContext(ctx).V(2).Info("Settled a create with a lost answer", "pod", klog.KRef(key.Namespace, name), "exists", err == nil)
-		c.tracker.Settled(key, name)
+		return result{pod: pod, err: err}
+	})
+	var strayed []*corev1.Pod
+	for i, r := range results {
+		if r.err != nil {
+			return nil, fmt.Errorf("looking what became of pod %s: %w", names[i], r.err)
+		}
+		klog.FromContext(ctx).V(2).Info("Looked what became of a pod", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.pod != nil)
+		if pod := r.pod; pod != nil && pod.Labels[v1.LabelManager] != "" {
+			c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
+		} else if pod != nil && controllerOf(pod) != nil && pod.DeletionTimestamp == nil {
+			strayed = append(strayed, pod)
+			continue // to be looked at until it is released
+		}
+		c.tracker.Settled(key, names[i])
+	}
+	return strayed, nil
+}
+
+// recheckTaken looks whether names are still in the hands of pods that are not watched, whenever it is time for that.
+func (c *Controller) recheckTaken(ctx context.Context, key cache.ObjectName, now time.Time) error {
+	memory := c.memories.of(key)
+	for name, taken := range memory.taken {
+		if now.Before(taken.recheck) {
+			continue
+		}
+		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err), err == nil && pod.Labels[v1.LabelManager] != "":
+			delete(memory.taken, name) // free, or the cache shows it
+		case err != nil:
+			return fmt.Errorf("looking whose pod %s is: %w", name, err)
+		default:
+			memory.take(name, plan.IsForeign(pod), now)
+		}
 	}
 	return nil
+}
+
+// spread is a part of a duration that differs from key to key, and not from time to time.
+func spread(key cache.ObjectName, most time.Duration) time.Duration {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(key.String())) // never fails, says hash.Hash
+	return time.Duration(float64(most) * float64(hash.Sum32()) / (1 << 32))
 }
 
 // forget drops what was kept about a PodManager that is gone.
 func (c *Controller) forget(key cache.ObjectName) {
 	c.tracker.Forget(key)
 	c.memories.forget(key)
+	c.agenda.forget(key)
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // addHandlers registers the filters and handlers of the informers. They keep away what cannot matter; what this
-// process itself has written is told apart later, see causes.
+// process itself has written is told apart by the agenda.
 func (c *Controller) addHandlers(scope Scope) error {
 	_, err := scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    c.managerAdded,
@@ -51,13 +51,6 @@ func (c *Controller) addHandlers(scope Scope) error {
 	if err != nil {
 		return fmt.Errorf("adding the pod handler: %w", err)
 	}
-	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
-		FilterFunc: func(obj any) bool { return !isManaged(obj) },
-		Handler:    cache.ResourceEventHandlerFuncs{DeleteFunc: c.foreignPodDeleted},
-	})
-	if err != nil {
-		return fmt.Errorf("adding the handler for other people's pods: %w", err)
-	}
 	return nil
 }
 
@@ -75,11 +68,11 @@ func isManaged(obj any) bool {
 }
 
 func (c *Controller) managerAdded(obj any, isInInitialList bool) {
-	trigger := triggerManagerAdded
+	t := triggerManagerAdded
 	if isInInitialList {
-		trigger = triggerStart
+		t = triggerStart // of a namespace that was taken up late; see enqueueAll for the others
 	}
-	c.enqueue(cache.MetaObjectToName(obj.(*v1.PodManager)), cause{trigger: trigger})
+	c.agenda.add(cache.MetaObjectToName(obj.(*v1.PodManager)), t, 0)
 }
 
 func (c *Controller) managerUpdated(oldObj, obj any) {
@@ -88,11 +81,15 @@ func (c *Controller) managerUpdated(oldObj, obj any) {
 	switch {
 	case old.ResourceVersion == manager.ResourceVersion:
 		// Nothing has changed, but somebody has asked for this with -resync.
-		c.enqueue(key, cause{trigger: triggerResync})
+		c.agenda.add(key, triggerResync, 0)
 	case old.UID != manager.UID:
-		c.enqueue(key, cause{trigger: triggerManagerAdded})
+		c.agenda.add(key, triggerManagerAdded, 0)
+	case old.Generation != manager.Generation || !old.DeletionTimestamp.Equal(manager.DeletionTimestamp) ||
+		!equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
+		// We never write these: a user has, and may be waiting.
+		c.agenda.add(key, triggerManagerChanged, 0)
 	default:
-		c.enqueue(key, cause{triggerManagerChanged, managersResource, manager.ResourceVersion})
+		c.agenda.addUnlessEcho(key, write{triggerStatusChanged, managersResource, manager.ResourceVersion}, 0)
 	}
 }
 
@@ -102,18 +99,23 @@ func (c *Controller) managerDeleted(obj any) {
 		utilruntime.HandleError(fmt.Errorf("cannot tell which PodManager was deleted: %w", err))
 		return
 	}
-	c.enqueue(key, cause{trigger: triggerManagerDeleted})
+	c.agenda.add(key, triggerManagerDeleted, 0)
 }
 
 func (c *Controller) podAdded(obj any) {
 	pod := obj.(*corev1.Pod)
 	if owner, orphan := orphanOf(pod); orphan {
-		c.enqueue(owner, cause{trigger: triggerPodOrphaned})
+		c.agenda.add(owner, triggerPodOrphaned, 0)
 		return
 	}
 	if owner := c.managerOf(pod); owner != nil {
-		c.enqueueForPod(owner, cause{triggerPodAdded, podsResource, pod.ResourceVersion})
+		c.podEvent(owner, write{triggerPodAdded, podsResource, pod.ResourceVersion})
 	}
+}
+
+// podEvent queues the PodManager of a pod, together with events of its other pods if there are many.
+func (c *Controller) podEvent(owner *v1.PodManager, w write) {
+	c.agenda.addUnlessEcho(cache.MetaObjectToName(owner), w, plan.GatherEvents(owner))
 }
 
 func (c *Controller) podUpdated(oldObj, obj any) {
@@ -123,7 +125,7 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	}
 	owner := c.managerOf(pod)
 	if before := c.managerOf(old); before != nil && (owner == nil || before.UID != owner.UID) {
-		c.enqueueForPod(before, cause{trigger: triggerPodChanged})
+		c.agenda.add(cache.MetaObjectToName(before), triggerPodChanged, plan.GatherEvents(before))
 	}
 	if took, became := plan.BecameReady(old, pod); owner != nil && became {
 		podReadySeconds.Observe(took.Seconds())
@@ -132,23 +134,32 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	case owner == nil:
 		c.podAdded(pod)
 	case matters(old, pod):
-		c.enqueueForPod(owner, cause{triggerPodChanged, podsResource, pod.ResourceVersion})
+		c.podEvent(owner, write{triggerPodChanged, podsResource, pod.ResourceVersion})
 	}
 }
 
+// podDeleted is told of pods that are gone, and of those that somebody has relabelled away. One that was not seen to end may be
+// either: the next sync looks.
 func (c *Controller) podDeleted(obj any) {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj
 	}
-	// Never an echo: even if we asked for it, that the pod is gone is news.
-	if owner := c.managerOf(obj.(*corev1.Pod)); owner != nil {
-		c.enqueueForPod(owner, cause{trigger: triggerPodDeleted})
+	pod := obj.(*corev1.Pod)
+	owner := c.managerOf(pod)
+	if owner == nil {
+		return
 	}
+	key := cache.MetaObjectToName(owner)
+	if pod.DeletionTimestamp == nil && c.agenda.isOpen() {
+		c.tracker.Unknown(key, pod.Name)
+	}
+	// Never an echo: even if we asked for it, that the pod is gone is news.
+	c.agenda.add(key, triggerPodDeleted, plan.GatherEvents(owner))
 }
 
 func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {
 	if owner := c.managerOf(revision); owner != nil {
-		c.enqueue(cache.MetaObjectToName(owner), cause{triggerRevision, revisionsResource, revision.ResourceVersion})
+		c.agenda.addUnlessEcho(cache.MetaObjectToName(owner), write{triggerRevision, revisionsResource, revision.ResourceVersion}, 0)
 	}
 }
 
@@ -158,22 +169,7 @@ func (c *Controller) revisionDeleted(obj any) {
 		obj = gone.Obj
 	}
 	if owner := c.managerOf(obj.(*appsv1.ControllerRevision)); owner != nil {
-		c.enqueue(cache.MetaObjectToName(owner), cause{trigger: triggerRevision})
-	}
-}
-
-// foreignPodDeleted tells the PodManager that would have used the pod's name: it may say that the name is taken.
-func (c *Controller) foreignPodDeleted(obj any) {
-	key, err := cache.DeletionHandlingObjectToName(obj)
-	if err != nil {
-		return // nothing that has a name
-	}
-	name, found := plan.ManagerOfName(key.Name)
-	if !found {
-		return
-	}
-	if _, err := c.scopeOf(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(name); err == nil {
-		c.enqueue(cache.NewObjectName(key.Namespace, name), cause{trigger: triggerNameFreed})
+		c.agenda.add(cache.MetaObjectToName(owner), triggerRevision, 0)
 	}
 }
 

@@ -39,13 +39,14 @@ func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manage
 // unlessRefused returns the result of a change, unless that was refused. This is written down on the pod then, so that the
 // next sync takes the other way, and a controller that comes after this one does, too.
 func (c *Controller) unlessRefused(ctx context.Context, key cache.ObjectName, change plan.InPlace, r result) result {
-	if r.err == nil || !plan.FailedChange(r.err).Refused() {
+	if r.err == nil || !plan.Failed(v1.ReasonFailedChange, r.err).Refused() {
 		return r
 	}
-	klog.FromContext(ctx).V(2).Info("Pod cannot be changed in place", "pod", klog.KObj(change.Pod), "err", r.err)
-	patch, err := change.RefusalPatch(r.err.Error())
-	c.enqueueAfter(key, staleRetry)
-	return result{err: c.patchInPlace(ctx, key, change, patch, err).err}
+	klog.FromContext(ctx).V(2).Info("Pod cannot be changed in place", "pod", klog.KObj(change.Pod), "err", plan.Words(r.err))
+	patch, err := change.RefusalPatch(plan.Words(r.err))
+	noted := c.patchInPlace(ctx, key, change, patch, err)
+	noted.refused = noted.pod != nil
+	return noted
 }
 
 // patchInPlace sends a patch of exactly this pod. It is no error if the pod is gone.
@@ -54,7 +55,7 @@ func (c *Controller) patchInPlace(ctx context.Context, key cache.ObjectName, cha
 		return result{err: err}
 	}
 	var pod *corev1.Pod
-	pod, err = c.kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
+	pod, err = c.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: Name}, subresource...)
 	switch {
 	case isGone(err):

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -31,10 +30,10 @@ func caught(err *error) {
 
 // syncIsolated syncs one PodManager. A bug that one object brings to light must not stop the others: the panic is
 // caught, shown on that object, and backed off like any error.
-func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result syncResult, err error) {
+func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result syncResult, again plan.LookAgain, err error) {
 	err = func() (err error) {
 		defer caught(&err)
-		result, err = c.syncHandler(ctx, key)
+		result, again, err = c.syncHandler(ctx, key)
 		return err
 	}()
 	if broken, ok := err.(*panicError); ok {
@@ -42,7 +41,7 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 		c.tellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal,
 			fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", broken.value))
 	}
-	return result, err
+	return result, again, err
 }
 
 // tellBroken shows, in the conditions and in an event, that the controller cannot handle a PodManager. It touches
@@ -58,8 +57,8 @@ func (c *Controller) tellBroken(ctx context.Context, key cache.ObjectName, reaso
 		if !plan.StatusDiffers(&manager.Status, &status) {
 			return nil
 		}
-		c.recorder.Eventf(manager, nil, corev1.EventTypeWarning, event, "Sync", "%s", message)
-		return c.writeStatus(ctx, key, manager, status)
+		c.recorder.warn(manager, nil, event, "Sync", message)
+		return c.writeStatus(ctx, key, &outcome{manager: manager}, status)
 	}()
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled", "message", message)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	kubeinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/ptr"
 
@@ -34,7 +35,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	managers := fake.NewSimpleClientset(poison("poison"), poison("good"))
 	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 	informers := externalversions.NewSharedInformerFactory(managers, 0)
-	c, err := New(ctx, kube, managers, []Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
+	c, err := New(ctx, Clients{Kube: kube, PodManagers: managers, Reports: kube, Statuses: managers, Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())}, []Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
 		PodManagers: informers.Apps().V1().PodManagers()}})
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,10 @@ const maxParallel = 256
 type result struct {
 	pod *corev1.Pod
 	err error
+	// taken tells that the name for a new pod is in the hands of one that is not watched, foreign that people should know.
+	taken, foreign bool
+	// refused tells that a change in place was refused, and that the pod says so now.
+	refused bool
 }
 
 // inParallel makes count calls, maxParallel at a time, and returns their results in order.

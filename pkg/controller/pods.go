@@ -21,9 +21,11 @@ import (
 func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) result {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
-	pod, err := c.kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: Name})
+	began := c.clock.Now()
+	pod, err := c.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: Name, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case err == nil:
+		c.writes.took(c.clock.Since(began))
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod))
 		podsCreated.Inc()
 		c.wrote(key, pod)
@@ -42,19 +44,28 @@ func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manage
 // lookWhose looks at a pod that the cache did not show and that has the name of one we wanted to create. If it is
 // ours, it counts as created. If it is not, or is gone by now, nothing has failed: the next sync does better.
 func (c *Controller) lookWhose(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) result {
-	pod, err := c.kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
+	pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return result{err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
 	}
-	if err == nil {
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
+	switch hasLabel := err == nil && pod.Labels[v1.LabelManager] != ""; {
+	case err != nil:
+		logger.V(2).Info("The name was in use, and is free again")
+	case metav1.IsControlledBy(pod, manager) && hasLabel:
+		logger.V(2).Info("Pod exists already and is ours")
 		c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
-	}
-	if err == nil && metav1.IsControlledBy(pod, manager) {
-		klog.FromContext(ctx).V(2).Info("Pod exists already and is ours", "pod", klog.KObj(pod))
 		return result{pod: pod}
+	case metav1.IsControlledBy(pod, manager):
+		logger.V(2).Info("Pod is ours and was relabelled away")
+		c.tracker.Unknown(key, name)
+	case hasLabel:
+		// The cache will show it, and that its name is in use.
+		c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
+	default:
+		logger.V(2).Info("The name is in use by somebody else")
+		return result{taken: true, foreign: plan.IsForeign(pod)}
 	}
-	klog.FromContext(ctx).V(2).Info("The name is, or was, in use by somebody else", "pod", klog.KRef(key.Namespace, name), "exists", err == nil)
-	c.enqueueAfter(key, staleRetry)
 	return result{}
 }
 
@@ -65,13 +76,18 @@ func outcomeIsUnknown(err error) bool {
 		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// deletePod deletes exactly this pod, not a later one of the same name. The typed client would throw the answer away;
-// its resourceVersion is what the cache has to catch up with.
-func (c *Controller) deletePod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) result {
+// deletePod deletes exactly this pod, not a later one of the same name; of a PodManager that is going away, exactly as it was
+// seen: if somebody has let it go since, it is to stay. The typed client would throw the answer away; its resourceVersion is what
+// the cache has to catch up with.
+func (c *Controller) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
 	deleted := &corev1.Pod{}
-	err := c.kube.CoreV1().RESTClient().Delete().
+	preconditions := metav1.NewUIDPreconditions(string(pod.UID))
+	if manager.DeletionTimestamp != nil {
+		preconditions.ResourceVersion = &pod.ResourceVersion
+	}
+	err := c.Kube.CoreV1().RESTClient().Delete().
 		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		Body(&metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}).
+		Body(&metav1.DeleteOptions{Preconditions: preconditions}).
 		Do(ctx).Into(deleted)
 	switch {
 	case isGone(err):
@@ -125,7 +141,7 @@ func (c *Controller) patchPod(ctx context.Context, key cache.ObjectName, pod *co
 	if err != nil {
 		return result{err: err}
 	}
-	patched, err := c.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+	patched, err := c.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: Name})
 	switch {
 	case isGone(err):

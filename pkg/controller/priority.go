@@ -11,9 +11,10 @@ type priority int
 const (
 	// byUser: somebody has edited or deleted a PodManager, or made a new one, and is waiting.
 	byUser priority = iota
-	// byEvent: a pod has changed, or it is time.
+	// byEvent: a pod has changed, or it is time; or a start has found something unfinished.
 	byEvent
-	// byBacklog: nothing is known to have changed; a start or a resync brings all of them at once.
+	// byBacklog: nothing is known to have changed, as with most of what a start or a resync brings; or only a status, most likely
+	// by ourselves.
 	byBacklog
 	priorities
 )
@@ -22,11 +23,11 @@ const (
 const evenTurn = 16
 
 // priorityOf is the priority of a key that is queued for one reason.
-func priorityOf(trigger string) priority {
-	switch trigger {
+func priorityOf(t trigger) priority {
+	switch t {
 	case triggerManagerAdded, triggerManagerChanged, triggerManagerDeleted:
 		return byUser
-	case triggerStart, triggerResync:
+	case triggerStart, triggerResync, triggerStatusChanged:
 		return byBacklog
 	default:
 		return byEvent

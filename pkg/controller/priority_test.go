@@ -4,36 +4,39 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"github.com/mycompany/podmanager/pkg/consistency"
 )
 
 func key(name string) cache.ObjectName { return cache.NewObjectName("ns", name) }
 
-// queued is the workqueue as the controller makes it.
-func queued(t *testing.T) *Controller {
-	causes := newCauses()
-	c := &Controller{causes: causes, queue: newQueue(causes)}
-	t.Cleanup(c.queue.ShutDown)
-	return c
+// queued is an agenda as the controller makes it, with nothing that is an echo.
+func queued(t *testing.T) *agenda {
+	a := newAgenda(clock.RealClock{}, func(cache.ObjectName, consistency.Resource, string) bool { return false })
+	a.start()
+	t.Cleanup(a.queue.ShutDown)
+	return a
 }
 
-func (c *Controller) next() string {
-	key, _ := c.queue.Get()
-	c.causes.take(key, time.Time{})
-	c.queue.Done(key)
+func (a *agenda) next() string {
+	key, _ := a.queue.Get()
+	a.take(key)
+	a.queue.Done(key)
 	return key.Name
 }
 
 func TestUsersOvertakeTheBacklog(t *testing.T) {
 	c := queued(t)
 	for i := range 1000 {
-		c.enqueue(key(fmt.Sprint(i)), cause{trigger: triggerStart})
+		c.add(key(fmt.Sprint(i)), triggerStart, 0)
 	}
-	c.enqueue(key("pod-changed"), cause{trigger: triggerPodChanged})
-	c.enqueue(key("edited"), cause{trigger: triggerManagerChanged})
-	c.enqueue(key("500"), cause{trigger: triggerManagerDeleted}) // already in the backlog
+	c.add(key("pod-changed"), triggerPodChanged, 0)
+	c.add(key("edited"), triggerManagerChanged, 0)
+	c.add(key("500"), triggerManagerDeleted, 0) // already in the backlog
+	c.addUnlessEcho(key("status"), write{triggerStatusChanged, managersResource, "7"}, 0)
 	var got []string
 	for range 5 {
 		got = append(got, c.next())
@@ -45,16 +48,16 @@ func TestUsersOvertakeTheBacklog(t *testing.T) {
 	for c.queue.Len() > 0 {
 		seen[c.next()]++
 	}
-	if len(seen) != 997 || seen["500"] != 0 {
+	if len(seen) != 998 || seen["500"] != 0 {
 		t.Errorf("%d further keys, and the one that moved up came %d more times", len(seen), seen["500"])
 	}
 }
 
 func TestTheBacklogIsNotStarved(t *testing.T) {
 	c := queued(t)
-	c.enqueue(key("patient"), cause{trigger: triggerResync})
+	c.add(key("patient"), triggerResync, 0)
 	for turn := range 2 * evenTurn {
-		c.enqueue(key(fmt.Sprint("busy-", turn)), cause{trigger: triggerManagerChanged})
+		c.add(key(fmt.Sprint("busy-", turn)), triggerManagerChanged, 0)
 		if c.next() == "patient" {
 			return
 		}
@@ -64,9 +67,9 @@ func TestTheBacklogIsNotStarved(t *testing.T) {
 
 func TestAKeyThatComesAgainKeepsItsPlace(t *testing.T) {
 	c := queued(t)
-	c.enqueue(key("a"), cause{trigger: triggerPodChanged})
-	c.enqueue(key("b"), cause{trigger: triggerPodChanged})
-	c.enqueue(key("a"), cause{trigger: triggerPodDeleted})
+	c.add(key("a"), triggerPodChanged, 0)
+	c.add(key("b"), triggerPodChanged, 0)
+	c.add(key("a"), triggerPodDeleted, 0)
 	if first, second := c.next(), c.next(); first != "a" || second != "b" || c.queue.Len() != 0 {
 		t.Errorf("order %s, %s and %d left", first, second, c.queue.Len())
 	}

@@ -2,11 +2,13 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -14,9 +16,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// storeRevision stores the revision that pods are to be made from, and tells whether the plan can go on.
-func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, store *plan.Store, done *outcome) bool {
-	client := c.kube.AppsV1().ControllerRevisions(key.Namespace)
+// storeRevisions stores the revisions that a plan counts on, and tells whether it can go on.
+func (c *Controller) storeRevisions(ctx context.Context, key cache.ObjectName, stores []plan.Store, done *outcome) bool {
+	for _, store := range stores {
+		if !c.storeRevision(ctx, key, store, done) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, store plan.Store, done *outcome) bool {
+	client := c.Kube.AppsV1().ControllerRevisions(key.Namespace)
 	var stored *appsv1.ControllerRevision
 	var err error
 	if store.Exists {
@@ -28,6 +39,8 @@ func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, st
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored revision", "revision", klog.KObj(stored), "number", stored.Revision)
 		c.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
+		c.memories.of(key).accept(storeHold)
+		store.Done(stored)
 		return true
 	case apierrors.IsAlreadyExists(err):
 		return c.settleName(ctx, key, store, done)
@@ -37,41 +50,79 @@ func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, st
 	case plan.NamespaceIsGoing(err):
 		done.outdated = true
 	default:
-		err = fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)
-		done.fail(plan.FailedStore(err), err)
+		c.settle(key, storeHold, []result{{err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
 	}
 	return false
 }
 
-// settleName looks at a revision that the cache did not show and that has the name of the one to be stored. If it is that
-// one, an earlier answer was lost, or it was orphaned. If it is not, the hash is counted up, and the next sync takes
-// another name.
-func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store *plan.Store, done *outcome) bool {
-	stored, err := c.kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
-	if err != nil {
-		done.err = fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err)
+// storeHold is the hold on storing revisions.
+var storeHold = plan.HoldKey{Condition: v1.ReasonFailedStore}
+
+// adoptRevisions takes in revisions that a namesake has left behind, together with the pods that were made from them.
+func (c *Controller) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) bool {
+	for _, revision := range revisions {
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": revision.UID, "resourceVersion": revision.ResourceVersion,
+			"ownerReferences": []any{metav1.NewControllerRef(done.manager, v1.GroupVersionKind)},
+		}})
+		if err != nil {
+			done.fails(err)
+			return false
+		}
+		adopted, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Patch(ctx, revision.Name, types.StrategicMergePatchType, patch,
+			metav1.PatchOptions{FieldManager: Name})
+		switch {
+		case isGone(err) || apierrors.IsInvalid(err):
+			c.giveUp(key, done)
+			return false
+		case err != nil:
+			c.settle(key, storeHold, []result{{err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
+			return false
+		}
+		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
+		c.tracker.Wrote(key, revisionsResource, adopted.ResourceVersion, c.clock.Now())
+	}
+	if len(revisions) > 0 {
+		// What the plan knows of them has the version from before.
+		done.outdated = true
+		done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainCache))
 		return false
 	}
-	owner := metav1.GetControllerOf(stored)
+	return true
+}
+
+// settleName looks at a revision that the cache did not show and that has the name of the one to be stored. If it is that
+// one, an earlier answer was lost. If it is not, the hash is counted up, and the next sync takes another name.
+func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store plan.Store, done *outcome) bool {
+	stored, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
+	if err != nil {
+		done.fails(fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err))
+		return false
+	}
+	owner := controllerOf(stored)
 	switch same := plan.IsSame(stored, store.Revision); {
 	case same && metav1.IsControlledBy(stored, done.manager):
 		c.tracker.Saw(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
+		store.Done(stored)
 		return true
-	case same && owner == nil:
-		// It is from a namesake whose pods were orphaned. They are adopted, and so is what they were made from.
-		adopted := stored.DeepCopy()
-		adopted.OwnerReferences = append(adopted.OwnerReferences, store.Revision.OwnerReferences...)
-		adopted.Labels, adopted.Revision = store.Revision.Labels, store.Revision.Revision
-		return c.storeRevision(ctx, key, &plan.Store{Revision: adopted, Exists: true}, done)
+	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:
+		return c.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
+	case owner != nil && owner.Name == key.Name && owner.UID != done.manager.UID:
+		// It was a dead namesake's, and is about to go with it.
+		done.outdated = true
+		done.lookAgain(plan.After(c.clock.Now(), goneRetry, plan.AgainRevisionName))
+		return false
 	}
 	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
 	status := *done.manager.Status.DeepCopy()
 	status.CollisionCount++
 	done.outdated = true
 	done.collided = stored.Name
-	if done.err = c.writeStatus(ctx, key, done.manager, status); done.err == nil {
-		c.enqueueAfter(key, staleRetry)
+	if err := c.writeStatus(ctx, key, done, status); err != nil {
+		done.fails(err)
+		return false
 	}
+	done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainRevisionName))
 	return false
 }
 
@@ -79,11 +130,11 @@ func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store
 // stored again.
 func (c *Controller) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) {
 	for _, revision := range revisions {
-		err := c.kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
+		err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
 		})
 		if err != nil && !isGone(err) {
-			done.err = fmt.Errorf("deleting revision %s: %w", revision.Name, err)
+			done.fails(fmt.Errorf("deleting revision %s: %w", revision.Name, err))
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Deleted revision beyond the history limit", "revision", klog.KObj(revision))
@@ -103,7 +154,7 @@ func (c *Controller) bringBack(ctx context.Context, key cache.ObjectName, manage
 		},
 		Data: good.Data, Revision: good.Revision,
 	}
-	stored, err := c.kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, again, metav1.CreateOptions{FieldManager: Name})
+	stored, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, again, metav1.CreateOptions{FieldManager: Name})
 	switch {
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored the last good revision again", "revision", klog.KObj(stored))

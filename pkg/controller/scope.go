@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -18,6 +19,7 @@ import (
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -35,27 +37,38 @@ type Scope struct {
 	Revisions   appsinformers.ControllerRevisionInformer
 	PodManagers podmanagerinformers.PodManagerInformer
 
+	// selector is which PodManagers are ours; nil for all.
+	selector labels.Selector
 	// What the informers list and watch from; nil for the generated defaults.
 	podSource, revisionSource, managerSource *rewindable
 }
 
-// Clients are what a scope's informers read with.
+// Clients are the connections to the API server.
 type Clients struct {
-	Kube    kubernetes.Interface
+	Kube        kubernetes.Interface
+	PodManagers versioned.Interface
+	// Dynamic reads PodManagers one by one, see tolerantSource.
 	Dynamic dynamic.Interface
+	// Metadata reads what pods are called and who they belong to.
+	Metadata metadata.Interface
+	// Reports and Statuses write events and statuses. They have a limit of their own, so that what is told about pods never
+	// keeps the pods themselves waiting.
+	Reports  kubernetes.Interface
+	Statuses versioned.Interface
 }
 
 // NewScope makes a scope of informers of the two factories. In place of the factories' own informers it puts such that
 // survive an object that cannot be decoded, and an API server that goes back in time.
-func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace, selector string) Scope {
+func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace string, selector labels.Selector) Scope {
 	s := Scope{
 		Namespace:      namespace,
+		selector:       selector,
 		Pods:           kube.Core().V1().Pods(),
 		Revisions:      kube.Apps().V1().ControllerRevisions(),
 		PodManagers:    managers.Apps().V1().PodManagers(),
 		podSource:      newRewindable("pods", podSourceOf(clients.Kube, namespace)),
 		revisionSource: newRewindable("controllerrevisions", revisionSourceOf(clients.Kube, namespace)),
-		managerSource:  newRewindable("podmanagers", tolerantSource(clients.Dynamic, namespace, selector)),
+		managerSource:  newRewindable("podmanagers", tolerantSource(clients.Dynamic, namespace, selector.String())),
 	}
 	informer := func(source *rewindable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
@@ -73,12 +86,15 @@ func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, manager
 	return s
 }
 
+// podSourceOf leaves out other people's pods: what we cost follows our own.
 func podSourceOf(client kubernetes.Interface, namespace string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = v1.LabelManager
 			return client.CoreV1().Pods(namespace).List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = v1.LabelManager
 			return client.CoreV1().Pods(namespace).Watch(ctx, options)
 		},
 	}
@@ -96,6 +112,11 @@ func revisionSourceOf(client kubernetes.Interface, namespace string) *cache.List
 			return client.AppsV1().ControllerRevisions(namespace).Watch(ctx, options)
 		},
 	}
+}
+
+// selects tells whether a PodManager is ours.
+func (s Scope) selects(manager *v1.PodManager) bool {
+	return s.selector == nil || s.selector.Matches(labels.Set(manager.Labels))
 }
 
 // sources are what the informers read from, with the stores that they fill.
@@ -123,30 +144,29 @@ func (s Scope) seen() map[consistency.Resource]string {
 const (
 	// byController has the UID of the PodManager that controls the pod or revision.
 	byController = "controllerUID"
-	// byOrphanLabel has namespace/name of the PodManager whose label an uncontrolled pod carries.
+	// byOrphanLabel has namespace/name of the PodManager whose label a pod or revision without a controller carries.
 	byOrphanLabel = "orphanOf"
 )
 
 func (s Scope) addIndexes() error {
-	controllerUID := func(obj any) ([]string, error) {
-		if ref := controllerOf(obj.(metav1.Object)); ref != nil {
-			return []string{string(ref.UID)}, nil
-		}
-		return nil, nil
-	}
-	if err := s.Revisions.Informer().AddIndexers(cache.Indexers{byController: controllerUID}); err != nil {
-		return fmt.Errorf("adding an index to the revision informer: %w", err)
-	}
-	err := s.Pods.Informer().AddIndexers(cache.Indexers{
-		byController: controllerUID,
+	indexers := cache.Indexers{
+		byController: func(obj any) ([]string, error) {
+			if ref := controllerOf(obj.(metav1.Object)); ref != nil {
+				return []string{string(ref.UID)}, nil
+			}
+			return nil, nil
+		},
 		byOrphanLabel: func(obj any) ([]string, error) {
-			if owner, found := orphanOf(obj.(*corev1.Pod)); found {
+			if owner, found := orphanOf(obj.(metav1.Object)); found {
 				return []string{owner.String()}, nil
 			}
 			return nil, nil
 		},
-	})
-	if err != nil {
+	}
+	if err := s.Revisions.Informer().AddIndexers(indexers); err != nil {
+		return fmt.Errorf("adding indexes to the revision informer: %w", err)
+	}
+	if err := s.Pods.Informer().AddIndexers(indexers); err != nil {
 		return fmt.Errorf("adding indexes to the pod informer: %w", err)
 	}
 	return nil
@@ -170,9 +190,9 @@ func (s Scope) indexed(index, value string) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// revisionsOf returns the revisions of a PodManager, the oldest first.
-func (s Scope) revisionsOf(manager *v1.PodManager) ([]*appsv1.ControllerRevision, error) {
-	objects, err := s.Revisions.Informer().GetIndexer().ByIndex(byController, string(manager.UID))
+// revisionsBy returns the revisions that an index has under a value, the oldest first.
+func (s Scope) revisionsBy(index, value string) ([]*appsv1.ControllerRevision, error) {
+	objects, err := s.Revisions.Informer().GetIndexer().ByIndex(index, value)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +204,7 @@ func (s Scope) revisionsOf(manager *v1.PodManager) ([]*appsv1.ControllerRevision
 	return revisions, nil
 }
 
-// podNamed is the pod of this name in the cache, whoever it belongs to; nil if there is none.
+// podNamed is the pod of this name in the cache, which has all that carry the label of a PodManager; nil if there is none.
 func (s Scope) podNamed(namespace, name string) *corev1.Pod {
 	object, found, err := s.Pods.Informer().GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
 	if err != nil || !found {
@@ -243,11 +263,11 @@ func controllerOf(object metav1.Object) *metav1.OwnerReference {
 	return ref
 }
 
-// orphanOf is the PodManager whose label a pod without a controller carries.
-func orphanOf(pod *corev1.Pod) (cache.ObjectName, bool) {
-	name := pod.Labels[v1.LabelManager]
-	if name == "" || metav1.GetControllerOfNoCopy(pod) != nil {
+// orphanOf is the PodManager whose label a pod or revision without a controller carries.
+func orphanOf(object metav1.Object) (cache.ObjectName, bool) {
+	name := object.GetLabels()[v1.LabelManager]
+	if name == "" || metav1.GetControllerOfNoCopy(object) != nil {
 		return cache.ObjectName{}, false
 	}
-	return cache.NewObjectName(pod.Namespace, name), true
+	return cache.NewObjectName(object.GetNamespace(), name), true
 }

@@ -134,7 +134,7 @@ func without(pods []*corev1.Pod, gone *corev1.Pod) []*corev1.Pod {
 func TestBackOffIsTold(t *testing.T) {
 	plan := Make(observe(manager(1), failed(0, time.Second, 2)))
 	report := reported(manager(1), failed(0, time.Second, 2))
-	report.Waiting = plan.Waiting
+	report.Plan.Waiting = plan.Waiting
 	status, _ := Status(report)
 	for _, condition := range status.Conditions {
 		if condition.Type != v1.ConditionReady {

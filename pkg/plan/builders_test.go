@@ -21,7 +21,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func manager(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
 	m := &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7, Finalizers: []string{v1.Finalizer},
+			Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7,
 		},
 		Spec: v1.PodManagerSpec{Replicas: ptr.To(replicas), Image: "nginx"},
 	}
@@ -111,7 +111,8 @@ func ended(reason string, code int32) corev1.ContainerState {
 
 // stored is the revision of the PodManager's template, as it is stored.
 func stored(m *v1.PodManager, number int64) *appsv1.ControllerRevision {
-	return newRevision(m, encode(Template(&m.Spec)), number)
+	o := Observed{Manager: m}
+	return newRevision(m, o.name(encoded(o), nil), number)
 }
 
 // revisionFor is the same as a revision.
@@ -123,14 +124,13 @@ func revisionFor(m *v1.PodManager) *Revision {
 // reported is a report about pods at rest.
 func reported(m *v1.PodManager, pods ...*corev1.Pod) Report {
 	o := observe(m, pods...)
-	revisions, _ := revisionsOf(o)
-	return Report{Manager: m, Pods: pods, Revisions: revisions, Now: o.Now}
+	return Report{Manager: m, Plan: Plan{Revisions: revisionsOf(o)}, Pods: pods, Now: o.Now}
 }
 
 // held is the hold on creating pods of the present template.
 func held(until time.Time) func(*Observed) {
 	return func(o *Observed) {
-		o.Holds = map[string]Hold{revisionFor(o.Manager).Hash: {Until: until, Failure: Failure{Reason: v1.ReasonForbidden}}}
+		o.Holds = map[HoldKey]Hold{createHold(revisionFor(o.Manager)): {Until: until, Failure: Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
@@ -147,6 +147,14 @@ func observe(m *v1.PodManager, pods ...*corev1.Pod) Observed {
 		return nil
 	}
 	return o
+}
+
+// in is how long it is from now until the next look; zero for never.
+func (l LookAgain) in() time.Duration {
+	if l.Never() {
+		return 0
+	}
+	return l.At.Sub(now)
 }
 
 // with changes an observation.

@@ -40,7 +40,7 @@ func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Co
 		})
 	}
 	ready, stalled := readiness(r, counts, now), stalling(r, counts, now)
-	ready.message += foreignHint(r.Foreign)
+	ready.message += foreignHint(r.Plan.Foreign)
 	set(v1.ConditionReady, ready)
 	set(v1.ConditionAvailable, availability(r.Manager, counts))
 	set(v1.ConditionProgressing, progressing(r, counts, ready, stalled))
@@ -114,8 +114,8 @@ func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 		return verdict
 	}
 	switch {
-	case counts.Replicas < wanted && r.Waiting != nil:
-		return no(v1.ReasonBackOff, "%s; %s", exist, r.Waiting)
+	case counts.Replicas < wanted && r.Plan.Waiting != nil:
+		return no(v1.ReasonBackOff, "%s; %s", exist, r.Plan.Waiting)
 	case counts.Replicas < wanted:
 		return no(v1.ReasonTooFew, "%s", exist)
 	case counts.Replicas > wanted:

@@ -184,7 +184,7 @@ func TestRolloutConditions(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			report := reportOf(test.observed)
-			named := strings.NewReplacer("NEW", report.Revisions.Update.Name, "OLD", revisionFor(manager(0)).Name)
+			named := strings.NewReplacer("NEW", report.Plan.Revisions.Update.Name, "OLD", revisionFor(manager(0)).Name)
 			status, _ := Status(report)
 			for kind, want := range map[string]string{
 				v1.ConditionReady: test.ready, v1.ConditionAvailable: test.available,

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,29 +21,22 @@ type Failure struct {
 	Message string
 }
 
-// FailedCreate reads the error of a create.
-func FailedCreate(err error) Failure {
-	return Failure{Condition: v1.ReasonFailedCreate, Reason: refusal(err), Message: err.Error()}
+// Failed reads the error of a request. The condition is the reason of ReplicaFailure that tells what the request was for.
+func Failed(condition string, err error) Failure {
+	return Failure{Condition: condition, Reason: refusal(err), Message: Words(err)}
 }
 
-// FailedDelete reads the error of a delete.
-func FailedDelete(err error) Failure {
-	return Failure{Condition: v1.ReasonFailedDelete, Reason: refusal(err), Message: err.Error()}
-}
+// longestWords bounds what is told of an error: an event may have 1024 bytes.
+const longestWords = 800
 
-// FailedChange reads the error of a change in place.
-func FailedChange(err error) Failure {
-	return Failure{Condition: v1.ReasonFailedChange, Reason: refusal(err), Message: err.Error()}
-}
-
-// FailedStore reads the error of storing a revision.
-func FailedStore(err error) Failure {
-	return Failure{Condition: v1.ReasonFailedStore, Reason: refusal(err), Message: err.Error()}
-}
-
-// FailedClaim reads the error of adopting or releasing a pod.
-func FailedClaim(err error) Failure {
-	return Failure{Condition: v1.ReasonFailedClaim, Reason: refusal(err), Message: err.Error()}
+// Words are the words of an error that may be shown and logged. The API server adds a dump of the whole pod, with the values of
+// environment variables, to some refusals: it begins with a second line.
+func Words(err error) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	if len(text) > longestWords {
+		text = strings.ToValidUTF8(text[:longestWords], "") + "..."
+	}
+	return text
 }
 
 // Refused tells whether the API server has judged the request and said no, so that the same request will get the

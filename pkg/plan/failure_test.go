@@ -30,7 +30,7 @@ func TestFailedCreate(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := FailedCreate(fmt.Errorf("creating pod web-0: %w", test.err))
+			got := Failed(v1.ReasonFailedCreate, fmt.Errorf("creating pod web-0: %w", test.err))
 			if got.Reason != test.want || got.Refused() != (test.want != "") || got.Condition != v1.ReasonFailedCreate {
 				t.Errorf("got %+v, want reason %q", got, test.want)
 			}

@@ -67,7 +67,7 @@ func newMoves(r *rollout) *moves {
 	if r.frozen != "" { // half way, there may be more
 		outdated = len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
 	}
-	if outdated {
+	if outdated || r.manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, isMarked) {
 		m.surge = r.manager.MaxSurge()
 	}
 	return m
@@ -117,14 +117,59 @@ func (m *moves) take(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	}
 }
 
-// takeMarked takes away pods that somebody has marked for it. They are replaced, unless there are too many anyway.
+// takeMarked takes away pods that somebody has marked for it, within the budget of unavailable pods. They are replaced, unless
+// there are too many anyway.
 func (m *moves) takeMarked(allowed int) {
 	m.take(allowed, func(pod *corev1.Pod) (Why, bool) {
+		why := WhyMarked
 		if m.left() > m.desired {
-			return WhySurplus, isMarked(pod)
+			why = WhySurplus
 		}
-		return WhyMarked, isMarked(pod)
+		return why, isMarked(pod) && (!m.available[pod] || len(m.available) > m.markedFloor())
 	})
+}
+
+// markedFloor is how many pods have to stay available while marked ones are replaced. Strategies without limits of their own
+// do it as a rolling update would by default.
+func (m *moves) markedFloor() int {
+	if m.manager.Strategy() == v1.RollingUpdateStrategy {
+		return m.floor
+	}
+	return m.desired - max(1, m.desired/4)
+}
+
+// replaceMarked lets pods come beside the marked ones, where no pod may be unavailable.
+func (m *moves) replaceMarked(come comes) comes {
+	if m.manager.MaxUnavailable() > 0 {
+		return come
+	}
+	marked := comes{}
+	for _, pod := range m.active {
+		switch kind := m.kind(pod); {
+		case !isMarked(pod) || !m.available[pod]:
+		case kind != nil && kind == m.base:
+			marked.base++
+		default:
+			marked.updated++
+		}
+	}
+	room := max(0, m.desired+m.manager.MaxSurge()-m.left()-m.goneYet()-come.base-come.updated)
+	beside := max(0, m.left()+come.base+come.updated-m.desired) // these are there, or on their way
+	if marked.base+marked.updated <= beside {
+		return come
+	}
+	base := min(marked.base, room)
+	come.base += base
+	come.updated += min(marked.updated, room-base)
+	return come
+}
+
+// goneYet is how many pods on their way out hold up their replacements.
+func (m *moves) goneYet() int {
+	if !m.waitForGone {
+		return 0
+	}
+	return m.going + len(m.deletions)
 }
 
 // takeSurplus takes away the pods that are too many even for a rollout. While nothing may be moved, all kinds are equal.
@@ -225,11 +270,7 @@ func (m *moves) isProtecting() bool {
 
 // within keeps what is to come within the limit, and completes it from base.
 func (m *moves) within(wanted comes, limit int) comes {
-	going := 0
-	if m.waitForGone {
-		going = m.going + len(m.deletions)
-	}
-	there := m.left() + going
+	there := m.left() + m.goneYet()
 	base := min(wanted.base, max(0, limit-there))
 	come := comes{base: base, updated: min(wanted.updated, max(0, limit-there-base))}
 	if m.isProtecting() {

@@ -34,7 +34,8 @@ func freeIndices(o Observed, count int) []int {
 	used := usedIndices(o)
 	free := make([]int, 0, max(0, count))
 	for index := 0; len(free) < count; index++ {
-		if !used[index] && strangerNamed(o, PodName(o.Manager.Name, index)) == nil {
+		name := PodName(o.Manager.Name, index)
+		if _, taken := o.Taken[name]; !used[index] && !taken && strangerNamed(o, name) == nil {
 			free = append(free, index)
 		}
 	}
@@ -52,17 +53,7 @@ func strangerNamed(o Observed, name string) *corev1.Pod {
 	return pod
 }
 
-// ManagerOfName is the name of the PodManager that would use this pod name.
-func ManagerOfName(pod string) (string, bool) {
-	end := strings.LastIndexByte(pod, '-')
-	if end <= 0 || indexOf(pod[:end], pod) < 0 {
-		return "", false
-	}
-	return pod[:end], true
-}
-
-// foreignNames are the names below our highest, or next, that pods of somebody else have. A pod that is on its way out
-// is not worth a word, nor is one that we made and that somebody has relabelled away.
+// foreignNames are the names below our highest, or next, that pods of somebody else have.
 func foreignNames(o Observed) []string {
 	used := usedIndices(o)
 	var foreign []string
@@ -74,14 +65,22 @@ func foreignNames(o Observed) []string {
 			continue
 		}
 		name := PodName(o.Manager.Name, index)
-		switch pod := strangerNamed(o, name); {
-		case pod == nil:
+		pod := strangerNamed(o, name)
+		_, taken := o.Taken[name]
+		switch {
+		case pod == nil && !taken:
 			passed++ // free
-		case pod.DeletionTimestamp == nil && pod.Labels[v1.LabelRevision] == "":
+		case pod != nil && IsForeign(pod), pod == nil && o.Taken[name]:
 			foreign = append(foreign, name)
 		}
 	}
 	return foreign
+}
+
+// IsForeign tells whether a pod that is not ours is worth a warning if it has one of our names: one that is on its way out is
+// not, nor is one that a PodManager has made.
+func IsForeign(pod *corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && pod.Labels[v1.LabelRevision] == ""
 }
 
 // usedIndices are the indices of our own pods, and of those that are about to be.

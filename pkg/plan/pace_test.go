@@ -15,39 +15,47 @@ func TestStatusPace(t *testing.T) {
 	}
 	failed := ready(1, "False")
 	failed.FailedRevision = "web-1"
+	waiting := func(ago time.Duration) StatusPace { return StatusPace{pending: now.Add(-ago)} }
 	tests := map[string]struct {
 		pace        StatusPace
-		acted       time.Duration
+		acted       bool
 		failure     *Failure
+		latency     time.Duration
 		old, status v1.PodManagerStatus
 		want        time.Duration
 	}{
 		"a user's change is answered at once": {
-			pace: StatusPace{written: now}, acted: time.Millisecond, old: ready(1, "True"), status: ready(2, "False"),
+			pace: StatusPace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
 		},
 		"a new object's pods are given a moment": {
-			acted: time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
+			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
 		},
 		"and for all of it, though one is there": {
-			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
+			pace: waiting(900 * time.Millisecond), old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
 		},
-		"but when all are there, there is no more to wait for": {
-			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(-1, ""), status: ready(1, "True"),
+		"but no longer, whatever is still done": {
+			pace: waiting(time.Second), acted: true, old: ready(-1, ""), status: ready(1, "False"),
 		},
-		"nor if nothing was done": {
-			old: ready(-1, ""), status: ready(1, "False"),
+		"a longer one where the API server is busy": {
+			acted: true, latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: 5 * time.Second,
 		},
-		"a failure, too": {
-			pace: StatusPace{written: now}, acted: time.Millisecond, failure: &Failure{}, old: ready(1, "True"), status: ready(1, "False"),
+		"when all are there, there is no more to wait for": {
+			pace: waiting(0), old: ready(-1, ""), status: ready(1, "True"),
+		},
+		"a failure is told at once": {
+			pace: StatusPace{written: now}, acted: true, failure: &Failure{}, old: ready(1, "True"), status: ready(1, "False"),
 		},
 		"and a revision that has failed, for nothing is undone before that is written": {
-			pace: StatusPace{written: now}, acted: time.Millisecond, old: ready(1, "False"), status: failed,
+			pace: StatusPace{written: now}, acted: true, old: ready(1, "False"), status: failed,
 		},
 		"pods that were just made are given a moment": {
-			acted: time.Millisecond, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
+			acted: true, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
 		},
 		"and for all of it": {
 			pace: StatusPace{settling: now.Add(100 * time.Millisecond)}, old: ready(1, "True"), status: ready(1, "False"), want: 100 * time.Millisecond,
+		},
+		"but not for ever, though more are made": {
+			pace: waiting(time.Second), acted: true, old: ready(1, "True"), status: ready(1, "False"),
 		},
 		"news are told at once": {
 			pace: StatusPace{written: now}, old: ready(1, "False"), status: ready(1, "True"),
@@ -56,24 +64,18 @@ func TestStatusPace(t *testing.T) {
 			pace: StatusPace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
 		},
 		"the longer the busier the API server is": {
-			pace: StatusPace{written: now.Add(-time.Second), Took: 100 * time.Millisecond}, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
+			pace: StatusPace{written: now.Add(-500 * time.Millisecond)}, latency: 50 * time.Millisecond, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
 		},
 		"within limits": {
-			pace: StatusPace{written: now, Took: time.Minute}, old: ready(1, "False"), status: ready(1, "False"), want: statusIntervalMost,
+			pace: StatusPace{written: now}, latency: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: statusIntervalMost,
 		},
-		"what took long will take longer": {
-			acted: time.Second, old: ready(1, "True"), status: ready(1, "False"), want: time.Second,
-		},
-		"within limits, too": {
-			acted: time.Minute, old: ready(1, "True"), status: ready(1, "False"), want: statusSettleMost,
-		},
-		"but not for ever": {
+		"counts that were written long ago need not wait": {
 			pace: StatusPace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.pace.Wait(&test.old, &test.status, test.acted, test.failure, now); got != test.want {
+			if got := test.pace.Wait(&test.old, &test.status, test.acted, test.failure, test.latency, now); got != test.want {
 				t.Errorf("wait %v, want %v", got, test.want)
 			}
 			if isWritten := test.pace.written.Equal(now); test.want == 0 && !isWritten {
@@ -107,7 +109,7 @@ func TestGatherEvents(t *testing.T) {
 func TestHoldsGrow(t *testing.T) {
 	var hold Hold
 	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-		hold = hold.Refused(Failure{Message: "no"}, now)
+		hold = hold.Refused(Failure{Message: "no"}, now, 0)
 		if got := hold.Until.Sub(now); got != want*time.Second || hold.Failure.Message != "no" {
 			t.Errorf("held for %v because of %q, want %v", got, hold.Failure.Message, want*time.Second)
 		}

@@ -25,20 +25,31 @@ type Observed struct {
 	Orphans []*corev1.Pod
 	// Revisions are the stored templates whose controller is Manager.
 	Revisions []*appsv1.ControllerRevision
-	// PodNamed is the pod in the namespace that has this name, whoever it belongs to; nil if there is none.
+	// OrphanRevisions are stored templates that carry Manager's label and have no controller.
+	OrphanRevisions []*appsv1.ControllerRevision
+	// Remembered is what the last plan asked to be remembered, if this process made it.
+	Remembered []*Revision
+	// PodNamed is the known pod in the namespace that has this name, whoever it belongs to; nil if there is none.
 	PodNamed func(name string) *corev1.Pod
-	// Holds are set for revisions, by hash, whose last pod was refused.
-	Holds map[string]Hold
+	// Taken are names that were found to be in the hands of pods that are not watched.
+	Taken map[string]bool
+	// Holds are set for requests that were refused.
+	Holds map[HoldKey]Hold
 	Now   time.Time
 }
 
-// Plan is what is to be done. Its parts are independent of one another, but for Finalize, which goes last.
+// Plan is what is to be done, in the order of its parts.
 type Plan struct {
 	// AddFinalizer comes before anything is created, or a deletion could pass by unseen.
 	AddFinalizer bool
 	// Revisions are the templates that the plan is about. Store comes before any pod is made or changed.
 	Revisions Revisions
-	Store     *Store
+	// Remember are revisions to be shown to the next plan: that of the present template, which need not be worked out anew, and
+	// those of pods that are not stored anywhere.
+	Remember []*Revision
+	// AdoptRevisions are revisions that a namesake has left behind together with its pods.
+	AdoptRevisions []*appsv1.ControllerRevision
+	Store          []Store
 	// Drop are revisions that are no longer needed.
 	Drop    []*appsv1.ControllerRevision
 	Adopt   []*corev1.Pod
@@ -46,18 +57,19 @@ type Plan struct {
 	Delete  []Deletion
 	Create  []Creation
 	Change  []InPlace
-	// Finalize lets the deleted PodManager go, once a live look has shown that none of its pods is left.
-	Finalize bool
-	// Held is the failure because of which wanted pods are not created this time.
+	// RemoveFinalizer lets a deleted PodManager go, or takes back a finalizer that is no longer needed.
+	RemoveFinalizer bool
+	// Held is the refusal because of which something is not tried this time.
 	Held *Failure
 	// Waiting is the failed pod that is next to be replaced, if its time has not come.
 	Waiting *Retry
 	// Foreign are the names that pods of somebody else keep from us.
 	Foreign []string
-	// More tells that there is more to do than one sync may.
-	More bool
-	// Again is when to look again even if nothing happens; zero for never.
-	Again time.Duration
+	// Again is when to look again even if nothing happens.
+	Again LookAgain
+
+	// assessed is what the plan rests on, for a status that has seen nothing else.
+	assessed *rollout
 }
 
 // Creation is a pod to create.
@@ -91,13 +103,13 @@ const (
 
 // Empty tells whether there is nothing to do.
 func (p Plan) Empty() bool {
-	return !p.AddFinalizer && !p.Finalize && p.Store == nil &&
-		len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Change) == 0
+	return !p.AddFinalizer && !p.RemoveFinalizer &&
+		len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Change) == 0
 }
 
 // Weighs tells whether the plan does what must not be done for a spec that is no longer wanted.
 func (p Plan) Weighs() bool {
-	return p.Store != nil || len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Change) > 0
+	return len(p.AdoptRevisions)+len(p.Store)+len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Change) > 0
 }
 
 // Make decides what is to be done about one PodManager.
@@ -107,30 +119,47 @@ func Make(o Observed) Plan {
 	}
 	kept, released := keepOrRelease(o.Manager, o.Pods)
 	plan := Plan{
-		AddFinalizer: !slices.Contains(o.Manager.Finalizers, v1.Finalizer),
-		Adopt:        adoptable(o.Orphans),
-		Release:      released,
-		Foreign:      foreignNames(o),
+		AddFinalizer:    needsFinalizer(o.Manager) && !hasFinalizer(o.Manager, v1.Finalizer),
+		RemoveFinalizer: !needsFinalizer(o.Manager) && hasFinalizer(o.Manager, v1.Finalizer),
+		AdoptRevisions:  o.OrphanRevisions,
+		Adopt:           adoptable(o.Orphans),
+		Release:         released,
+		Foreign:         foreignNames(o),
+		Revisions:       revisionsOf(o),
 	}
-	plan.Revisions, plan.Store = revisionsOf(o)
-	plan.Drop = beyondRevisionHistory(o, plan.Revisions)
 	active, ended, ending := split(kept)
 	active = append(active, plan.Adopt...)
 	r := assess(o.Manager, plan.Revisions, active, ended, o.Now)
+	plan.assessed = r
+	plan.Store, plan.Remember = toStore(o, r)
+	plan.Drop = beyondRevisionHistory(o, plan.Revisions)
 	moves, come := decideMoves(o, r, ending)
-	plan.Delete, plan.Change, plan.Again = moves.deletions, append(moves.changes, moves.openings()...), moves.again
+	plan.Delete, plan.Change = moves.deletions, append(moves.changes, moves.openings()...)
+	plan.Again = After(o.Now, moves.again, AgainDrained)
 
 	unfilled := slices.Concat(
 		plan.fill(o, r.base, come.base, retriesOf(r.base, r.based, ended, o.Now)),
 		plan.fill(o, r.revisions.Update, come.updated, retriesOf(r.revisions.Update, r.updated, ended, o.Now)))
 	if moves.held && moves.needUpdated() > 0 {
-		plan.hold(o.Holds[r.revisions.Update.Hash], o.Now)
+		plan.hold(o, o.Holds[createHold(r.revisions.Update)])
 	}
 	for _, pod := range beyondHistory(o, ended, unfilled) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyEnded})
 	}
-	plan.bound()
+	plan.bound(o.Now)
+	plan.holdBack(o)
 	return plan
+}
+
+// needsFinalizer tells whether something has to happen before the PodManager may go: its pods go at a pace, or their readiness
+// gates may be closed, which nobody else opens. Elsewhere owner references and the garbage collector do it all, and a deletion
+// never hangs because no controller runs.
+func needsFinalizer(manager *v1.PodManager) bool {
+	return manager.PacesScaleDown() || manager.InPlaceGrace() > 0
+}
+
+func hasFinalizer(manager *v1.PodManager, name string) bool {
+	return slices.Contains(manager.Finalizers, name)
 }
 
 // decideMoves decides which active pods go or change, and how many come.
@@ -139,7 +168,7 @@ func decideMoves(o Observed, r *rollout, ending []*corev1.Pod) (*moves, comes) {
 	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
 		m.waitForGone, m.going = true, len(ending)
 	}
-	hold, refused := o.Holds[r.revisions.Update.Hash]
+	hold, refused := o.Holds[createHold(r.revisions.Update)]
 	m.refused, m.held = refused, refused && o.Now.Before(hold.Until)
 	allowed := allowance(o.Manager, m.left(), len(ending))
 	m.takeMarked(allowed)
@@ -152,15 +181,17 @@ func decideMoves(o Observed, r *rollout, ending []*corev1.Pod) (*moves, comes) {
 	case o.Manager.Strategy() == v1.RecreateStrategy:
 		return m, m.recreate(ending)
 	case r.frozen != "":
-		return m, m.refill()
+		return m, m.replaceMarked(m.refill())
 	default:
-		return m, m.roll()
+		return m, m.replaceMarked(m.roll())
 	}
 }
 
 // bound keeps a plan to what one sync may do.
-func (p *Plan) bound() {
-	p.More = len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Change) > MaxPerSync
+func (p *Plan) bound(now time.Time) {
+	if len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Change) > MaxPerSync {
+		p.Again = LookAgain{At: now, Why: AgainMore}
+	}
 	p.Delete = p.Delete[:min(len(p.Delete), MaxPerSync)]
 	p.Create = p.Create[:min(len(p.Create), MaxPerSync)]
 	p.Change = p.Change[:min(len(p.Change), MaxPerSync)]
@@ -187,12 +218,12 @@ func (p *Plan) fill(o Observed, revision *Revision, missing int, retries retries
 	waiting := retries.waiting[:min(missing, len(retries.waiting))]
 	if len(waiting) > 0 {
 		p.Waiting = &waiting[0]
-		p.Again = soonest(p.Again, waiting[0].Due.Sub(o.Now))
+		p.Again = p.Again.Sooner(LookAgain{At: waiting[0].Due, Why: AgainBackOff})
 	}
 	missing -= len(waiting)
 	unfilled := slices.Concat(waiting, retries.due[:min(missing, len(retries.due))])
-	if hold, found := o.Holds[revision.Hash]; found && missing > 0 && o.Now.Before(hold.Until) {
-		p.hold(hold, o.Now)
+	if hold, found := o.holdOn(createHold(revision)); found && missing > 0 {
+		p.hold(o, hold)
 		return unfilled
 	}
 	missing = min(missing, MaxPerSync+1) // one more tells bound that there is more to do
@@ -206,37 +237,70 @@ func (p *Plan) fill(o Observed, revision *Revision, missing int, retries retries
 	return unfilled
 }
 
-// hold tells that pods are not created because the last one was refused.
-func (p *Plan) hold(hold Hold, now time.Time) {
-	p.Held = &hold.Failure
-	p.Again = soonest(p.Again, hold.Until.Sub(now))
-}
-
-// soonest is the shorter of two waits, of which zero means none.
-func soonest(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return a + b
+// hold tells that something is not tried because the last try was refused.
+func (p *Plan) hold(o Observed, hold Hold) {
+	if p.Held == nil {
+		p.Held = &hold.Failure
 	}
-	return min(a, b)
+	p.Again = p.Again.Sooner(After(o.Now, hold.Until.Sub(o.Now), AgainHold))
 }
 
-// makeFinal decides about a PodManager that is being deleted. With the orphan finalizer the user has asked for the
-// pods to stay.
+// holdBack takes out of the plan what was refused a moment ago, and what may not be done without it. Creates have their own
+// hold for each revision, see fill.
+func (p *Plan) holdBack(o Observed) {
+	held := func(condition string, planned int) bool {
+		hold, found := o.holdOn(HoldKey{Condition: condition})
+		if !found || planned == 0 {
+			return false
+		}
+		p.hold(o, hold)
+		return true
+	}
+	switch {
+	case held(v1.ReasonFailedStore, len(p.Store)+len(p.AdoptRevisions)):
+		// What pods were made from could not be told later.
+		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Change, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil
+	case held(v1.ReasonFailedClaim, len(p.Adopt)+len(p.Release)):
+		// Beside a pod that is still ours its replacement would be one too many.
+		p.Adopt, p.Release, p.Change, p.Delete, p.Create = nil, nil, nil, nil, nil
+	}
+	if held(v1.ReasonFailedChange, len(p.Change)) {
+		p.Change = nil
+	}
+	if held(v1.ReasonFailedDelete, len(p.Delete)) {
+		p.Delete, p.Create = nil, nil // creates may count on the deletes
+	}
+}
+
+// makeFinal decides about a PodManager that is being deleted. What is left to be done is up to the garbage collector, unless
+// our finalizer is there. Its observation has to be a live one: no delete may rest on a cache that does not show yet that the
+// user wanted to keep the pods.
 func makeFinal(o Observed) Plan {
-	if !slices.Contains(o.Manager.Finalizers, v1.Finalizer) {
+	if !hasFinalizer(o.Manager, v1.Finalizer) {
 		return Plan{}
 	}
-	plan := Plan{Finalize: len(o.Pods) == 0}
-	if slices.Contains(o.Manager.Finalizers, metav1.FinalizerOrphanDependents) {
-		plan.Release = o.Pods
-		return plan
-	}
+	var plan Plan
 	active, ended, ending := split(o.Pods)
-	allowed := allowance(o.Manager, len(active), len(ending))
-	for _, pod := range slices.Concat(rank(active, false)[:min(allowed, len(active))], ended) {
-		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFinalize})
+	switch {
+	case hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents):
+		// The user has asked for the pods to stay, and the garbage collector lets them go.
+		for _, pod := range active {
+			if isDrained(pod) {
+				plan.Change = append(plan.Change, InPlace{Pod: pod, Step: StepOpen})
+			}
+		}
+		plan.RemoveFinalizer = len(plan.Change) == 0
+	case !o.Manager.PacesScaleDown():
+		plan.RemoveFinalizer = true
+	default:
+		plan.RemoveFinalizer = len(o.Pods) == 0
+		allowed := allowance(o.Manager, len(active), len(ending))
+		for _, pod := range slices.Concat(rank(active, false)[:min(allowed, len(active))], ended) {
+			plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyFinalize})
+		}
 	}
-	plan.bound()
+	plan.bound(o.Now)
+	plan.holdBack(o)
 	return plan
 }
 

@@ -22,9 +22,11 @@ type want struct {
 	release      []string
 	foreign      []string
 	addFinalizer bool
-	finalize     bool
-	held         bool
-	again        time.Duration
+	// removeFinalizer lets the PodManager go.
+	removeFinalizer bool
+	change          []string // the names of pods that are changed in place
+	held            bool
+	again           time.Duration
 }
 
 func TestMake(t *testing.T) {
@@ -32,9 +34,41 @@ func TestMake(t *testing.T) {
 		observed Observed
 		want     want
 	}{
-		"a fresh PodManager gets its finalizer and all its pods": {
-			observed: observe(manager(3, func(m *v1.PodManager) { m.Finalizers = nil })),
+		"a fresh PodManager gets all its pods": {
+			observed: observe(manager(3)),
+			want:     want{create: []int{0, 1, 2}},
+		},
+		"and a finalizer if they are to go at a pace": {
+			observed: observe(manager(3, maxTerminating("1"))),
 			want:     want{addFinalizer: true, create: []int{0, 1, 2}},
+		},
+		"or if their readiness gates may be closed": {
+			observed: observe(manager(0, draining(30))),
+			want:     want{addFinalizer: true},
+		},
+		"a finalizer that is no longer needed is taken back": {
+			observed: observe(manager(0, finalizing)),
+			want:     want{removeFinalizer: true},
+		},
+		"names in unwatched hands are left out": {
+			observed: observe(manager(2)).with(func(o *Observed) { o.Taken = map[string]bool{"web-0": true, "web-2": false} }),
+			want:     want{create: []int{1, 3}, foreign: []string{"web-0"}},
+		},
+		"a refused delete is not repeated before its time, nor is anything made in the place of the pod": {
+			observed: observe(manager(2), pod(0, annotated(v1.AnnotationDelete, "true"), notReady), pod(1)).with(heldOn(v1.ReasonFailedDelete)),
+			want:     want{held: true, again: time.Minute},
+		},
+		"a refused delete does not keep missing pods from being made": {
+			observed: observe(manager(2), pod(0)).with(heldOn(v1.ReasonFailedDelete)),
+			want:     want{create: []int{1}},
+		},
+		"a refused adoption holds up all else": {
+			observed: observe(manager(3), pod(0)).with(heldOn(v1.ReasonFailedClaim)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned)} }),
+			want:     want{held: true, again: time.Minute},
+		},
+		"a refused revision holds up all else": {
+			observed: observe(manager(3), pod(0, labelled(v1.LabelRevision, "old"))).with(heldOn(v1.ReasonFailedStore)).with(func(o *Observed) { o.Revisions = nil }),
+			want:     want{held: true, again: time.Minute},
 		},
 		"replicas left out means three": {
 			observed: observe(manager(0, func(m *v1.PodManager) { m.Spec.Replicas = nil })),
@@ -151,36 +185,57 @@ func TestMake(t *testing.T) {
 			observed: observe(manager(1), pod(0)).with(held(now.Add(time.Minute))),
 		},
 		"on deletion the pods go first": {
-			observed: observe(manager(3, deleting), pod(0), pod(1, terminating), pod(2, phase(corev1.PodFailed))),
+			observed: observe(manager(3, deleting, maxTerminating("2"), finalizing), pod(0), pod(1, terminating), pod(2, phase(corev1.PodFailed))),
 			want:     want{remove: []string{"web-0", "web-2"}, why: WhyFinalize},
 		},
 		"on deletion a pod that is ending is waited for": {
-			observed: observe(manager(3, deleting), pod(0, terminating)),
+			observed: observe(manager(3, deleting, maxTerminating("2"), finalizing), pod(0, terminating)),
 		},
 		"once the pods are gone the PodManager is let go": {
-			observed: observe(manager(3, deleting)),
-			want:     want{finalize: true},
+			observed: observe(manager(3, deleting, maxTerminating("2"), finalizing)),
+			want:     want{removeFinalizer: true},
+		},
+		"at once if they need no pace any more: the garbage collector does the rest": {
+			observed: observe(manager(3, deleting, finalizing), pods3()...),
+			want:     want{removeFinalizer: true},
 		},
 		"a deleted PodManager without our finalizer is none of our business": {
 			observed: observe(manager(3, deleting, func(m *v1.PodManager) { m.Finalizers = []string{"other"} }), pod(0)),
 		},
-		"orphaning releases the pods": {
-			observed: observe(manager(3, deleting, orphaning), pods3()...),
-			want:     want{release: []string{"web-0", "web-1", "web-2"}},
+		"orphaning leaves the pods to the garbage collector": {
+			observed: observe(manager(3, deleting, maxTerminating("1"), finalizing, orphaning), pods3()...),
+			want:     want{removeFinalizer: true},
 		},
-		"once all are released the PodManager is let go": {
-			observed: observe(manager(3, deleting, orphaning)),
-			want:     want{finalize: true},
+		"but opens their readiness gates first: nobody else would": {
+			observed: observe(manager(3, deleting, draining(30), finalizing, orphaning), pod(0), pod(1, closed)),
+			want:     want{change: []string{"web-1"}},
 		},
 		"a deleted PodManager adopts nothing": {
-			observed: observe(manager(3, deleting, orphaning)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(0, orphaned)} }),
-			want:     want{finalize: true},
+			observed: observe(manager(3, deleting, finalizing, orphaning)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(0, orphaned)} }),
+			want:     want{removeFinalizer: true},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			check(t, Make(test.observed), test.want)
 		})
+	}
+}
+
+// finalizing is the finalizer of ours.
+func finalizing(m *v1.PodManager) { m.Finalizers = append(m.Finalizers, v1.Finalizer) }
+
+// draining keeps pods out of their Services for so long before they are changed in place.
+func draining(seconds int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		m.Spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: seconds}
+	}
+}
+
+// heldOn is the hold on requests of a kind for a minute.
+func heldOn(condition string) func(*Observed) {
+	return func(o *Observed) {
+		o.Holds = map[HoldKey]Hold{{Condition: condition}: {Until: now.Add(time.Minute), Failure: Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
@@ -236,10 +291,15 @@ func check(t *testing.T, got Plan, want want) {
 	if !slices.Equal(indices, want.create) || !slices.Equal(failures, want.failures) {
 		t.Errorf("creates %v after %v failures, want %v after %v", indices, failures, want.create, want.failures)
 	}
-	if got.AddFinalizer != want.addFinalizer || got.Finalize != want.finalize {
-		t.Errorf("addFinalizer %v finalize %v, want %v and %v", got.AddFinalizer, got.Finalize, want.addFinalizer, want.finalize)
+	var changed []string
+	for _, change := range got.Change {
+		changed = append(changed, change.Pod.Name)
 	}
-	if (got.Held != nil) != want.held || got.Again != want.again {
+	same("changes", changed, want.change)
+	if got.AddFinalizer != want.addFinalizer || got.RemoveFinalizer != want.removeFinalizer {
+		t.Errorf("addFinalizer %v removeFinalizer %v, want %v and %v", got.AddFinalizer, got.RemoveFinalizer, want.addFinalizer, want.removeFinalizer)
+	}
+	if (got.Held != nil) != want.held || got.Again.in() != want.again {
 		t.Errorf("held %v again %v, want %v and %v", got.Held, got.Again, want.held, want.again)
 	}
 }
@@ -257,12 +317,12 @@ func TestMakeIsBounded(t *testing.T) {
 		"just so many":              {observe(manager(MaxPerSync)), false},
 		"as many as can be wanted":  {observe(manager(math.MaxInt32)), true},
 		"many to delete":            {observe(manager(0), many...), true},
-		"many to delete at the end": {observe(manager(0, deleting), many...), true},
+		"many to delete at the end": {observe(manager(0, deleting, finalizing, maxTerminating("2000")), many...), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
-			if got := len(plan.Create) + len(plan.Delete); got != MaxPerSync || plan.More != test.more {
-				t.Errorf("%d in one sync, more: %v; want %d and %v", got, plan.More, MaxPerSync, test.more)
+			if got := len(plan.Create) + len(plan.Delete); got != MaxPerSync || (plan.Again.Why == AgainMore) != test.more {
+				t.Errorf("%d in one sync, more: %v; want %d and %v", got, plan.Again.Why, MaxPerSync, test.more)
 			}
 		})
 	}

@@ -71,11 +71,3 @@ func TestIndexOf(t *testing.T) {
 		}
 	}
 }
-
-func TestManagerOfName(t *testing.T) {
-	for name, want := range map[string]string{"web-0": "web", "my-web-12": "my-web", "web": "", "web-x": "", "-1": "", "web-01": ""} {
-		if got, _ := ManagerOfName(name); got != want {
-			t.Errorf("ManagerOfName(%q) = %q, want %q", name, got, want)
-		}
-	}
-}

@@ -14,8 +14,8 @@ type progress struct {
 	record *v1.RolloutStatus
 	// condemned tells that failing pods have had their time to recover, late that the deadline has passed.
 	condemned, late bool
-	// again is when one of these will change without an event; zero for never.
-	again time.Duration
+	// again is when one of these will change without an event.
+	again LookAgain
 }
 
 // follow carries on the record of the rollout. The clock of the deadline starts anew only with a new maximum of available
@@ -55,11 +55,11 @@ func (p *progress) judge(r *rollout) {
 		spent := time.Duration(p.record.SpentSeconds) * time.Second
 		left := r.manager.ProgressDeadline() - spent - r.now.Sub(since.Time)
 		p.late = left <= 0
-		p.again = soonest(p.again, max(0, left))
+		p.again = p.again.Sooner(After(r.now, left, AgainDeadline))
 	}
 	if since := p.record.FailingSince; since != nil {
 		p.condemned = r.isCondemned(since.Time)
-		p.again = soonest(p.again, max(0, since.Add(r.manager.FailureGrace()).Sub(r.now)))
+		p.again = p.again.Sooner(After(r.now, since.Add(r.manager.FailureGrace()).Sub(r.now), AgainDeadline))
 	}
 }
 
@@ -83,7 +83,7 @@ func failedRevision(r *rollout, p progress) string {
 	case r.rolledBack:
 		return update
 	case r.manager.OnFailure() == v1.RollbackOnFailure && r.isRolling() && !r.manager.Spec.Paused &&
-		r.base != nil && r.base == r.revisions.Current && (p.condemned || p.late):
+		r.canReturn() && (p.condemned || p.late):
 		return update
 	default:
 		return ""

@@ -112,7 +112,7 @@ func TestDeadline(t *testing.T) {
 			if late := reasonOf(&status, v1.ConditionStalled) == v1.ReasonDeadline; late != test.late {
 				t.Errorf("late: %v", late)
 			}
-			if again != test.again {
+			if again.in() != test.again {
 				t.Errorf("look again after %v, want %v", again, test.again)
 			}
 		})
@@ -140,7 +140,7 @@ func TestNoRolloutNoClock(t *testing.T) {
 	}
 	for name, o := range tests {
 		t.Run(name, func(t *testing.T) {
-			if status, again := Status(reportOf(o)); status.Rollout != nil || again != 0 {
+			if status, again := Status(reportOf(o)); status.Rollout != nil || !again.Never() {
 				t.Errorf("remembers %v, again %v", status.Rollout, again)
 			}
 		})
@@ -162,6 +162,7 @@ func TestFailedRevision(t *testing.T) {
 	rollback := onFailure(v1.RollbackOnFailure)
 	bad := []*corev1.Pod{pod(0), pod(1), pod(2, v2, crashing)}
 	noCurrent := func(o *Observed) { o.Manager.Status.CurrentRevision = "" }
+	forgotten := func(o *Observed) { o.Revisions = o.Revisions[1:] } // what the others were made from
 	tests := map[string]struct {
 		observed Observed
 		want     bool
@@ -174,7 +175,9 @@ func TestFailedRevision(t *testing.T) {
 		"too few fail":                    {observed: rollingOut(next(3, rollback, failingFor(time.Minute), maxFailed("2")), bad...)},
 		"Halt only halts":                 {observed: rollingOut(next(3, failingFor(time.Minute)), bad...), failing: true},
 		"paused":                          {observed: rollingOut(next(3, rollback, failingFor(time.Minute), paused), bad...), failing: true},
-		"nothing to return to":            {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), bad...).with(noCurrent), failing: true},
+		"nothing is known to be good":     {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), bad...).with(noCurrent), want: true},
+		"nothing that serves":             {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), pod(0, notReady), pod(1, notReady), pod(2, v2, crashing)).with(noCurrent), failing: true},
+		"nothing to return to":            {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), bad...).with(noCurrent).with(forgotten), failing: true},
 		"it does not get on":              {observed: rollingOut(next(3, rollback, rolled(0, 10*time.Minute, 0)), pod(0), pod(1), pod(2, v2, notReady)), want: true},
 		"it does not get on, Halt":        {observed: rollingOut(next(3, rolled(0, 10*time.Minute, 0)), pod(0), pod(1), pod(2, v2, notReady))},
 		"it stays failed":                 {observed: rollingOut(next(3, rollback, failedNow), pods3()...), want: true},
@@ -190,6 +193,9 @@ func TestFailedRevision(t *testing.T) {
 			}
 			if test.want && (status.FailedRevision != status.UpdateRevision || reasonOf(&status, v1.ConditionStalled) != v1.ReasonRolledBack || status.Rollout != nil) {
 				t.Errorf("failed %s, stalled %s, remembers %v", status.FailedRevision, reasonOf(&status, v1.ConditionStalled), status.Rollout)
+			}
+			if name == "nothing to return to" && (reasonOf(&status, v1.ConditionReady) != v1.ReasonHalted || reasonOf(&status, v1.ConditionStalled) != v1.ReasonHalted) {
+				t.Errorf("ready %s, stalled %s: it goes on for ever", reasonOf(&status, v1.ConditionReady), reasonOf(&status, v1.ConditionStalled))
 			}
 			if failing := status.Rollout != nil && status.Rollout.FailingSince != nil; failing != test.failing {
 				t.Errorf("failing: %v", failing)

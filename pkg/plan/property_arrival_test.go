@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -21,7 +22,7 @@ type arrival struct {
 
 func (w *world) arrive() (arrival, error) {
 	o := w.observe()
-	revisions, _ := revisionsOf(o)
+	revisions := revisionsOf(o)
 	a := arrival{update: revisions.Update.Hash, kinds: map[string]int{}, bad: map[string]bool{}}
 	if revisions.Current != nil {
 		a.current = revisions.Current.Hash
@@ -78,6 +79,8 @@ func (w *world) checkArrived() error {
 		return nil // they may not be completed with pods of another revision
 	case a.bad[a.update] && (!isRolledBack || isLeftAlone):
 		return expect(w.isStuckWell(a), at)
+	case ready == v1.ReasonNotInPlace && w.restarted && strings.Contains(at, "not known any more"):
+		return nil // the template was changed to be rolled out in place only, before the one before was stored, while nobody watched
 	case len(a.bad) > 0 && a.kinds[a.update] < a.count && (a.current == "" || isLeftAlone):
 		return expect(meta.IsStatusConditionFalse(status.Conditions, v1.ConditionReady), at)
 	case len(a.bad) > 0 || a.count < desired || a.count > desired && !m.Spec.Paused || a.count > desired+m.MaxSurge():

@@ -56,9 +56,11 @@ func (w *world) checkNames(plan Plan) error {
 	return nil
 }
 
-// checkCurrent: a revision becomes the current one only when all pods have it.
+// checkCurrent: a revision becomes the current one only when all pods have it, or when another one has failed and all are to
+// return to it.
 func (w *world) checkCurrent(status *v1.PodManagerStatus) error {
-	if status.CurrentRevision != w.manager.Status.CurrentRevision && status.CurrentReplicas != status.Replicas {
+	isReturn := status.FailedRevision != "" && w.manager.Status.FailedRevision == ""
+	if !isReturn && status.CurrentRevision != w.manager.Status.CurrentRevision && status.CurrentReplicas != status.Replicas {
 		return fmt.Errorf("%s is current, but only %d of %d pods have it", status.CurrentRevision, status.CurrentReplicas, status.Replicas)
 	}
 	return nil
@@ -85,7 +87,8 @@ func (w *world) checkSurge(o Observed, plan Plan) error {
 	return nil
 }
 
-// checkFloor: the plan takes away, or changes, no available pod if fewer than replicas - maxUnavailable would be left.
+// checkFloor: the plan takes away, or changes, no available pod if fewer than replicas - maxUnavailable would be left; not even one
+// that is marked for deletion.
 func (w *world) checkFloor(o Observed, plan Plan) error {
 	if w.manager.Strategy() == v1.RecreateStrategy {
 		return nil
@@ -97,7 +100,7 @@ func (w *world) checkFloor(o Observed, plan Plan) error {
 	available, taken := 0, 0
 	for _, p := range standing(w, o) {
 		deleted := isDeleted(plan, p)
-		if !w.isServing(p) || deleted && isMarked(p) {
+		if !w.isServing(p) {
 			continue
 		}
 		available++

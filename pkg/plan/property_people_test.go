@@ -18,7 +18,7 @@ import (
 
 // newWorld is a random beginning.
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), now: now, holds: map[string]Hold{}, nodes: map[types.UID]*onItsNode{}}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), now: now, holds: map[HoldKey]Hold{}, nodes: map[types.UID]*onItsNode{}}
 	w.manager = manager(0)
 	w.manager.Spec = w.randomSpec()
 	w.templates = append(w.templates, w.manager.Spec.Template)
@@ -172,7 +172,7 @@ func (w *world) befall(p *corev1.Pod) {
 func (w *world) edit() {
 	w.manager = w.manager.DeepCopy()
 	w.manager.Generation++
-	w.holds = map[string]Hold{} // a changed spec gets a fresh try
+	w.holds = map[HoldKey]Hold{} // a changed spec gets a fresh try
 	spec := &w.manager.Spec
 	switch what := w.IntN(11); {
 	case what < 3:

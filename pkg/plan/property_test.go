@@ -95,10 +95,12 @@ func scenario(w *world) error {
 			w.now = w.now.Add(time.Duration(w.IntN(3000)) * time.Millisecond)
 			continue
 		}
-		if w.again == 0 {
+		if w.again.Never() {
 			break
 		}
-		w.now = w.now.Add(w.again)
+		if w.again.At.After(w.now) {
+			w.now = w.again.At
+		}
 	}
 	if err := w.checkArrived(); err != nil {
 		return err
@@ -181,8 +183,8 @@ func digest(plan Plan) []string {
 	for _, r := range plan.Drop {
 		add("drop %s", r.Name)
 	}
-	if plan.Store != nil {
-		add("store %s %d", plan.Store.Revision.Name, plan.Store.Revision.Revision)
+	for _, s := range plan.Store {
+		add("store %s %d", s.Revision.Name, s.Revision.Revision)
 	}
 	if plan.Waiting != nil {
 		add("waiting for %s", plan.Waiting.Pod.Name)
@@ -190,8 +192,8 @@ func digest(plan Plan) []string {
 	if plan.Held != nil {
 		add("held")
 	}
-	if plan.Again != 0 {
-		add("again %v", plan.Again)
+	if !plan.Again.Never() {
+		add("again at %v because %s", plan.Again.At, plan.Again.Why)
 	}
 	return append(lines, plan.Foreign...)
 }

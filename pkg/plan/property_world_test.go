@@ -26,7 +26,11 @@ type world struct {
 	manager   *v1.PodManager
 	pods      []*corev1.Pod
 	revisions []*appsv1.ControllerRevision
-	holds     map[string]Hold
+	holds     map[HoldKey]Hold
+	// remembered is what the last plan asked for, as long as nobody restarts the controller.
+	remembered []*Revision
+	// restarted tells that somebody has.
+	restarted bool
 	// nodes has what the node of each pod runs, which its status may not tell yet.
 	nodes map[types.UID]*onItsNode
 	// templates are all that the spec has had.
@@ -36,7 +40,7 @@ type world struct {
 	// made counts pods, for their UIDs.
 	made int
 	// again is when the last sync asked for the next one.
-	again time.Duration
+	again LookAgain
 	// tell gets a line for each step; nil to save the time.
 	tell func(format string, args ...any)
 }
@@ -55,7 +59,7 @@ func (w *world) say(format string, args ...any) {
 }
 
 func (w *world) observe() Observed {
-	o := Observed{Manager: w.manager, Revisions: w.revisions, Holds: w.holds, Now: w.now}
+	o := Observed{Manager: w.manager, Revisions: w.revisions, Holds: w.holds, Remembered: w.remembered, Now: w.now}
 	named := make(map[string]*corev1.Pod, len(w.pods))
 	for _, p := range w.pods {
 		named[p.Name] = p
@@ -81,13 +85,12 @@ func (w *world) sync(check func(Observed, Plan) error) (busy bool, err error) {
 	}
 	failure := w.apply(plan)
 	status, again := Status(Report{
-		Manager: w.manager, Pods: w.observe().Pods, Failure: failure, Revisions: plan.Revisions, Waiting: plan.Waiting,
-		Foreign: plan.Foreign, Now: w.now,
+		Manager: w.manager, Plan: plan, Pods: w.observe().Pods, Changed: !plan.Empty(), Failure: failure, Now: w.now,
 	})
 	if err := w.checkCurrent(&status); err != nil {
 		return false, err
 	}
-	w.again = soonest(plan.Again, again)
+	w.again = plan.Again.Sooner(again)
 	for i := range status.Conditions { // as they come back from the API server
 		status.Conditions[i].LastTransitionTime.Time = status.Conditions[i].LastTransitionTime.Truncate(time.Second)
 	}
@@ -104,12 +107,24 @@ func (w *world) sync(check func(Observed, Plan) error) (busy bool, err error) {
 // apply carries out a plan as far as it goes, in the order of the controller.
 func (w *world) apply(plan Plan) *Failure {
 	failure := plan.Held
-	if plan.Store != nil {
+	if plan.AddFinalizer || plan.RemoveFinalizer {
+		w.manager = w.manager.DeepCopy()
+		w.manager.Finalizers = nil
+		if plan.AddFinalizer {
+			w.manager.Finalizers = []string{v1.Finalizer}
+		}
+	}
+	w.remembered = plan.Remember
+	if w.fails(0.03) {
+		w.remembered, w.restarted = nil, true // another process goes on
+	}
+	for _, store := range plan.Store {
 		if w.fails(0.1) {
 			return &Failure{Condition: v1.ReasonFailedStore, Message: "no answer"}
 		}
-		w.revisions = slices.DeleteFunc(slices.Clone(w.revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == plan.Store.Revision.Name })
-		w.revisions = append(w.revisions, plan.Store.Revision)
+		w.revisions = slices.DeleteFunc(slices.Clone(w.revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == store.Revision.Name })
+		w.revisions = append(w.revisions, store.Revision)
+		store.Done(store.Revision)
 	}
 	for _, p := range plan.Release {
 		p.OwnerReferences = nil
@@ -146,17 +161,17 @@ func (w *world) apply(plan Plan) *Failure {
 
 // create makes a pod, unless that fails. A refusal holds up the next try, as the controller's memory does.
 func (w *world) create(creation Creation) *Failure {
-	hash := creation.Revision.Hash
+	hold := createHold(creation.Revision)
 	if w.fails(0.08) {
-		failure := FailedCreate(errors.New("no answer"))
+		failure := Failed(v1.ReasonFailedCreate, errors.New("no answer"))
 		if w.chance(0.5) {
-			failure = FailedCreate(apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
-			w.holds[hash] = Hold{Until: w.now.Add(time.Duration(1+w.IntN(20)) * time.Second), Failure: failure}
+			failure = Failed(v1.ReasonFailedCreate, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
+			w.holds[hold] = Hold{Until: w.now.Add(time.Duration(1+w.IntN(20)) * time.Second), Failure: failure}
 		}
 		w.say("  create of %d failed: %s", creation.Index, failure.Message)
 		return &failure
 	}
-	delete(w.holds, hash)
+	delete(w.holds, hold)
 	w.add(NewPod(w.manager, creation))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -24,9 +25,22 @@ import (
 type Revision struct {
 	Name string
 	Hash string
-	// stored is nil for a revision that is yet to be stored.
+	// stored is nil for a revision that is not stored yet.
 	stored   *appsv1.ControllerRevision
 	template *corev1.PodTemplateSpec
+	// data is the template encoded.
+	data []byte
+}
+
+// Stored notes that the revision was stored.
+func (r *Revision) Stored(stored *appsv1.ControllerRevision) { r.stored = stored }
+
+// number orders revisions by age. One that is not stored is the newest.
+func (r *Revision) number() int64 {
+	if r.stored == nil {
+		return math.MaxInt64
+	}
+	return r.stored.Revision
 }
 
 // Template is the revision's pod template; nil if what is stored is none.
@@ -64,35 +78,105 @@ func (r Revisions) hashOf(pod *corev1.Pod) string {
 	return cmp.Or(r.Current, r.Update).Hash
 }
 
-// Store is a revision to be stored before any pod is made from it.
+// Store is a revision to be stored.
 type Store struct {
 	Revision *appsv1.ControllerRevision
 	// Exists tells that it is to be updated: an old template was put back, or it has another cause.
 	Exists bool
+	// of is the revision that is stored by this.
+	of *Revision
 }
 
-// revisionsOf finds the revisions, and what is to be stored to make them so.
-func revisionsOf(o Observed) (Revisions, *Store) {
-	template := Template(&o.Manager.Spec)
-	data := encode(template)
+// Done notes that it was stored.
+func (s Store) Done(stored *appsv1.ControllerRevision) { s.of.Stored(stored) }
+
+// revisionsOf finds the revisions, stored or not.
+func revisionsOf(o Observed) Revisions {
 	revisions := Revisions{others: make(map[string]*Revision, len(o.Revisions))}
-	var newest int64
-	for _, stored := range o.Revisions {
-		newest = max(newest, stored.Revision)
+	for _, stored := range slices.Concat(o.Revisions, o.OrphanRevisions) {
 		revision := &Revision{Name: stored.Name, Hash: stored.Labels[v1.LabelRevision], stored: stored}
 		revisions.others[revision.Hash] = revision
 		if stored.Name == o.Manager.Status.CurrentRevision && revision.Template() != nil {
 			revisions.Current = revision
 		}
 	}
-	revisions.Update = find(revisions.others, template, data, hashOf(data, o.Manager.Status.CollisionCount))
-	if revisions.Update == nil {
-		store := newRevision(o.Manager, data, newest+1)
-		revisions.Update = &Revision{Name: store.Name, Hash: store.Labels[v1.LabelRevision], template: template}
-		return revisions, &Store{Revision: store}
+	update := encoded(o)
+	if found := find(revisions.others, update.template, update.data, hashOf(update.data, o.Manager.Status.CollisionCount)); found != nil {
+		found.template, found.data = update.template, update.data
+		revisions.Update = found
+	} else {
+		revisions.Update = o.name(update, revisions.others)
 	}
-	revisions.Update.template = template
-	return revisions, renewed(o.Manager, revisions.Update.stored, newest)
+	for _, remembered := range o.Remembered {
+		if remembered.stored == nil && remembered.Hash != revisions.Update.Hash && revisions.others[remembered.Hash] == nil {
+			revisions.others[remembered.Hash] = remembered
+		}
+	}
+	return revisions
+}
+
+// encoded is the present template with its encoding, which is worked out once.
+func encoded(o Observed) *Revision {
+	template := Template(&o.Manager.Spec)
+	for _, known := range o.Remembered {
+		if equality.Semantic.DeepEqual(known.template, template) {
+			return &Revision{template: template, data: known.data}
+		}
+	}
+	return &Revision{template: template, data: encode(template)}
+}
+
+// name gives a revision that is not stored its hash and its name. The hash is another one if it stands for another template
+// already; pods that carry a hash from before the name was found to be in use keep it.
+func (o Observed) name(revision *Revision, stored map[string]*Revision) *Revision {
+	collisions := o.Manager.Status.CollisionCount
+	revision.Hash = hashOf(revision.data, collisions)
+	revision.Name = o.Manager.Name + "-" + revision.Hash
+	for older := range collisions {
+		hash := hashOf(revision.data, older)
+		hasIt := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == hash }
+		if stored[hash] == nil && slices.ContainsFunc(o.Pods, hasIt) {
+			revision.Hash = hash
+		}
+	}
+	for more := collisions + 1; stored[revision.Hash] != nil; more++ {
+		revision.Hash = hashOf(revision.data, more)
+		revision.Name = o.Manager.Name + "-" + revision.Hash
+	}
+	return revision
+}
+
+// toStore is what has to be stored before the plan is carried out, and what is to be remembered because it is not. A revision is
+// stored when it first matters: when it is good enough to return to, when the template has changed, so that there are two to tell
+// apart, or when pods are to be changed in place, which takes what they were made from. Elsewhere it is not on the way of a new
+// object's pods.
+func toStore(o Observed, r *rollout) (stores []Store, remember []*Revision) {
+	var newest int64
+	for _, stored := range slices.Concat(o.Revisions, o.OrphanRevisions) {
+		newest = max(newest, stored.Revision)
+	}
+	update := r.revisions.Update
+	for _, known := range o.Remembered {
+		isOfIt := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == known.Hash }
+		if r.revisions.others[known.Hash] == known && slices.ContainsFunc(o.Pods, isOfIt) {
+			newest++
+			stores = append(stores, Store{Revision: newRevision(o.Manager, known, newest), of: known})
+			remember = append(remember, known)
+		}
+	}
+	isOther := func(pod *corev1.Pod) bool { return r.revisions.hashOf(pod) != update.Hash }
+	switch {
+	case update.stored != nil:
+		stores = append(stores, renewed(o.Manager, update, newest)...)
+	case newest > 0 || o.Manager.Status.CurrentRevision != "" || r.isGood() || o.Manager.PodUpdatePolicy() != v1.RecreatePods ||
+		slices.ContainsFunc(o.Pods, isOther) || slices.ContainsFunc(o.Orphans, isOther):
+		revision := newRevision(o.Manager, update, newest+1)
+		if cause := o.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
+			revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
+		}
+		stores = append(stores, Store{Revision: revision, of: update})
+	}
+	return stores, append(remember, update)
 }
 
 // find finds the revision of a template. The hash usually tells; if not, as after a collision, the content does.
@@ -102,7 +186,7 @@ func find(stored map[string]*Revision, template *corev1.PodTemplateSpec, data []
 	}
 	var found *Revision
 	for _, revision := range stored {
-		if same(revision, template, data) && (found == nil || revision.stored.Revision > found.stored.Revision) {
+		if same(revision, template, data) && (found == nil || revision.number() > found.number()) {
 			found = revision
 		}
 	}
@@ -113,29 +197,25 @@ func same(revision *Revision, template *corev1.PodTemplateSpec, data []byte) boo
 	return bytes.Equal(revision.stored.Data.Raw, data) || equality.Semantic.DeepEqual(revision.Template(), template)
 }
 
-// newRevision is the ControllerRevision of a template.
-func newRevision(manager *v1.PodManager, data []byte, number int64) *appsv1.ControllerRevision {
-	hash := hashOf(data, manager.Status.CollisionCount)
-	revision := &appsv1.ControllerRevision{
+// newRevision is the ControllerRevision of a revision.
+func newRevision(manager *v1.PodManager, revision *Revision, number int64) *appsv1.ControllerRevision {
+	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       manager.Namespace,
-			Name:            manager.Name + "-" + hash,
-			Labels:          map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: hash},
+			Name:            revision.Name,
+			Labels:          map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: revision.Hash},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		},
-		Data:     runtime.RawExtension{Raw: data},
+		Data:     runtime.RawExtension{Raw: revision.data},
 		Revision: number,
 	}
-	if cause := manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
-		revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
-	}
-	return revision
 }
 
-// renewed is the revision of the present template as it should be stored; nil if it is. An old template that was put
+// renewed is the revision of the present template as it should be stored; nothing if it is. An old template that was put
 // back becomes the newest revision again.
-func renewed(manager *v1.PodManager, stored *appsv1.ControllerRevision, newest int64) *Store {
+func renewed(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	cause := manager.Annotations[v1.AnnotationChangeCause]
+	stored := revision.stored
 	isNewest, hasCause := stored.Revision == newest, cause == "" || stored.Annotations[v1.AnnotationChangeCause] == cause
 	if isNewest && hasCause {
 		return nil
@@ -147,7 +227,7 @@ func renewed(manager *v1.PodManager, stored *appsv1.ControllerRevision, newest i
 	if !hasCause {
 		metav1.SetMetaDataAnnotation(&renewed.ObjectMeta, v1.AnnotationChangeCause, cause)
 	}
-	return &Store{Revision: renewed, Exists: true}
+	return []Store{{Revision: renewed, Exists: true, of: revision}}
 }
 
 // IsSame tells whether a stored revision has the template of the one that was to be stored.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -60,14 +61,14 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := observe(test.manager)
 			o.Revisions = test.revisions
-			store := Make(o).Store
-			if store == nil {
+			stores := Make(o).Store
+			if len(stores) == 0 {
 				if test.number != 0 {
 					t.Fatalf("nothing is stored, want number %d", test.number)
 				}
 				return
 			}
-			got := store.Revision
+			store, got := stores[0], stores[0].Revision
 			if got.Revision != test.number || store.Exists != test.exists || got.Annotations[v1.AnnotationChangeCause] != test.cause {
 				t.Errorf("stores number %d, exists %v, cause %q; want %d, %v, %q", got.Revision, store.Exists,
 					got.Annotations[v1.AnnotationChangeCause], test.number, test.exists, test.cause)
@@ -76,6 +77,65 @@ func TestStore(t *testing.T) {
 				t.Errorf("stores %+v", got.ObjectMeta)
 			}
 		})
+	}
+}
+
+// The first revision is stored when it first matters, and not on the way of a new object's pods.
+func TestFirstRevision(t *testing.T) {
+	fresh := func(m *v1.PodManager, pods ...*corev1.Pod) Observed {
+		o := observe(m, pods...)
+		o.Revisions = nil
+		m.Status = v1.PodManagerStatus{}
+		return o
+	}
+	remembering := func(o Observed, image string) Observed {
+		before := fresh(manager(1), o.Pods...)
+		before.Manager.Spec.Image = image
+		o.Remembered = Make(before).Remember
+		return o
+	}
+	young := readyFor(10 * time.Second)
+	tests := map[string]struct {
+		observed Observed
+		want     []string // the images of the revisions to be stored
+	}{
+		"a new object":                           {observed: fresh(manager(2, image("a")))},
+		"its pods have to stay available":        {observed: fresh(manager(1, image("a")), pod(0, of("a"), young))},
+		"once they have, it is one to return to": {observed: fresh(manager(1, image("a")), pod(0, of("a"))), want: []string{"a"}},
+		"not with one that is not ready":         {observed: fresh(manager(2, image("a")), pod(0, of("a")), pod(1, of("a"), notReady))},
+		"the template has changed before":        {observed: remembering(fresh(manager(1, image("b")), pod(0, of("a"), young)), "a"), want: []string{"a", "b"}},
+		"no pod was made from the first":         {observed: remembering(fresh(manager(1, image("b"))), "a")},
+		"nobody remembers":                       {observed: fresh(manager(1, image("b")), pod(0, of("a"), young)), want: []string{"b"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			plan := Make(test.observed)
+			for i, store := range plan.Store {
+				template, err := templateIn(store.Revision)
+				if err != nil || store.Revision.Revision != int64(i+1) {
+					t.Fatalf("stores %+v: %v", store.Revision, err)
+				}
+				got = append(got, template.Spec.Containers[0].Image)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("stores %v, want %v", got, test.want)
+			}
+			if at := len(plan.Remember) - 1; at < 0 || plan.Remember[at] != plan.Revisions.Update {
+				t.Error("the present revision is not to be remembered")
+			}
+		})
+	}
+}
+
+// Pods that were made before the name for their revision was found to be in use keep their hash: they are not replaced.
+func TestCollisionKeepsPods(t *testing.T) {
+	m := manager(1, image("a"))
+	o := observe(m, pod(0, of("a")))
+	o.Revisions, m.Status = nil, v1.PodManagerStatus{CollisionCount: 1}
+	plan := Make(o)
+	if len(plan.Delete)+len(plan.Create) > 0 || len(plan.Store) != 1 || plan.Store[0].Revision.Name == "web-"+o.Pods[0].Labels[v1.LabelRevision] {
+		t.Errorf("plans %v", digest(plan))
 	}
 }
 
@@ -112,14 +172,14 @@ func TestCollisionKeepsOldRevisions(t *testing.T) {
 	o.Revisions = versions("a")
 	m.Status.CollisionCount = 2
 	plan := Make(o)
-	if plan.Store != nil || plan.Revisions.Update.Name != o.Revisions[0].Name {
+	if len(plan.Store) != 0 || plan.Revisions.Update.Name != o.Revisions[0].Name {
 		t.Errorf("stores %v, uses %s; want %s as it is", plan.Store, plan.Revisions.Update.Name, o.Revisions[0].Name)
 	}
 	// The hash of one template stands for another one: the content decides.
 	impostor := versions("b")[0]
 	impostor.Labels[v1.LabelRevision] = hashOf(encode(Template(&m.Spec)), m.Status.CollisionCount)
 	o.Revisions = []*appsv1.ControllerRevision{impostor}
-	if plan := Make(o); plan.Store == nil || plan.Store.Exists {
+	if plan := Make(o); len(plan.Store) != 1 || plan.Store[0].Exists || plan.Revisions.Update.Hash == impostor.Labels[v1.LabelRevision] {
 		t.Error("a revision with the same hash and another template is taken for this one")
 	}
 }

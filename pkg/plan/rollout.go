@@ -97,7 +97,7 @@ func (r *rollout) findBase(active []*corev1.Pod) *Revision {
 		if revision == nil || revision.Name == r.revisions.Update.Name || revision.Template() == nil {
 			continue
 		}
-		if newest == nil || revision.stored.Revision > newest.stored.Revision {
+		if newest == nil || revision.number() > newest.number() {
 			newest = revision
 		}
 	}
@@ -127,10 +127,10 @@ func (r *rollout) findFailing(ended []*corev1.Pod) {
 	}
 }
 
-// isHalted tells whether so many pods fail that no further one is to be updated. Without a revision to keep the others
-// on, there is nothing to be gained by that.
+// isHalted tells whether so many pods fail that no further one is to be updated. Where there are no others, there is nothing
+// to be gained by that.
 func (r *rollout) isHalted() bool {
-	return r.base != nil && len(r.failing) >= r.manager.MaxFailedPods() && r.manager.OnFailure() != v1.ContinueOnFailure
+	return (r.base != nil || len(r.strays) > 0) && len(r.failing) >= r.manager.MaxFailedPods() && r.manager.OnFailure() != v1.ContinueOnFailure
 }
 
 // isCondemned tells whether the failing pods have had their time to recover.

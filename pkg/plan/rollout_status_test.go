@@ -27,8 +27,10 @@ func TestRevisionsInStatus(t *testing.T) {
 		"a partition":                         {observed: rollingOut(next(3, one, partition("1")), pod(0), pod(1, v2), pod(2, v2)), updated: 2, current: 1},
 		"no pods prove nothing":               {observed: rollingOut(next(0, one))},
 		"one has failed a moment ago":         {observed: rollingOut(next(2, one), pod(0, v2), pod(1, v2, crashed(1, time.Minute), readyFor(29*time.Second))), updated: 2},
+		"not for long enough":                 {observed: rollingOut(next(2, one), pod(0, v2), pod(1, v2, readyFor(29*time.Second))), updated: 2},
+		"for just long enough":                {observed: rollingOut(next(2, one), pod(0, v2), pod(1, v2, readyFor(30*time.Second))), good: true, updated: 2, current: 2},
 		"it has recovered":                    {observed: rollingOut(next(2, one), pod(0, v2), pod(1, v2, crashed(1, time.Minute), readyFor(30*time.Second))), good: true, updated: 2, current: 2},
-		"failures do not matter":              {observed: rollingOut(next(2, one, onFailure(v1.ContinueOnFailure)), pod(0, v2), pod(1, v2, crashed(1, time.Minute), readyFor(time.Second))), good: true, updated: 2, current: 2},
+		"failures do not matter":              {observed: rollingOut(next(2, one, onFailure(v1.ContinueOnFailure)), pod(0, v2), pod(1, v2, crashed(1, 35*time.Second), readyFor(30*time.Second))), good: true, updated: 2, current: 2},
 		"the first revision":                  {observed: observe(manager(2), pod(0), pod(1)).with(noCurrent), good: true, updated: 2, current: 2},
 		"the first one, not available":        {observed: observe(manager(2), pod(0), pod(1, notReady)).with(noCurrent), updated: 2},
 		"the first one, a moment ago failing": {observed: observe(manager(2), pod(0), pod(1, crashed(1, time.Minute), readyFor(29*time.Second))).with(noCurrent), updated: 2},
@@ -48,7 +50,7 @@ func TestRevisionsInStatus(t *testing.T) {
 			before := test.observed.Manager.Status.CurrentRevision
 			report := reportOf(test.observed)
 			status, _ := Status(report)
-			if status.UpdateRevision != report.Revisions.Update.Name {
+			if status.UpdateRevision != report.Plan.Revisions.Update.Name {
 				t.Errorf("updateRevision %s", status.UpdateRevision)
 			}
 			want := before
@@ -82,7 +84,7 @@ func TestRollbackIsToldToTheEnd(t *testing.T) {
 		t.Errorf("stalled since %v, want %v", got, now)
 	}
 	m.Status = later
-	if same, _ := Status(reportOf(o)); StatusDiffers(&later, &same) || again != 0 {
+	if same, _ := Status(reportOf(o)); StatusDiffers(&later, &same) || !again.Never() {
 		t.Errorf("it goes on changing, or asks to be called after %v", again)
 	}
 }

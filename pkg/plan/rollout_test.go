@@ -166,7 +166,7 @@ func unlabelled(p *corev1.Pod) { delete(p.Labels, v1.LabelRevision) }
 
 func TestHeldRollout(t *testing.T) {
 	plan := Make(rollingOut(next(3, limits("0", "1")), pod(0), pod(1)).with(held(now.Add(time.Minute))))
-	if plan.Held == nil || plan.Held.Reason != v1.ReasonForbidden || plan.Again != time.Minute {
+	if plan.Held == nil || plan.Held.Reason != v1.ReasonForbidden || plan.Again.in() != time.Minute {
 		t.Errorf("held %v, again %v: the refusal is not told", plan.Held, plan.Again)
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,20 +20,20 @@ const maxPodNames = 100
 // Report is what is known once a plan was carried out.
 type Report struct {
 	Manager *v1.PodManager
-	// Pods are the pods whose controller is Manager, with what this sync itself has changed.
-	Pods []*corev1.Pod
+	// Plan is what was decided.
+	Plan Plan
+	// Pods are the pods whose controller is Manager, with what this sync itself has changed. Changed tells that they are not
+	// those that the plan was made for.
+	Pods    []*corev1.Pod
+	Changed bool
 	// Failure is why the plan could not be carried out in full.
 	Failure *Failure
-	// Revisions, Waiting and Foreign are the plan's.
-	Revisions Revisions
-	Waiting   *Retry
-	Foreign   []string
-	Now       time.Time
+	Now     time.Time
 }
 
-// Status is what the PodManager's status shall say. The duration is when it will change without any event, because
-// pods become available by staying ready, or a deadline passes; zero for never.
-func Status(r Report) (v1.PodManagerStatus, time.Duration) {
+// Status is what the PodManager's status shall say, and when that will change without any event, because pods become available
+// by staying ready, or a deadline passes.
+func Status(r Report) (v1.PodManagerStatus, LookAgain) {
 	kept, _ := keepOrRelease(r.Manager, r.Pods)
 	active, ended, _ := split(kept)
 	old := &r.Manager.Status
@@ -57,11 +58,16 @@ func Status(r Report) (v1.PodManagerStatus, time.Duration) {
 		status.Conditions = conditions(r, status, situation{active: active})
 		return status, again
 	}
-	return statusOfRollout(r, status, active, ended, again)
+	rollout := r.Plan.assessed
+	if r.Changed || rollout == nil {
+		rollout = assess(r.Manager, r.Plan.Revisions, active, ended, r.Now)
+	}
+	return statusOfRollout(r, status, rollout, active, ended, again)
 }
 
 // countReady counts the pods that are ready and available, and returns when that will change by itself.
-func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) (again time.Duration) {
+func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) LookAgain {
+	var next time.Duration
 	for _, pod := range active {
 		wait, ready := untilAvailable(pod, r.Manager.MinReady(), r.Now)
 		switch {
@@ -70,52 +76,58 @@ func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) (ag
 		case wait == 0:
 			status.AvailableReplicas++
 		default:
-			again = soonest(again, wait)
+			next = soonest(next, wait)
 		}
 		status.ReadyReplicas++
 	}
-	return again
+	return After(r.Now, next, AgainAvailable)
 }
 
 // statusOfRollout adds what there is to say about revisions.
-func statusOfRollout(r Report, status v1.PodManagerStatus, active, ended []*corev1.Pod, again time.Duration) (v1.PodManagerStatus, time.Duration) {
-	rollout := assess(r.Manager, r.Revisions, active, ended, r.Now)
+func statusOfRollout(r Report, status v1.PodManagerStatus, rollout *rollout, active, ended []*corev1.Pod, again LookAgain) (v1.PodManagerStatus, LookAgain) {
 	available := 0
 	for _, pod := range rollout.updated {
 		if isAvailable(pod, r.Manager.MinReady(), r.Now) {
 			available++
 		}
 	}
-	status.UpdateRevision = r.Revisions.Update.Name
+	status.UpdateRevision = rollout.revisions.Update.Name
 	status.UpdatedReplicas = int32(len(rollout.updated))
 	now := situation{active: active, rollout: rollout}
 	settled := readiness(r, status, now).status == metav1.ConditionTrue
-	good := rollout.isGood(settled)
-	now.progress = follow(rollout, available, good || settled && (rollout.wantBase > 0 || status.Replicas == 0))
+	now.progress = follow(rollout, available, settled)
 	if status.FailedRevision = failedRevision(rollout, now.progress); status.FailedRevision != "" && !rollout.rolledBack {
 		// From now on it is another situation.
 		now.cause = failureOf(rollout.failing)
-		manager := *r.Manager
-		manager.Status.FailedRevision = status.FailedRevision
-		now.rollout, now.progress.record = assess(&manager, r.Revisions, active, ended, r.Now), nil
+		manager, revisions := *r.Manager, rollout.revisions
+		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, rollout.base
+		status.CurrentRevision = rollout.base.Name
+		now.rollout, now.progress.record = assess(&manager, revisions, active, ended, r.Now), nil
 	}
 	status.Rollout = now.progress.record
-	if good {
+	if rollout.isGood() && rollout.revisions.Update.stored != nil {
 		status.CurrentRevision = status.UpdateRevision
 	}
-	for _, pod := range active {
-		if r.Manager.Name+"-"+r.Revisions.hashOf(pod) == status.CurrentRevision {
-			status.CurrentReplicas++
-		}
-	}
+	status.CurrentReplicas = rollout.revisions.count(active, status.CurrentRevision)
 	status.Conditions = conditions(r, status, now)
-	return status, soonest(soonest(again, now.progress.again), rollout.untilForgiven())
+	wait, _ := rollout.untilGood()
+	return status, again.Sooner(now.progress.again).Sooner(After(r.Now, rollout.untilForgiven(), AgainRecovered)).Sooner(After(r.Now, wait, AgainProven))
 }
 
-// isGood tells whether the present revision has proved itself, so that others may return to it.
-func (r *rollout) isGood(settled bool) bool {
-	return r.isRolling() && settled && r.wantBase == 0 && r.outdated() == 0 && len(r.updated) > 0 &&
-		(len(r.failing) == 0 || r.manager.OnFailure() == v1.ContinueOnFailure)
+// count is how many pods are of the revision with this name.
+func (r Revisions) count(active []*corev1.Pod, name string) (count int32) {
+	for _, revision := range append(slices.Collect(maps.Values(r.others)), r.Update) {
+		if revision.Name != name {
+			continue
+		}
+		for _, pod := range active {
+			if r.hashOf(pod) == revision.Hash {
+				count++
+			}
+		}
+		break
+	}
+	return count
 }
 
 // StatusDiffers tells whether a status is worth writing.
@@ -170,4 +182,11 @@ func ByIndex(a, b string) int {
 		return len(a) - len(b)
 	}
 	return slices.Compare([]byte(a), []byte(b))
+}
+
+// IsUnfinished tells, at a glance, whether a PodManager's pods are not as it says of itself, or not as it wants them.
+func IsUnfinished(manager *v1.PodManager, pods []*corev1.Pod) bool {
+	status := &manager.Status
+	return manager.DeletionTimestamp != nil || status.ObservedGeneration != manager.Generation ||
+		!meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || len(pods) != manager.DesiredReplicas()
 }

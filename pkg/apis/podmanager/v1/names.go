@@ -118,6 +118,7 @@ const (
 	EventFailedChange = "FailedInPlaceUpdate"
 	EventFailedStore  = "FailedStoreRevision"
 	EventFailedClaim  = "FailedClaim"
+	EventFailedStatus = "FailedUpdateStatus"
 	EventNameTaken    = "PodNameTaken"
 	EventInternal     = "InternalError"
 	EventUndecodable  = "Undecodable"

@@ -1,0 +1,249 @@
+package controller
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// trigger is what made a PodManager be looked at.
+type trigger uint
+
+const (
+	triggerUnfinished trigger = iota
+	triggerStart
+	triggerManagerAdded
+	triggerManagerChanged
+	triggerManagerDeleted
+	triggerStatusChanged
+	triggerResync
+	triggerPodAdded
+	triggerPodChanged
+	triggerPodDeleted
+	triggerPodOrphaned
+	triggerRevision
+	triggerTime
+	triggers
+)
+
+// String is how logs and metrics call it.
+func (t trigger) String() string {
+	return [triggers]string{
+		"unfinished", "start", "managerAdded", "managerChanged", "managerDeleted", "statusChanged", "resync",
+		"podAdded", "podChanged", "podDeleted", "podOrphaned", "revisionChanged", "time",
+	}[t]
+}
+
+// triggerSet has a bit for each trigger.
+type triggerSet uint
+
+func (s triggerSet) has(t trigger) bool { return s&(1<<t) != 0 }
+
+// write names the write that an event shows. It may turn out to be one of our own.
+type write struct {
+	trigger  trigger
+	resource consistency.Resource
+	version  string
+}
+
+// maxWrites bounds what is kept of events that may be echoes. One more counts as news.
+const maxWrites = 8
+
+// entry is all that is kept of one key: why it is queued, and when it is to be looked at whatever happens.
+type entry struct {
+	news triggerSet
+	// maybe are events of which it can be told only later whether they are news: an event is often here before the answer to
+	// the request that it shows.
+	maybe []write
+	due   plan.LookAgain
+}
+
+func (e *entry) isEmpty() bool { return e.news == 0 && len(e.maybe) == 0 && e.due.Never() }
+
+// agenda is the one owner of the question when a PodManager is looked at: all that puts a key into the queue goes through it. It
+// keeps a fixed amount of memory for each key that is waiting for something, and nothing before it is opened: a standby that
+// sees events for days grows by none of them.
+type agenda struct {
+	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	retry  workqueue.TypedRateLimiter[cache.ObjectName]
+	isEcho func(key cache.ObjectName, resource consistency.Resource, version string) bool
+	clock  clock.PassiveClock
+
+	mu      sync.Mutex
+	open    bool
+	entries map[cache.ObjectName]*entry
+}
+
+// newAgenda makes the agenda and its queue. The delaying queue underneath is given our own order of keys; everything else is
+// client-go's.
+func newAgenda(clock clock.PassiveClock, isEcho func(cache.ObjectName, consistency.Resource, string) bool) *agenda {
+	const name = "podmanager"
+	a := &agenda{
+		retry:   workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
+		isEcho:  isEcho,
+		clock:   clock,
+		entries: map[cache.ObjectName]*entry{},
+	}
+	a.queue = workqueue.NewTypedRateLimitingQueueWithConfig(a.retry, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{
+		Name: name,
+		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[cache.ObjectName]{
+			Name: name,
+			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[cache.ObjectName]{
+				Name: name, Queue: newPriorityQueue(a.priority),
+			}),
+		}),
+	})
+	return a
+}
+
+// start lets keys in.
+func (a *agenda) start() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open = true
+}
+
+func (a *agenda) isOpen() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.open
+}
+
+// note remembers something about a key, if anybody will ever look at it. Calls of the queue come after it, without the lock: the
+// queue asks for priorities while it holds its own.
+func (a *agenda) note(key cache.ObjectName, change func(*entry)) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.open {
+		return false
+	}
+	e, found := a.entries[key]
+	if !found {
+		e = &entry{}
+		a.entries[key] = e
+	}
+	change(e)
+	return true
+}
+
+// add queues a key for something that is certainly news, after a wait in which more of the kind may come.
+func (a *agenda) add(key cache.ObjectName, t trigger, wait time.Duration) {
+	if a.note(key, func(e *entry) { e.news |= 1 << t }) {
+		a.queue.AddAfter(key, wait)
+	}
+}
+
+// addUnlessEcho queues a key for an event that may show nothing but what this process has written itself.
+func (a *agenda) addUnlessEcho(key cache.ObjectName, w write, wait time.Duration) {
+	if a.isEcho(key, w.resource, w.version) {
+		return
+	}
+	noted := a.note(key, func(e *entry) {
+		if len(e.maybe) < maxWrites {
+			e.maybe = append(e.maybe, w)
+		} else {
+			e.news |= 1 << w.trigger
+		}
+	})
+	if noted {
+		a.queue.AddAfter(key, wait)
+	}
+}
+
+// take returns what a key was queued for, and forgets it. Nothing means that it was queued for echoes of own writes.
+func (a *agenda) take(key cache.ObjectName) []trigger {
+	now := a.clock.Now()
+	a.mu.Lock()
+	e, found := a.entries[key]
+	if !found {
+		a.mu.Unlock()
+		return nil
+	}
+	set, maybe, due := e.news, e.maybe, e.due
+	e.news, e.maybe = 0, nil
+	if !due.Never() && !now.Before(due.At) {
+		set |= 1 << triggerTime
+		e.due = plan.LookAgain{}
+	}
+	if e.isEmpty() {
+		delete(a.entries, key)
+	}
+	later := e.due
+	a.mu.Unlock()
+
+	for _, w := range maybe {
+		if !a.isEcho(key, w.resource, w.version) {
+			set |= 1 << w.trigger
+		}
+	}
+	if !later.Never() {
+		// The queue keeps one timer for each key, the earliest. If that was another one, this time would be forgotten.
+		a.queue.AddAfter(key, later.At.Sub(now))
+	}
+	var worthIt []trigger
+	for s := uint(set); s != 0; s &= s - 1 {
+		worthIt = append(worthIt, trigger(bits.TrailingZeros(s)))
+	}
+	return worthIt
+}
+
+// finish takes the answer of a sync: done, or look again at a time. A failed sync is looked at again ever later. It returns what
+// was noted.
+func (a *agenda) finish(key cache.ObjectName, again plan.LookAgain, err error) plan.LookAgain {
+	if err != nil {
+		wait := a.retry.When(key)
+		again = plan.LookAgain{At: a.clock.Now().Add(wait + time.Duration(rand.Float64()*float64(wait)/4)), Why: plan.AgainRetry}
+	} else {
+		a.queue.Forget(key)
+	}
+	if again.Never() {
+		return again
+	}
+	if a.note(key, func(e *entry) { e.due = e.due.Sooner(again) }) {
+		a.queue.AddAfter(key, max(0, again.At.Sub(a.clock.Now())))
+	}
+	return again
+}
+
+// forget drops all that is kept of a key whose object is gone.
+func (a *agenda) forget(key cache.ObjectName) {
+	a.queue.Forget(key)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e, found := a.entries[key]; found {
+		if e.due = (plan.LookAgain{}); e.isEmpty() {
+			delete(a.entries, key)
+		}
+	}
+}
+
+// priority is that of the most urgent reason for which a key is queued.
+func (a *agenda) priority(key cache.ObjectName) priority {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e, found := a.entries[key]
+	if !found {
+		return byBacklog // nobody waits for it any more
+	}
+	most := byBacklog
+	if !e.due.Never() {
+		most = byEvent
+	}
+	for _, w := range e.maybe {
+		most = min(most, priorityOf(w.trigger))
+	}
+	for t := range triggers {
+		if e.news.has(t) {
+			most = min(most, priorityOf(t))
+		}
+	}
+	return most
+}
