@@ -191,7 +191,7 @@ func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, chan
 			done.fail(plan.FailedChange(r.err), r.err)
 		case r.pod != nil:
 			done.changed[step] = append(done.changed[step], r.pod)
-			if step == plan.StepChange && !changes[i].TakesTheNode() {
+			if !changes[i].TurnsTheGate() && !changes[i].TakesTheNode() {
 				c.enqueueAfter(key, staleRetry) // nobody else has anything to say about it
 			}
 		}

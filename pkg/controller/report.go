@@ -144,11 +144,25 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 	for why, pods := range deletedByReason(decided.Delete, done.deleted) {
 		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
 	}
+	c.reportDisruptions(decided.Create, done)
 	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
 	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[plan.StepDrain], "Took out of service, to be updated in place,", "")
-	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", done.changed[plan.StepChange], "Updated in place", "")
+	drained, undrained := plan.ByDrained(done.manager, done.changed[plan.StepChange])
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", drained, "Updated in place", "")
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
 	c.reportForeign(key, decided.Foreign, done)
 	c.reportFailure(key, done)
+}
+
+// reportDisruptions tells of pods that their nodes have stopped, once they are replaced.
+func (c *Controller) reportDisruptions(creations []plan.Creation, done *outcome) {
+	for _, creation := range creations {
+		text := plan.DisruptionOf(creation.Replaces)
+		isMade := func(pod *corev1.Pod) bool { return pod.Name == plan.PodName(done.manager.Name, creation.Index) }
+		if text != "" && slices.ContainsFunc(done.created, isMade) {
+			c.recorder.Eventf(done.manager, creation.Replaces, corev1.EventTypeWarning, v1.EventDisrupted, "Create", "Replaced a pod: %s", text)
+		}
+	}
 }
 
 // reportForeign warns, once for each name, that a pod of somebody else has it.

@@ -64,8 +64,10 @@ type Plan struct {
 type Creation struct {
 	Index    int
 	Revision *Revision
-	// FailuresBefore is how many pods have failed one after the other before this one takes their place.
-	FailuresBefore int
+	// FailuresBefore is how many pods have failed one after the other before this one takes their place, DisruptionsBefore
+	// how many of them were stopped by their node, and Replaces is the last.
+	FailuresBefore, DisruptionsBefore int
+	Replaces                          *corev1.Pod
 }
 
 // Deletion is a pod to delete, and why.
@@ -118,7 +120,7 @@ func Make(o Observed) Plan {
 	active = append(active, plan.Adopt...)
 	r := assess(o.Manager, plan.Revisions, active, ended, o.Now)
 	moves, come := decideMoves(o, r, ending)
-	plan.Delete, plan.Change, plan.Again = moves.deletions, append(moves.changes, moves.openings()...), moves.again
+	plan.Delete, plan.Change, plan.Again = moves.deletions, slices.Concat(moves.changes, moves.restorations(), moves.openings()), moves.again
 
 	unfilled := slices.Concat(
 		plan.fill(o, r.base, come.base, retriesOf(r.base, r.based, ended, o.Now)),
@@ -199,7 +201,8 @@ func (p *Plan) fill(o Observed, revision *Revision, missing int, retries retries
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
 		creation := Creation{Index: index, Revision: revision}
 		if i < len(retries.due) {
-			creation.FailuresBefore = retries.due[i].Failures
+			due := retries.due[i]
+			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
 		}
 		p.Create = append(p.Create, creation)
 	}

@@ -82,7 +82,7 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, active, ended []*core
 	rollout := assess(r.Manager, r.Revisions, active, ended, r.Now)
 	available := 0
 	for _, pod := range rollout.updated {
-		if isAvailable(pod, r.Manager.MinReady(), r.Now) {
+		if isAvailable(pod, r.Manager.MinReady(), r.Now) && !isChanging(pod) {
 			available++
 		}
 	}
