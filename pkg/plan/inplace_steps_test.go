@@ -34,6 +34,15 @@ func refusedChange(p *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
 }
 
+// mayBeRestarted makes a pod one that is restarted once its node has the memory for it.
+func mayBeRestarted(p *corev1.Pod) {
+	of("v2")(p)
+	runs("v2", "id", 0)(p)
+	resizing(corev1.PodResizePending, corev1.PodReasonDeferred)(p)
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace,
+		`{"revision":"`+p.Labels[v1.LabelRevision]+`","containers":{"app":{"imageID":"id","had":{"requests":{"memory":"1Gi"}}}}}`)
+}
+
 func TestInPlaceMoves(t *testing.T) {
 	only, possible := inPlace(v1.InPlaceOnly, 0), inPlace(v1.InPlaceIfPossible, 0)
 	graceful := inPlace(v1.InPlaceIfPossible, 30)
@@ -100,6 +109,17 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"a node that cannot yet is waited for": {
 			observed: rollingOut(next(2, possible, one), pod(0), pod(1, inPlaceTo("v2", 0, time.Second), resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
+		},
+		"a pod that serves while it waits is a reason to wait, too": {
+			observed: rollingOut(next(3, possible, limits("0", "1")), pod(0), pod(1), pod(2, inPlaceTo("v2", 0, time.Second), runs("v2", "id-after", 1),
+				resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
+		},
+		"more so if it may be restarted at any time": {
+			observed: rollingOut(next(3, possible, limits("2", "1")), pod(0), pod(1), pod(2, mayBeRestarted)),
+		},
+		"it is not spared for that": {
+			observed: rollingOut(next(3, possible, limits("2", "1"), partition("100%")), pod(0), pod(1), pod(2, mayBeRestarted)),
+			want:     "Change 2",
 		},
 		"first the pod leaves its Services": {
 			observed: rollingOut(next(2, graceful, one), pod(0, open), pod(1, open)),

@@ -91,6 +91,14 @@ func TestExpectations(t *testing.T) {
 	labels := of("labels", sized("1", "1Gi", ""), func(t *corev1.PodTemplateSpec) { t.Labels = nil })
 	// follow lets the node restart the container, with an image.
 	follow := func(id string, restarts int32) func(*corev1.Pod) { return runs("docker.io/library/x", id, restarts) }
+	imageOnly := func(p *corev1.Pod) {
+		follow("id-2", 3)(p)
+		resizing(corev1.PodResizePending, corev1.PodReasonDeferred)(p)
+	}
+	noMemory := func(p *corev1.Pod) {
+		follow("id-2", 3)(p)
+		dropCondition(p, corev1.PodResizePending)
+	}
 	tests := map[string]struct {
 		through []*Revision
 		// between is what the node says after the first change.
@@ -112,19 +120,20 @@ func TestExpectations(t *testing.T) {
 		"memory and image, and a crash":         {through: []*Revision{one, both}, end: follow("id-2", 5), crashes: 1},
 		"labels: restarts from before are old":  {through: []*Revision{one, labels}, end: follow("id-1", 2)},
 
-		"an image that is taken back at once":      {through: []*Revision{one, image, one}, end: follow("id-1", 2)},
-		"an image that is taken back half way":     {through: []*Revision{one, image, one}, end: follow("id-2", 3), waits: true},
-		"an image that is taken back in two steps": {through: []*Revision{one, image, one}, end: follow("id-1", 4)},
-		"an image that is taken back later":        {through: []*Revision{one, image, one}, between: follow("id-2", 3), end: follow("id-2", 3), waits: true},
-		"memory that is taken back at once":        {through: []*Revision{one, memory, one}, end: follow("id-1", 2)},
-		"memory that is taken back in two steps":   {through: []*Revision{one, memory, one}, end: follow("id-1", 4)},
-		"memory that is taken back later":          {through: []*Revision{one, memory, one}, between: follow("id-1", 3), end: follow("id-1", 3), waits: true},
-		"back and forth":                           {through: []*Revision{one, image, one, image}, between: follow("id-1", 2), end: follow("id-2", 3)},
-		"labels after an image that is taken back": {through: []*Revision{one, image, one, labels}, end: follow("id-1", 2)},
-		"another image after that":                 {through: []*Revision{one, image, one, both}, end: follow("id-1", 2), waits: true},
-		"labels after an image":                    {through: []*Revision{one, image, labels}, end: follow("id-1", 2)},
-		"CPU after an image, nothing yet":          {through: []*Revision{one, image, both}, end: follow("id-1", 2), waits: true},
-		"memory after an image, both followed":     {through: []*Revision{one, image, both}, end: follow("id-2", 4)},
+		"an image that is taken back at once":               {through: []*Revision{one, image, one}, end: follow("id-1", 2)},
+		"an image that is taken back half way":              {through: []*Revision{one, image, one}, end: follow("id-2", 3), waits: true},
+		"an image that is taken back in two steps":          {through: []*Revision{one, image, one}, end: follow("id-1", 4)},
+		"an image that is taken back later":                 {through: []*Revision{one, image, one}, between: follow("id-2", 3), end: follow("id-2", 3), waits: true},
+		"memory that is taken back at once":                 {through: []*Revision{one, memory, one}, end: follow("id-1", 2)},
+		"memory that is taken back in two steps":            {through: []*Revision{one, memory, one}, end: follow("id-1", 4)},
+		"memory that is taken back later":                   {through: []*Revision{one, memory, one}, between: follow("id-1", 3), end: follow("id-1", 3), waits: true},
+		"memory that is taken back when the image has come": {through: []*Revision{one, both, image}, between: imageOnly, end: noMemory},
+		"back and forth":                                    {through: []*Revision{one, image, one, image}, between: follow("id-1", 2), end: follow("id-2", 3)},
+		"labels after an image that is taken back":          {through: []*Revision{one, image, one, labels}, end: follow("id-1", 2)},
+		"another image after that":                          {through: []*Revision{one, image, one, both}, end: follow("id-1", 2), waits: true},
+		"labels after an image":                             {through: []*Revision{one, image, labels}, end: follow("id-1", 2)},
+		"CPU after an image, nothing yet":                   {through: []*Revision{one, image, both}, end: follow("id-1", 2), waits: true},
+		"memory after an image, both followed":              {through: []*Revision{one, image, both}, end: follow("id-2", 4)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
