@@ -1,11 +1,12 @@
 package plan
 
 import (
-	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -55,8 +56,8 @@ func TestRestartsWhenResized(t *testing.T) {
 	}
 }
 
-// change is the step from one template to another, applied to a pod of the first.
-func changed(t *testing.T, p *corev1.Pod, from, to *Revision) {
+// changeTo changes a pod from one revision to another, with all the requests that it takes.
+func changeTo(t *testing.T, p *corev1.Pod, from, to *Revision) {
 	t.Helper()
 	step := InPlace{Pod: p, Step: StepChange, From: from, To: to}
 	for _, patch := range []func() ([]byte, error){
@@ -140,7 +141,7 @@ func TestExpectations(t *testing.T) {
 			p := pod(3, labelled(v1.LabelRevision, one.Hash), runs("app:1", "id-1", 2))
 			p.Spec = *one.Template().Spec.DeepCopy()
 			for i, to := range test.through[1:] {
-				changed(t, p, test.through[i], to)
+				changeTo(t, p, test.through[i], to)
 				if i == 0 && test.between != nil {
 					test.between(p)
 				}
@@ -156,104 +157,114 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// memoryOf is a PodManager of one pod that asks for so much CPU and memory. Memory takes a restart.
+func memoryOf(cpu, memory string, change ...func(*v1.PodManager)) *v1.PodManager {
+	m := manager(1, inPlace(v1.InPlaceOnly, 0), limits("0", "1"), func(m *v1.PodManager) {
+		m.Spec.Image = ""
+		m.Spec.Template = templateWith(sized(cpu, memory, ""), policies(corev1.NotRequired, corev1.RestartContainer))
+	})
+	for _, c := range change {
+		c(m)
+	}
+	return m
+}
+
+// interrupted is a pod whose change from one PodManager's template to another's has ended after so many requests; its node may
+// have followed them.
+func interrupted(before, after *v1.PodManager, requests int, followed bool) *corev1.Pod {
+	p := pod(0, runs("app:1", "id-1", 0), labelled(v1.LabelRevision, revisionFor(before).Hash))
+	p.Spec.Containers = before.Spec.Template.DeepCopy().Spec.Containers
+	p.Generation, p.Status.ObservedGeneration = 1, 1
+	step := InPlace{Pod: p, Step: StepChange, From: revisionFor(before), To: revisionFor(after)}
+	begin, _ := step.BeginPatch(now)
+	applyPatch(p, begin)
+	if requests == 2 {
+		resize, _ := step.ResizePatch()
+		applyPatch(p, resize)
+		if followed {
+			runs("app:1", "id-1", 1)(p)
+			p.Status.ObservedGeneration = p.Generation
+		}
+	}
+	return p
+}
+
 // A resize takes three requests. Whoever does it may die after the first or the second, and the spec may be another one when
 // the next comes: in the end the pod is what its label says, and nothing is waited for that does not come.
 func TestInterruptedResize(t *testing.T) {
-	template := func(cpu, memory string) func(*v1.PodManager) {
-		return func(m *v1.PodManager) {
-			m.Spec.Image = ""
-			m.Spec.Template = templateWith(sized(cpu, memory, ""), policies(corev1.NotRequired, corev1.RestartContainer))
-		}
+	before, after := memoryOf("1", "1Gi"), memoryOf("1", "2Gi")
+	tests := map[string]struct {
+		manager *v1.PodManager
+		want    string
+		// restarts is how often the container may be restarted for that, at the most.
+		restarts int32
+	}{
+		"it is completed":               {manager: after, want: "Change 0", restarts: 1},
+		"the spec was put back":         {manager: memoryOf("1", "1Gi"), want: "Restore 0", restarts: 2},
+		"the spec is a third one":       {manager: memoryOf("3", "1Gi"), want: "Change 0", restarts: 2},
+		"the rollout is paused":         {manager: memoryOf("1", "2Gi", paused), want: "Restore 0", restarts: 2},
+		"the partition was raised":      {manager: memoryOf("1", "2Gi", partition("1")), want: "Restore 0", restarts: 2},
+		"pods are no longer changed so": {manager: memoryOf("1", "1Gi", inPlace(v1.RecreatePods, 0)), want: "Restore 0", restarts: 2},
+		"another one has to come first": {manager: memoryOf("1", "2Gi", limits("1", "0")), want: "+1 new"},
 	}
-	old, wanted, third := template("1", "1Gi"), template("1", "2Gi"), template("3", "1Gi")
-	policy, one := inPlace(v1.InPlaceOnly, 0), limits("0", "1")
-	for _, after := range []int{1, 2} { // requests
-		for _, followed := range []bool{false, true} {
-			for name, test := range map[string]struct {
-				spec func(*v1.PodManager)
-				also func(*v1.PodManager)
-				want string
-			}{
-				"it is completed":                {spec: wanted, want: "Change 0"},
-				"the spec was put back":          {spec: old, want: "Restore 0"},
-				"the spec is a third one":        {spec: third, want: "Change 0"},
-				"the rollout is paused":          {spec: wanted, also: paused, want: "Restore 0"},
-				"the partition was raised":       {spec: wanted, also: partition("1"), want: "Restore 0"},
-				"pods are no longer changed so":  {spec: old, also: inPlace(v1.RecreatePods, 0), want: "Restore 0"},
-				"the budget is spent on another": {spec: wanted, also: limits("1", "0"), want: "+1 new"},
-			} {
-				t.Run(name, func(t *testing.T) {
-					before := manager(1, old, policy, one)
-					p := NewPod(before, Creation{Revision: revisionFor(before)})
-					ready := pod(0, runs("app:1", "id-1", 0))
-					p.UID, p.CreationTimestamp, p.Status, p.Generation, p.Spec.NodeName = ready.UID, ready.CreationTimestamp, ready.Status, 1, "node"
-					p.Status.ObservedGeneration = 1
-					step := InPlace{Pod: p, Step: StepChange, From: revisionFor(before), To: revisionFor(manager(1, wanted, policy, one))}
-					begin, _ := step.BeginPatch(now)
-					applyPatch(p, begin)
-					if resize, _ := step.ResizePatch(); after == 2 {
-						applyPatch(p, resize)
-					}
-					if followed && after == 2 {
-						runs("app:1", "id-1", 1)(p)
-						p.Status.ObservedGeneration = p.Generation
-					}
-
-					m := manager(1, test.spec, policy, one)
-					if test.also != nil {
-						test.also(m)
-					}
-					o := observe(m, p)
-					o.Revisions = append(o.Revisions, stored(before, 1))
-					m.Status.CurrentRevision = o.Revisions[1].Name
-					if o.Revisions[0].Name == o.Revisions[1].Name {
-						o.Revisions = o.Revisions[:1]
-					}
-					plan := Make(o)
-					if got := movesOf(plan); got != test.want && !(after == 2 && !followed && test.want == "+1 new") {
-						t.Fatalf("after %d requests, followed %v: got %q, want %q", after, followed, got, test.want)
-					}
-					if len(plan.Change) == 0 {
-						return
-					}
-					// Now it goes through, and the node follows.
-					done := plan.Change[0]
-					resize, err := done.ResizePatch()
-					if err != nil || resize == nil {
-						t.Fatalf("nothing is resized: %v", err)
-					}
-					applyPatch(p, resize)
-					patch, err := done.Patch(m, now)
-					if err != nil {
-						t.Fatal(err)
-					}
-					applyPatch(p, patch)
-					p.Status.ObservedGeneration = p.Generation
-					if got, want := p.Spec.Containers[0].Resources, done.To.Template().Spec.Containers[0].Resources; string(asJSON(got)) != string(asJSON(want)) ||
-						p.Labels[v1.LabelRevision] != done.To.Hash || hasBegun(p) {
-						t.Errorf("it has %s and revision %s, which says %s", asJSON(got), p.Labels[v1.LabelRevision], asJSON(want))
-					}
-					if done.Step == StepChange && test.want == "Change 0" && name == "it is completed" {
-						runs("app:1", "id-1", 1)(p)
-					}
-					if isChanging(p) {
-						t.Errorf("it waits for something that does not come: %s", p.Annotations[v1.AnnotationInPlace])
-					}
-					for _, restarts := range []int32{1, 2} {
-						runs("app:1", "id-1", restarts)(p)
-						if name != "the spec is a third one" && restarts == 1 && hasFailed(p) {
-							t.Errorf("%d restarts count as a failure", restarts)
-						}
-					}
-				})
-			}
+	for name, test := range tests {
+		for _, at := range []struct {
+			requests int
+			followed bool
+		}{{1, false}, {2, false}, {2, true}} {
+			t.Run(fmt.Sprintf("%s, after %d requests, followed %v", name, at.requests, at.followed), func(t *testing.T) {
+				p := interrupted(before, after, at.requests, at.followed)
+				o := observe(test.manager, p)
+				if base := stored(before, 1); base.Name != o.Revisions[0].Name {
+					o.Revisions = append(o.Revisions, base)
+					o.Manager.Status.CurrentRevision = base.Name
+				}
+				plan, want := Make(o), test.want
+				if test.restarts == 0 && at.requests == 2 && !at.followed {
+					want += ", Restore 0" // it does not serve anyway
+				}
+				if got := movesOf(plan); got != want {
+					t.Fatalf("got %q, want %q", got, want)
+				}
+				if test.restarts > 0 {
+					checkCompleted(t, plan.Change[0], test.manager, test.restarts)
+				}
+			})
 		}
 	}
 }
 
-func asJSON(value any) []byte {
-	data, _ := json.Marshal(value)
-	return data
+// checkCompleted makes a change, lets the node follow, and looks whether the pod is what its revision says.
+func checkCompleted(t *testing.T, step InPlace, m *v1.PodManager, restarts int32) {
+	t.Helper()
+	p := step.Pod
+	resize, err := step.ResizePatch()
+	if err != nil || resize == nil {
+		t.Fatalf("nothing is resized: %v", err)
+	}
+	patch, err := step.Patch(m, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applyPatch(p, resize)
+	applyPatch(p, patch)
+	p.Status.ObservedGeneration = p.Generation
+	if restarts == 1 { // a node that has not restarted it is to do so
+		runs("app:1", "id-1", 1)(p)
+	}
+	got, want := p.Spec.Containers[0].Resources, step.To.Template().Spec.Containers[0].Resources
+	if !equality.Semantic.DeepEqual(got, want) || p.Labels[v1.LabelRevision] != step.To.Hash || hasBegun(p) {
+		t.Errorf("it has %v and revision %s, which says %v", got, p.Labels[v1.LabelRevision], want)
+	}
+	if isChanging(p) {
+		t.Errorf("it waits for something that does not come: %s", p.Annotations[v1.AnnotationInPlace])
+	}
+	for count := range restarts + 2 {
+		runs("app:1", "id-1", count)(p)
+		if failed := hasFailed(p); failed != (count > restarts) {
+			t.Errorf("%d restarts, at most %d are for the change, count as a failure: %v", count, restarts, failed)
+		}
+	}
 }
 
 // A refused change is not tried again, also where CPU and memory had gone through before: they are restored.
