@@ -47,9 +47,12 @@ func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manage
 // resizePod changes a pod's CPU and memory. An API server that has no such subresource answers as if there were no such pod:
 // the pod is looked at to tell the two apart.
 func (c *Controller) resizePod(ctx context.Context, key cache.ObjectName, change plan.InPlace, patch []byte, err error) result {
-	r := c.patchInPlace(ctx, key, change, patch, err, "resize")
-	if r.err != nil || r.pod != nil {
-		return r
+	if err != nil {
+		return result{err: err}
+	}
+	pod, err := c.sendPatch(ctx, key, change, patch, "resize")
+	if !apierrors.IsNotFound(err) {
+		return c.patched(ctx, key, change, pod, err, "resize")
 	}
 	live, err := c.kube.CoreV1().Pods(key.Namespace).Get(ctx, change.Pod.Name, metav1.GetOptions{})
 	switch {
@@ -93,9 +96,17 @@ func (c *Controller) patchInPlace(ctx context.Context, key cache.ObjectName, cha
 	if err != nil {
 		return result{err: err}
 	}
-	var pod *corev1.Pod
-	pod, err = c.kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
+	pod, err := c.sendPatch(ctx, key, change, patch, subresource...)
+	return c.patched(ctx, key, change, pod, err, subresource...)
+}
+
+func (c *Controller) sendPatch(ctx context.Context, key cache.ObjectName, change plan.InPlace, patch []byte, subresource ...string) (*corev1.Pod, error) {
+	return c.kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: Name}, subresource...)
+}
+
+// patched is the result of a patch.
+func (c *Controller) patched(ctx context.Context, key cache.ObjectName, change plan.InPlace, pod *corev1.Pod, err error, subresource ...string) result {
 	switch {
 	case isGone(err):
 		return result{}

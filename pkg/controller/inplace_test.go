@@ -44,6 +44,7 @@ func TestResizeIsNotThere(t *testing.T) {
 		noPage  = "404 page not found\n"
 		noPod   = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods \"web-0\" not found","reason":"NotFound","details":{"name":"web-0","kind":"pods"},"code":404}`
 		refused = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403}`
+		changed = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"the object has been modified","reason":"Conflict","code":409}`
 		broken  = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"InternalError","code":500}`
 	)
 	tests := map[string]struct {
@@ -57,6 +58,7 @@ func TestResizeIsNotThere(t *testing.T) {
 		"no such subresource, by a proxy":  {answers: answers{"PATCH resize": {404, noPod}, "GET web-0": {200, pod}}, refused: true},
 		"no such pod":                      {answers: answers{"PATCH resize": {404, noPod}, "GET web-0": {404, noPod}}, gone: true},
 		"another pod of that name":         {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, other}}, gone: true},
+		"a conflict says nothing of that":  {answers: answers{"PATCH resize": {409, changed}, "GET web-0": {200, pod}}, gone: true},
 		"it cannot be told":                {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {500, broken}}, failed: true},
 		"refused":                          {answers: answers{"PATCH resize": {403, refused}}, refused: true},
 		"nothing was resized to be undone": {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, pod}}, step: plan.StepRestore},

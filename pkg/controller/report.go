@@ -156,13 +156,25 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 
 // reportDisruptions tells of pods that their nodes have stopped, once they are replaced.
 func (c *Controller) reportDisruptions(creations []plan.Creation, done *outcome) {
+	created := make(map[string]bool, len(done.created))
+	for _, pod := range done.created {
+		created[pod.Name] = true
+	}
+	var replaced []*corev1.Pod
 	for _, creation := range creations {
-		text := plan.DisruptionOf(creation.Replaces)
-		isMade := func(pod *corev1.Pod) bool { return pod.Name == plan.PodName(done.manager.Name, creation.Index) }
-		if text != "" && slices.ContainsFunc(done.created, isMade) {
-			c.recorder.Eventf(done.manager, creation.Replaces, corev1.EventTypeWarning, v1.EventDisrupted, "Create", "Replaced a pod: %s", text)
+		if plan.DisruptionOf(creation.Replaces) != "" && created[plan.PodName(done.manager.Name, creation.Index)] {
+			replaced = append(replaced, creation.Replaces)
 		}
 	}
+	if len(replaced) == 0 {
+		return
+	}
+	more := ""
+	if len(replaced) > 1 {
+		more = fmt.Sprintf("; so were %d more", len(replaced)-1)
+	}
+	c.recorder.Eventf(done.manager, replaced[0], corev1.EventTypeWarning, v1.EventDisrupted, "Create", "Replaced %s: %s%s",
+		podList(replaced), plan.DisruptionOf(replaced[0]), more)
 }
 
 // reportForeign warns, once for each name, that a pod of somebody else has it.
