@@ -4,8 +4,10 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,28 +152,52 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 	}
 }
 
-// Pods from before there was a grace period lack the readiness gate: they are replaced, or it is said that they cannot be.
-func TestInPlaceGraceNeedsTheGate(t *testing.T) {
+// Pods from before there was a grace period lack the readiness gate: they are changed in service, which is told. New ones have it.
+func TestInPlaceGraceIsRaised(t *testing.T) {
 	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceIfPossible, v1.InPlaceOnly} {
 		t.Run(string(policy), func(t *testing.T) {
 			s := newSpace(t)
 			limits := fmt.Sprintf(inPlacePolicy, policy)
 			s.apply("web", rolloutSpec(2, limits, "image: 'app:1'"))
 			s.awaitReady("web", 2)
-			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 1", "image: 'app:2'"))
-			if policy == v1.InPlaceOnly {
-				s.awaitNotInPlace("made without the readiness gate that inPlaceGracePeriodSeconds needs")
-				return
-			}
-			s.awaitReady("web", 2)
 			before := s.pods()
-			for _, pod := range before {
-				if len(pod.Spec.ReadinessGates) != 1 || is(&pod, v1.InPlaceReady) != corev1.ConditionTrue {
-					t.Errorf("%s has the gates %v, ours is %q", pod.Name, pod.Spec.ReadinessGates, is(&pod, v1.InPlaceReady))
-				}
+			w := s.observe(serves)
+			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 600", "image: 'app:2'"))
+			s.hasRestarted(s.awaitInPlace(before), 1)
+			w.nothingMoved()
+			w.within(1, 2)
+			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: made before inPlaceGracePeriodSeconds was set") {
+				t.Errorf("the events do not tell: %s", notes)
 			}
-			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 1", "image: 'app:3'"))
-			s.awaitInPlace(before)
+			s.deletePod(before[0].Name)
+			s.await("its replacement to have the gate", func() (any, bool) {
+				pods := s.pods()
+				return podNames(pods), slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+					return len(pod.Spec.ReadinessGates) == 1 && is(&pod, v1.InPlaceReady) == corev1.ConditionTrue
+				})
+			})
+		})
+	}
+}
+
+// A pod that is given away while it is out of service is back in service before it goes: nobody would do that later.
+func TestReleaseOpensTheGate(t *testing.T) {
+	tests := map[string]func(s *space, pod string){
+		"relabelled": func(s *space, pod string) { s.patchPod(pod, `{"labels":{"podmanager":null}}`) },
+		"orphaned":   func(s *space, _ string) { s.kubectl("delete", "pm", "web", "--cascade=orphan", "--wait=false") },
+	}
+	for name, giveAway := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:1'"))
+			s.awaitReady("web", 2)
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
+			closed := s.awaitClosed()
+			giveAway(s, closed.Name)
+			s.await("the pod to be free and in service", func() (any, bool) {
+				pod := s.pod(closed.Name)
+				return pod.Status, pod.UID == closed.UID && len(pod.OwnerReferences) == 0 && serves(pod)
+			})
 		})
 	}
 }
@@ -193,8 +219,12 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 			f.awaitClosed()
 			f.await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
 		}},
+		"announced": {0, func(f *faulty) {
+			refuse(f, "resize")
+			f.await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+		}},
 		"resized": {0, func(f *faulty) {
-			refuse(f, "")
+			refuseAfterResize(f)
 			f.await("a pod to have its CPU, and not its image", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
 		}},
 		"changed and out of service": {2, func(f *faulty) {
@@ -229,6 +259,52 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 			w.nothingMoved()
 			w.within(2, 3)
 		})
+	}
+}
+
+// refuseAfterResize lets pods be resized, and nothing be done to them after that.
+func refuseAfterResize(f *faulty) {
+	var resized atomic.Bool
+	f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+		if r.Verb != "patch" || r.Resource != "pods" || r.Namespace != f.name {
+			return false
+		}
+		if r.Subresource == "resize" {
+			resized.Store(true)
+		}
+		return r.Subresource == "" && resized.Load()
+	}})
+}
+
+// The controller is killed when a pod has its new CPU, and not yet its new revision; then the spec is put back. The pod is what
+// its revision says in the end.
+func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
+	f := newFaulty(t)
+	first, second := sized("app:1", someCPU, ""), sized("app:1", moreCPU, "")
+	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
+	manager := f.awaitReady("web", 3)
+	before := f.pods()
+	refuseAfterResize(f)
+	f.applyPrivate("web", rolloutSpec(3, graceful(0), second))
+	f.await("a pod to have its CPU, and not its revision", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
+	if err := f.controller.kill(); err != nil {
+		t.Fatal(err)
+	}
+	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
+	f.private()
+	f.await("all pods to be as they were", func() (any, bool) {
+		pods, now := f.pods(), f.manager("web")
+		for _, pod := range pods {
+			status := pod.Status.ContainerStatuses[0]
+			if pod.Spec.Containers[0].Resources.Requests.Cpu().String() != "100m" || status.Resources.Requests.Cpu().String() != "100m" ||
+				pod.Labels[v1.LabelRevision] != revision(manager) || status.RestartCount != 0 || strings.Contains(pod.Annotations[v1.AnnotationInPlace], "begun") {
+				return fmt.Sprint(pod.Name, pod.Annotations, pod.Spec.Containers[0].Resources, brief(now)), false
+			}
+		}
+		return brief(now), len(pods) == 3 && isReady(now)
+	})
+	if now := f.pods(); !maps.Equal(uids(now), uids(before)) {
+		t.Errorf("the pods are not the same: %v before, %v now", podNames(before), podNames(now))
 	}
 }
 

@@ -56,7 +56,7 @@ func TestInPlaceSurge(t *testing.T) {
 	s.hasRestarted(ofImage(s.pods(), "app:2"), 1)
 }
 
-// What it costs: at most two patches for each pod, and none is created or deleted.
+// What it costs: one patch for each pod, three if it is resized (announced, resized, labelled), and none is created or deleted.
 func TestInPlaceCost(t *testing.T) {
 	const replicas = 100
 	s := newSerialSpace(t)
@@ -72,7 +72,7 @@ func TestInPlaceCost(t *testing.T) {
 		patches        int
 	}{
 		{"an image", sized("app:2", someCPU, ""), 1},
-		{"an image and the CPU", sized("app:3", moreCPU, ""), 2},
+		{"an image and the CPU", sized("app:3", moreCPU, ""), 3},
 	} {
 		s.applyPrivate("web", rolloutSpec(replicas, limits, change.template))
 		s.awaitInPlace(before)

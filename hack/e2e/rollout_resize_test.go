@@ -21,10 +21,10 @@ func sized(image, resources, note string) string {
 	return fmt.Sprintf("template: {metadata: {annotations: {%s}}, spec: {containers: [{name: a, image: '%s', resources: {%s}}]}}", note, image, resources)
 }
 
-// restarting is a template whose container is restarted when its memory changes.
-func restarting(memory string) string {
-	return fmt.Sprintf("template: {spec: {containers: [{name: a, image: 'a:1', resources: {requests: {memory: %s}}, "+
-		"resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]}]}}", memory)
+// restarting is a template whose container is restarted when its memory changes, and not when its CPU does.
+func restarting(image, cpu, memory string) string {
+	return fmt.Sprintf("template: {spec: {containers: [{name: a, image: '%s', resources: {requests: {cpu: %s, memory: %s}}, "+
+		"resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]}]}}", image, cpu, memory)
 }
 
 // simulated is the annotation that makes the simulated node refuse a resize.
@@ -88,9 +88,15 @@ func TestInPlaceResources(t *testing.T) {
 
 // A restart that a change in place takes is no failure, however the container ends, and with no patience for failures.
 func TestInPlaceIsNoFailure(t *testing.T) {
-	tests := map[string]struct{ before, after string }{
-		"another image":               {"image: 'app:1'", "image: 'app:2'"},
-		"memory that takes a restart": {restarting("100Mi"), restarting("200Mi")},
+	tests := map[string]struct {
+		before, after string
+		// restarts may be one of these: a node may follow two changes one after the other.
+		least, most int32
+	}{
+		"another image":                             {"image: 'app:1'", "image: 'app:2'", 1, 1},
+		"memory that takes a restart":               {restarting("a:1", "100m", "100Mi"), restarting("a:1", "100m", "200Mi"), 1, 1},
+		"CPU that takes none, where memory does":    {restarting("a:1", "100m", "100Mi"), restarting("a:1", "200m", "100Mi"), 0, 0},
+		"memory that takes a restart, and an image": {restarting("a:1", "100m", "100Mi"), restarting("a:2", "100m", "200Mi"), 1, 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +107,11 @@ func TestInPlaceIsNoFailure(t *testing.T) {
 			s.awaitReady("web", 2)
 			before := s.pods()
 			s.apply("web", rolloutSpec(2, limits, policy+test.after))
-			s.hasRestarted(s.awaitInPlace(before), 1)
+			for _, pod := range s.awaitInPlace(before) {
+				if got := pod.Status.ContainerStatuses[0].RestartCount; got < test.least || got > test.most {
+					t.Errorf("%s was restarted %d times, want %d to %d", pod.Name, got, test.least, test.most)
+				}
+			}
 			for _, reason := range []string{v1.EventHalted, v1.EventRolledBack} {
 				if count, notes := s.warnings("web", reason); count != 0 {
 					t.Errorf("%d events %s: %s", count, reason, notes)
@@ -191,7 +201,7 @@ func (s *space) awaitNotInPlace(why string) {
 	})
 }
 
-// A node that has no room yet is waited for.
+// A node that has no room yet is waited for. Meanwhile its pod serves, and counts as such.
 func TestInPlaceDeferred(t *testing.T) {
 	s := newSpace(t)
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible), simulated+": deferred"
@@ -209,8 +219,10 @@ func TestInPlaceDeferred(t *testing.T) {
 				}
 			}
 		}
+		ready := s.condition("web", v1.ConditionReady)
 		return fmt.Sprint(deferred, " ", brief(manager)), deferred == 1 && manager.Status.UpdatedReplicas == 1 &&
-			manager.Status.AvailableReplicas == 2 && s.condition("web", v1.ConditionReady).Reason == v1.ReasonRollingOut
+			manager.Status.ReadyReplicas == 3 && manager.Status.AvailableReplicas == 3 && ready.Reason == v1.ReasonRollingOut &&
+			strings.Contains(ready.Message, ": resize deferred: Node didn't have enough capacity")
 	}
 	s.await("one pod to wait for its node", isDeferred)
 	s.steadily(time.Second, "it goes on waiting, alone", isDeferred)

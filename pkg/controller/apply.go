@@ -170,7 +170,7 @@ func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, chan
 			step = stepRefused
 		}
 		done.changed[step] = append(done.changed[step], r.pod)
-		if r.refused || step == plan.StepChange && !changes[i].TakesTheNode() {
+		if r.refused || !changes[i].TurnsTheGate() && !changes[i].TakesTheNode() {
 			done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainChanged)) // nobody else has anything to say about it
 		}
 	}

@@ -142,11 +142,37 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 	for why, pods := range deletedByReason(decided.Delete, done.deleted) {
 		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
 	}
+	c.reportDisruptions(decided.Create, done)
 	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
 	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[plan.StepDrain], "Took out of service, to be updated in place,", "")
-	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", done.changed[plan.StepChange], "Updated in place", "")
+	drained, undrained := plan.ByDrained(done.manager, done.changed[plan.StepChange])
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", drained, "Updated in place", "")
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
 	c.reportForeign(key, decided.Foreign, done)
 	c.reportFailure(key, done)
+}
+
+// reportDisruptions tells of pods that their nodes have stopped, once they are replaced.
+func (c *Controller) reportDisruptions(creations []plan.Creation, done *outcome) {
+	created := make(map[string]bool, len(done.created))
+	for _, pod := range done.created {
+		created[pod.Name] = true
+	}
+	var replaced []*corev1.Pod
+	for _, creation := range creations {
+		if plan.DisruptionOf(creation.Replaces) != "" && created[plan.PodName(done.manager.Name, creation.Index)] {
+			replaced = append(replaced, creation.Replaces)
+		}
+	}
+	if len(replaced) == 0 {
+		return
+	}
+	more := ""
+	if len(replaced) > 1 {
+		more = fmt.Sprintf("; so were %d more", len(replaced)-1)
+	}
+	c.recorder.warn(done.manager, replaced[0], v1.EventDisrupted, "Create",
+		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), plan.DisruptionOf(replaced[0]), more))
 }
 
 // reportForeign warns, once for each name, that a pod of somebody else has it.

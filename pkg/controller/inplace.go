@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -17,33 +18,75 @@ import (
 // changePod takes one step of changing a pod in place. Each step can be repeated: it leaves the pod as it found it, or as
 // the next step expects it.
 func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, change plan.InPlace) result {
-	if change.Step != plan.StepChange {
+	if change.TurnsTheGate() {
 		patch, err := change.GatePatch(c.clock.Now())
 		return c.patchInPlace(ctx, key, change, patch, err, "status")
 	}
+	// A resize goes by a request of its own. So that nobody is misled who finds the pod between the two, it is announced.
+	begin, err := change.BeginPatch(c.clock.Now())
+	if begin != nil || err != nil {
+		if r := c.patchInPlace(ctx, key, change, begin, err); r.err != nil || r.pod == nil {
+			return c.unlessRefused(ctx, key, change, false, r)
+		}
+	}
 	resize, err := change.ResizePatch()
 	if resize != nil || err != nil {
-		if r := c.patchInPlace(ctx, key, change, resize, err, "resize"); r.err != nil || r.pod == nil {
-			return c.unlessRefused(ctx, key, change, r)
+		if r := c.resizePod(ctx, key, change, resize, err); r.err != nil || r.pod == nil {
+			return c.unlessRefused(ctx, key, change, false, r)
 		}
 	}
 	// The revision goes last: it says that all of it was done.
 	patch, err := change.Patch(manager, c.clock.Now())
 	r := c.patchInPlace(ctx, key, change, patch, err)
-	if r.pod != nil {
+	if r.pod != nil && change.Step == plan.StepChange {
 		podsChanged.Inc()
 	}
-	return c.unlessRefused(ctx, key, change, r)
+	return c.unlessRefused(ctx, key, change, resize != nil, r)
+}
+
+// resizePod changes a pod's CPU and memory. An API server that has no such subresource answers as if there were no such pod:
+// the pod is looked at to tell the two apart.
+func (c *Controller) resizePod(ctx context.Context, key cache.ObjectName, change plan.InPlace, patch []byte, err error) result {
+	if err != nil {
+		return result{err: err}
+	}
+	pod, err := c.sendPatch(ctx, key, change, patch, "resize")
+	if !apierrors.IsNotFound(err) {
+		return c.patched(ctx, key, change, pod, err, "resize")
+	}
+	live, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, change.Pod.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && live.UID != change.Pod.UID:
+		return result{}
+	case err != nil:
+		return result{err: fmt.Errorf("looking whether pod %s is still there: %w", change.Pod.Name, err)}
+	case change.Step == plan.StepRestore:
+		return result{pod: live} // nor was it ever resized
+	default:
+		return result{err: errNoResize}
+	}
+}
+
+// errNoResize is the refusal of an API server that cannot resize pods.
+var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are changed in place with from Kubernetes 1.33 on")
+
+// openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would do it later.
+func (c *Controller) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
+	if !plan.MustOpenFirst(pod) {
+		return nil
+	}
+	return c.changePod(ctx, key, nil, plan.InPlace{Pod: pod, Step: plan.StepOpen}).err
 }
 
 // unlessRefused returns the result of a change, unless that was refused. This is written down on the pod then, so that the
-// next sync takes the other way, and a controller that comes after this one does, too.
-func (c *Controller) unlessRefused(ctx context.Context, key cache.ObjectName, change plan.InPlace, r result) result {
-	if r.err == nil || !plan.Failed(v1.ReasonFailedChange, r.err).Refused() {
+// next sync takes the other way, and a controller that comes after this one does, too. resized tells that CPU and memory had
+// gone through before.
+func (c *Controller) unlessRefused(ctx context.Context, key cache.ObjectName, change plan.InPlace, resized bool, r result) result {
+	if r.err == nil || change.Step == plan.StepRestore || !plan.Failed(v1.ReasonFailedChange, r.err).Refused() {
 		return r
 	}
 	klog.FromContext(ctx).V(2).Info("Pod cannot be changed in place", "pod", klog.KObj(change.Pod), "err", plan.Words(r.err))
-	patch, err := change.RefusalPatch(plan.Words(r.err))
+	patch, err := change.RefusalPatch(plan.Words(r.err), resized)
 	noted := c.patchInPlace(ctx, key, change, patch, err)
 	noted.refused = noted.pod != nil
 	return noted
@@ -54,9 +97,17 @@ func (c *Controller) patchInPlace(ctx context.Context, key cache.ObjectName, cha
 	if err != nil {
 		return result{err: err}
 	}
-	var pod *corev1.Pod
-	pod, err = c.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
+	pod, err := c.sendPatch(ctx, key, change, patch, subresource...)
+	return c.patched(ctx, key, change, pod, err, subresource...)
+}
+
+func (c *Controller) sendPatch(ctx context.Context, key cache.ObjectName, change plan.InPlace, patch []byte, subresource ...string) (*corev1.Pod, error) {
+	return c.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: Name}, subresource...)
+}
+
+// patched is the result of a patch.
+func (c *Controller) patched(ctx context.Context, key cache.ObjectName, change plan.InPlace, pod *corev1.Pod, err error, subresource ...string) result {
 	switch {
 	case isGone(err):
 		return result{}

@@ -122,8 +122,11 @@ func (c *Controller) adoptPod(ctx context.Context, key cache.ObjectName, manager
 	return r
 }
 
-// releasePod gives up the control over a pod, and leaves it running.
+// releasePod gives up the control over a pod, and leaves it running and in service.
 func (c *Controller) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
+	if err := c.openGate(ctx, key, pod); err != nil {
+		return result{err: err}
+	}
 	r := c.patchPod(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{map[string]any{"$patch": "delete", "uid": manager.UID}},
 		"labels":          map[string]any{v1.LabelManagerUID: nil},

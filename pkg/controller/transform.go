@@ -36,7 +36,8 @@ func TrimPod(obj any) (any, error) {
 		pod.Status = corev1.PodStatus{}
 		return pod, nil
 	}
-	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationInPlace, corev1.PodDeletionCost)
+	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore,
+		v1.AnnotationInPlace, corev1.PodDeletionCost)
 	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}
 	share(&pod.Spec.NodeName)
 	trimStatus(&pod.Status)
@@ -62,10 +63,10 @@ func trimStatus(status *corev1.PodStatus) {
 		for i := range containers {
 			c := &containers[i]
 			containers[i] = corev1.ContainerStatus{
-				Name: c.Name, Image: c.Image, ImageID: c.ImageID, Ready: c.Ready, RestartCount: c.RestartCount,
+				Name: c.Name, ImageID: c.ImageID, Ready: c.Ready, RestartCount: c.RestartCount,
 				State: c.State, LastTerminationState: c.LastTerminationState,
 			}
-			share(&c.Name, &c.Image, &c.ImageID)
+			share(&c.Name, &c.ImageID)
 		}
 	}
 }

@@ -21,8 +21,9 @@ const (
 // the pod is kept until its replacement is made: so nothing is lost when the controller restarts.
 type Retry struct {
 	Pod *corev1.Pod
-	// Failures is how many pods have failed one after the other, this one included.
-	Failures int
+	// Failures is how many pods have failed one after the other, this one included; Disruptions is how many of them tell
+	// nothing about their revision.
+	Failures, Disruptions int
 	// Due is when the place may be filled again.
 	Due time.Time
 }
@@ -53,7 +54,7 @@ func retriesOf(revision *Revision, active, ended []*corev1.Pod, now time.Time) r
 			replacements[failures]--
 			continue
 		}
-		retry := Retry{Pod: pod, Failures: failures, Due: endedAt(pod, now).Add(backOff(failures))}
+		retry := Retry{Pod: pod, Failures: failures, Disruptions: disruptionsWith(pod, now), Due: endedAt(pod, now).Add(backOff(failures))}
 		if now.Before(retry.Due) {
 			found.waiting = append(found.waiting, retry)
 		} else {
@@ -97,14 +98,35 @@ func backOff(failures int) time.Duration {
 
 // failuresWith is how many pods have failed in a row up to this one. A pod that had lived for long is no part of a row.
 func failuresWith(pod *corev1.Pod, now time.Time) int {
-	if endedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= lastBackOff {
+	if hasLived(pod, now) {
 		return 1
 	}
 	return failuresBefore(pod) + 1
 }
 
-func failuresBefore(pod *corev1.Pod) int {
-	count, err := strconv.Atoi(pod.Annotations[v1.AnnotationFailuresBefore])
+// disruptionsWith is how many of them were disrupted. They wait like the others: a node that takes no pods can be asked
+// again in no time.
+func disruptionsWith(pod *corev1.Pod, now time.Time) int {
+	count := disruptionsBefore(pod)
+	if hasLived(pod, now) {
+		count = 0
+	}
+	if disruption(pod) != "" {
+		count++
+	}
+	return count
+}
+
+func hasLived(pod *corev1.Pod, now time.Time) bool {
+	return endedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= lastBackOff
+}
+
+func failuresBefore(pod *corev1.Pod) int    { return countIn(pod, v1.AnnotationFailuresBefore) }
+func disruptionsBefore(pod *corev1.Pod) int { return countIn(pod, v1.AnnotationDisruptionsBefore) }
+
+// countIn is the number in an annotation; anything else is none.
+func countIn(pod *corev1.Pod, annotation string) int {
+	count, err := strconv.Atoi(pod.Annotations[annotation])
 	if err != nil || count < 0 {
 		return 0
 	}

@@ -40,7 +40,7 @@ func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Co
 		})
 	}
 	ready, stalled := readiness(r, counts, now), stalling(r, counts, now)
-	ready.message += foreignHint(r.Plan.Foreign)
+	ready.message += hints(r, ready, now)
 	set(v1.ConditionReady, ready)
 	set(v1.ConditionAvailable, availability(r.Manager, counts))
 	set(v1.ConditionProgressing, progressing(r, counts, ready, stalled))
@@ -155,6 +155,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 		return no(v1.ReasonHalted, "%s", halted(counts, now))
 	case rollout.frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be changed in place, but %s", updated, rollout.obstacle)
+	case rollout.outdated() == 0 && unfinished(now.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, unfinished(now.active))
 	case rollout.outdated() == 0:
 		return verdict{}, false
 	case rollout.frozen == v1.ReasonPaused:
@@ -164,6 +166,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, diagnose(now.active))
+	case unfinished(now.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, unfinished(now.active))
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
@@ -186,7 +190,7 @@ func rolledBack(manager *v1.PodManager, now situation) string {
 
 // worst says which pod is worst off.
 func worst(now situation) string {
-	return cmp.Or(failureOf(now.rollout.failing), diagnose(now.active), "all pods are ready")
+	return cmp.Or(failureOf(now.rollout.failing), diagnose(now.active), unfinished(now.active), "all pods are ready")
 }
 
 func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
@@ -224,6 +228,45 @@ func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) v
 	default:
 		return yes(v1.ReasonWaitingOnPods, "waiting for pods to become available")
 	}
+}
+
+// hints are what else there is to know.
+func hints(r Report, ready verdict, now situation) string {
+	text := foreignHint(r.Plan.Foreign)
+	if ready.status == metav1.ConditionTrue || now.rollout == nil {
+		return text
+	}
+	if ready.reason != v1.ReasonBackOff { // which tells the same
+		text += disruptionHint(r, now.active)
+	}
+	if ready.reason == v1.ReasonRollingOut {
+		text += undrainedHint(now.rollout)
+	}
+	return text
+}
+
+// undrainedHint tells of pods that are changed in place while they are in service.
+func undrainedHint(r *rollout) string {
+	var names []string
+	for _, pod := range r.updated {
+		if cannotBeDrained(r.manager, pod) && inPlaceRecord(pod).Revision != "" {
+			names = append(names, pod.Name)
+		}
+	}
+	for _, pod := range slices.Concat(r.based, r.strays) {
+		if cannotBeDrained(r.manager, pod) && r.notInPlace(pod, r.revisions.Update) == "" {
+			names = append(names, pod.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.SortFunc(names, ByIndex)
+	more := ""
+	if len(names) > 1 {
+		more = fmt.Sprintf(" and %d more", len(names)-1)
+	}
+	return fmt.Sprintf("; %s%s: changed without being drained, made before inPlaceGracePeriodSeconds was set", names[0], more)
 }
 
 // foreignHint tells of pods that have a name that we would have used.

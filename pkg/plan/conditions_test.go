@@ -20,6 +20,8 @@ func TestRolloutConditions(t *testing.T) {
 		m.Spec.Image = ""
 		m.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A"}}
 	}
+	possible := inPlace(v1.InPlaceIfPossible, 0)
+	deferred := resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
 	infeasible := resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
 	minReady := func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }
 	fresh := func(o *Observed) { o.Manager.Status = v1.PodManagerStatus{} }
@@ -38,6 +40,33 @@ func TestRolloutConditions(t *testing.T) {
 		"rolling out, one is not ready": {
 			observed: rollingOut(next(3, one), pod(0), pod(1), pod(2, v2, phase(corev1.PodPending))),
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: pending",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolling out, one is ready and waits for its node": {
+			observed: rollingOut(next(3, possible, one), pod(0), pod(1), pod(2, inPlaceTo("v2", 0, time.Second), runs("nginx", "id-before", 0))),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: its node has not restarted it for the change yet",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"all updated, one is ready and waits for its node": {
+			observed: rollingOut(next(2, possible, one), pod(0, v2), pod(1, inPlaceTo("v2", 0, time.Second), runs("v2", "id-after", 1), resizing(corev1.PodResizeInProgress, ""))),
+			ready:    "False/PodsNotReady", message: "1 of 2 pods ready; web-1: being resized",
+			available: "True/EnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+		"all updated, one serves and waits for its CPU": {
+			observed: rollingOut(next(2, possible, one), pod(0, v2), pod(1, inPlaceTo("v2", 0, time.Second), runs("v2", "id-after", 1), deferred)),
+			ready:    "False/RollingOut", message: "2 of 2 pods updated, 2 available; web-1: resize deferred: too big",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"one serves and waits for its CPU, for too long": {
+			observed: rollingOut(next(2, possible, one, rolled(1, 11*time.Minute, 0)), pod(0), pod(1, inPlaceTo("v2", 0, time.Second), runs("v2", "id-after", 1), deferred)),
+			ready:    "False/RollingOut", message: "1 of 2 pods updated, 2 available; web-1: resize deferred: too big",
+			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-1: resize deferred: too big",
+		},
+		"pods from before there was a grace period": {
+			observed:  rollingOut(next(3, inPlace(v1.InPlaceOnly, 30), one), pod(0, open), pod(1), pod(2, inPlaceTo("v2", 0, time.Second), runs("v2", "id-after", 1))),
+			ready:     "False/RollingOut",
+			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: changed without being drained, made before inPlaceGracePeriodSeconds was set",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolled out": {

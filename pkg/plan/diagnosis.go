@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +24,11 @@ type finding struct {
 	text     string
 }
 
-// diagnose names the pod that is worst off, its container and the reason.
+// diagnose names the pod that is worst off, its container and the reason; empty only if all are ready.
 func diagnose(active []*corev1.Pod) string {
 	var worst finding
 	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return ByIndex(a.Name, b.Name) }) {
-		if isReady(pod) {
+		if isReady(pod) && !isDrained(pod) && (!isChanging(pod) || isHeldUp(pod)) {
 			continue
 		}
 		if found := examine(pod); worst.text == "" || found.severity > worst.severity {
@@ -44,6 +45,9 @@ func examine(pod *corev1.Pod) finding {
 			return finding{broken, text}
 		}
 	}
+	if isReady(pod) {
+		return finding{starting, examineChange(pod)}
+	}
 	if scheduled := condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
 		return finding{unscheduled, oneLine(scheduled.Reason, scheduled.Message)}
 	}
@@ -56,6 +60,42 @@ func examine(pod *corev1.Pod) finding {
 		return finding{starting, oneLine(ready.Reason, ready.Message)}
 	}
 	return finding{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
+}
+
+// examineChange is what a pod that is ready, and does not count as such, is waiting for.
+func examineChange(pod *corev1.Pod) string {
+	switch {
+	case isDrained(pod):
+		return "out of service, to be changed in place"
+	case !hasObserved(pod):
+		return "its node has not seen the change yet"
+	case resizeTrouble(pod) != "":
+		return resizeTrouble(pod)
+	case isResizing(pod):
+		return "being resized"
+	}
+	record := inPlaceRecord(pod)
+	for _, name := range slices.Sorted(maps.Keys(record.Containers)) {
+		if !isChanged(pod, name, record.Containers[name]) {
+			return fmt.Sprintf("container %s: its node has not restarted it for the change yet", name)
+		}
+	}
+	return "being changed in place"
+}
+
+// unfinished names the first pod that serves, but whose node has not given it all that its revision says.
+func unfinished(active []*corev1.Pod) string {
+	var held []*corev1.Pod
+	for _, pod := range active {
+		if isReady(pod) && isChanging(pod) && isHeldUp(pod) {
+			held = append(held, pod)
+		}
+	}
+	if len(held) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(held, func(a, b *corev1.Pod) int { return ByIndex(a.Name, b.Name) })
+	return first.Name + ": " + resizeTrouble(first)
 }
 
 // containerTrouble is what keeps a container from running; empty while it runs, or is only being started.

@@ -28,9 +28,13 @@ func untilForgotten(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(0, endedAt(pod, now).Add(lastBackOff).Sub(now))
 }
 
-// hasFailed tells whether the pod shows that it, or one in whose place it was made, has failed.
+// hasFailed tells whether the pod shows that it, or one in whose place it was made, has failed. What was done to it is not its
+// failure.
 func hasFailed(pod *corev1.Pod) bool {
-	if failuresBefore(pod) > 0 || hasEnded(pod) {
+	switch {
+	case disruption(pod) != "":
+		return false
+	case failuresBefore(pod) > disruptionsBefore(pod), hasEnded(pod):
 		return true
 	}
 	for status := range containerStatuses(pod) {
@@ -39,21 +43,6 @@ func hasFailed(pod *corev1.Pod) bool {
 		}
 	}
 	return false
-}
-
-// isBeingChanged tells whether a container has ended because it is to be started anew with what it was given in place.
-func isBeingChanged(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
-	before, changed := inPlaceRecord(pod).Containers[status.Name]
-	return changed && status.State.Terminated != nil && status.RestartCount <= before.Restarts
-}
-
-// crashes is how often a container was restarted, but for the once that a change in place takes.
-func crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
-	record := inPlaceRecord(pod)
-	if before, changed := record.Containers[status.Name]; changed {
-		return max(0, status.RestartCount-before.Restarts-1)
-	}
-	return max(0, status.RestartCount-record.Restarts)
 }
 
 // lastCrash is when a container of the pod last ended.

@@ -16,8 +16,8 @@ func inPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod)
 	return func(p *corev1.Pod) {
 		of(name)(p)
 		note, _ := json.Marshal(record{
-			Revision: p.Labels[v1.LabelRevision], At: now.Add(-ago), Restarts: restarts,
-			Containers: map[string]containerBefore{"app": {ImageID: "id-before", Restarts: restarts, Image: name}},
+			Revision: p.Labels[v1.LabelRevision], At: now.Add(-ago),
+			Containers: map[string]containerBefore{"app": {ImageID: "id-before", Restarts: restarts, From: "nginx"}},
 		})
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, string(note))
 	}

@@ -11,8 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/utils/lru"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -36,7 +34,12 @@ const (
 	StepChange Step = "Change"
 	// StepOpen opens the readiness gate.
 	StepOpen Step = "Open"
+	// StepRestore gives a pod back what its revision says, where a change has begun that is not wanted any more.
+	StepRestore Step = "Restore"
 )
+
+// TurnsTheGate tells whether the step is only about the readiness gate.
+func (i InPlace) TurnsTheGate() bool { return i.Step == StepDrain || i.Step == StepOpen }
 
 // Change is what differs between two templates, if a pod can be changed from one to the other in place.
 type Change struct {
@@ -117,110 +120,6 @@ func differs(path string, from, to any) string {
 	return path
 }
 
-// record is what a pod tells of its last change in place.
-type record struct {
-	// Revision is the hash of the revision that it was changed to.
-	Revision string    `json:"revision"`
-	At       time.Time `json:"at,omitzero"`
-	// Containers has those that get another image, as they were before.
-	Containers map[string]containerBefore `json:"containers,omitempty"`
-	// Restarts is how often any container had been restarted before.
-	Restarts int32 `json:"restarts,omitempty"`
-	// Refused is why the API server would not have the change; the pod has its old revision then.
-	Refused string `json:"refused,omitempty"`
-	// Before is, in that case, the record of how the pod got the revision that it has.
-	Before *record `json:"before,omitempty"`
-}
-
-type containerBefore struct {
-	ImageID  string `json:"imageID,omitempty"`
-	Restarts int32  `json:"restarts,omitempty"`
-	// From and Image are the old image and the new one.
-	From  string `json:"from,omitempty"`
-	Image string `json:"image"`
-}
-
-// records has annotations that were decoded before: a plan asks for each of them several times, and each plan again.
-var records = lru.New(1 << 14)
-
-// lastRecord is what the pod's annotation says; empty if it has none. Nobody may change what it points to.
-func lastRecord(pod *corev1.Pod) record {
-	text := pod.Annotations[v1.AnnotationInPlace]
-	if text == "" {
-		return record{}
-	}
-	if known, found := records.Get(text); found {
-		return known.(record)
-	}
-	var read record
-	if json.Unmarshal([]byte(text), &read) != nil {
-		read = record{}
-	}
-	records.Add(text, read)
-	return read
-}
-
-// refusalOf is why the API server would not have the pod changed to a revision; empty if it was not asked.
-func refusalOf(pod *corev1.Pod, revision string) string {
-	if last := lastRecord(pod); last.Revision == revision {
-		return last.Refused
-	}
-	return ""
-}
-
-// inPlaceRecord is the record of how the pod got the revision that it has; empty if it was made from it.
-func inPlaceRecord(pod *corev1.Pod) record {
-	last := lastRecord(pod)
-	if last.Refused != "" {
-		last = ptr.Deref(last.Before, record{})
-	}
-	if last.Revision != pod.Labels[v1.LabelRevision] {
-		return record{}
-	}
-	return last
-}
-
-// isChanging tells whether the node has not yet carried out a change in place.
-func isChanging(pod *corev1.Pod) bool {
-	record := inPlaceRecord(pod)
-	if record.Revision == "" {
-		return false
-	}
-	if observed := pod.Status.ObservedGeneration; observed > 0 && observed < pod.Generation {
-		return true
-	}
-	if condition(pod, corev1.PodResizeInProgress) != nil || condition(pod, corev1.PodResizePending) != nil {
-		return true
-	}
-	for name, before := range record.Containers {
-		if !isChanged(pod, name, before) {
-			return true
-		}
-	}
-	return false
-}
-
-// isChanged tells whether the container runs the new image. Runtimes write the name of an image in their own way, and two
-// names may stand for one image, so any of three signs will do.
-func isChanged(pod *corev1.Pod, name string, before containerBefore) bool {
-	for status := range containerStatuses(pod) {
-		if status.Name == name {
-			return status.Image == before.Image || status.RestartCount > before.Restarts ||
-				(status.ImageID != before.ImageID && status.ImageID != "")
-		}
-	}
-	return false
-}
-
-// isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
-func isInfeasible(pod *corev1.Pod) bool {
-	if observed := pod.Status.ObservedGeneration; observed > 0 && observed < pod.Generation {
-		return false // that was about something else
-	}
-	pending := condition(pod, corev1.PodResizePending)
-	return pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible
-}
-
 // gateClosed is since when our readiness gate keeps the pod out of its Services; false if it does not.
 func gateClosed(pod *corev1.Pod) (time.Time, bool) {
 	gate := condition(pod, v1.InPlaceReady)
@@ -236,10 +135,28 @@ func isDrained(pod *corev1.Pod) bool {
 	return closed
 }
 
+// cannotBeDrained tells whether the pod has to be changed while it is in service, although a grace period is set: it was
+// made before that, and gates cannot be added later.
+func cannotBeDrained(manager *v1.PodManager, pod *corev1.Pod) bool {
+	return manager.InPlaceGrace() > 0 && !hasGate(pod)
+}
+
+// ByDrained tells the pods that could be drained, or need not be, from those that were changed in service.
+func ByDrained(manager *v1.PodManager, pods []*corev1.Pod) (drained, undrained []*corev1.Pod) {
+	for _, pod := range pods {
+		if cannotBeDrained(manager, pod) {
+			undrained = append(undrained, pod)
+		} else {
+			drained = append(drained, pod)
+		}
+	}
+	return drained, undrained
+}
+
 // nextStep is what to do now to change the pod. The duration is how long to wait if that is nothing yet.
 func nextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
-	if grace == 0 {
+	if grace == 0 || cannotBeDrained(manager, pod) {
 		return StepChange, 0
 	}
 	since, closed := gateClosed(pod)
@@ -252,9 +169,15 @@ func nextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, tim
 	return StepChange, 0
 }
 
-// mustOpen tells whether the readiness gate of a pod that is not being changed, or has been, is to be opened: nobody else
-// does.
-func mustOpen(pod *corev1.Pod) bool {
+// MustOpenFirst tells whether a pod that is to be released is kept out of its Services by our readiness gate: nobody would
+// ever open it.
+func MustOpenFirst(pod *corev1.Pod) bool {
 	gate := condition(pod, v1.InPlaceReady)
-	return hasGate(pod) && (gate == nil || gate.Status != corev1.ConditionTrue) && !isChanging(pod)
+	return hasGate(pod) && (gate == nil || gate.Status != corev1.ConditionTrue)
+}
+
+// mustOpen tells whether the readiness gate of a pod that is not being changed, has been, or has to wait for that, is to be
+// opened: nobody else does.
+func mustOpen(pod *corev1.Pod) bool {
+	return MustOpenFirst(pod) && (!isChanging(pod) || isHeldUp(pod))
 }

@@ -1,12 +1,14 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -24,24 +26,34 @@ func (i InPlace) TakesTheNode() bool {
 
 func (c Change) takesTheNode() bool { return len(c.Images)+len(c.Resources) > 0 }
 
+// BeginPatch is the patch that goes before the resize: it leaves a note that the pod may have other CPU and memory than its
+// revision says. Whoever takes over in between knows by it that the change is to be completed, or undone. It is nil if there
+// is nothing to resize, or the note is there.
+func (i InPlace) BeginPatch(now time.Time) ([]byte, error) {
+	if len(i.Change().Resources) == 0 || hasBegun(i.Pod) {
+		return nil, nil
+	}
+	return i.notePatch(record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second), Begun: true, Containers: i.resized(), Before: i.recordBefore()})
+}
+
+// resized are the containers that are restarted to get other CPU or memory, as they are before.
+func (i InPlace) resized() map[string]containerBefore {
+	if hasBegun(i.Pod) {
+		return lastRecord(i.Pod).Containers
+	}
+	found := i.newRecord(time.Time{}).Containers
+	maps.DeleteFunc(found, func(_ string, before containerBefore) bool { return before.Had == nil })
+	return found
+}
+
 // Patch is the strategic merge patch that changes labels, annotations and images. It also leaves the record that tells
 // when the node has followed.
 func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
-	change := i.Change()
-	left := record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second), Restarts: restarts(i.Pod)}
-	var containers []any
-	for _, name := range slices.Sorted(maps.Keys(change.Images)) {
-		image := change.Images[name]
-		containers = append(containers, map[string]any{"name": name, "image": image})
-		if i.isTakenBack(name, image) {
-			continue
-		}
-		left.expect(i, name, image)
-	}
-	for name := range change.Resources {
-		if _, found := change.Images[name]; !found && restartsWhenResized(i.To.Template(), name) {
-			left.expect(i, name, imageOf(i.To.Template(), name))
-		}
+	left := i.newRecord(now)
+	if last := lastRecord(i.Pod); i.Step == StepRestore && last.Refused != "" {
+		// It is still not to be tried again.
+		restored := left
+		left = record{Revision: last.Revision, Refused: last.Refused, Before: &restored}
 	}
 	note, err := json.Marshal(left)
 	if err != nil {
@@ -57,59 +69,137 @@ func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 		"labels": difference(podLabels(manager, from.Labels, i.From.Hash, index),
 			podLabels(manager, to.Labels, i.To.Hash, index)),
 	}}
+	var containers []any
+	change := i.Change()
+	for _, name := range slices.Sorted(maps.Keys(change.Images)) {
+		containers = append(containers, map[string]any{"name": name, "image": change.Images[name]})
+	}
 	if len(containers) > 0 {
 		patch["spec"] = map[string]any{"containers": containers}
 	}
 	return json.Marshal(patch)
 }
 
-// isTakenBack tells whether a container gets back the image that it still runs, as its node has not yet followed the last
-// change. It may never be restarted then, so there is nothing to wait for.
-func (i InPlace) isTakenBack(container, image string) bool {
-	last, found := inPlaceRecord(i.Pod).Containers[container]
-	return found && last.From == image && !isChanged(i.Pod, container, last)
+// newRecord is the record of the change: what the pod is like before, and what its node is expected to do.
+func (i InPlace) newRecord(now time.Time) record {
+	left := record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second)}
+	containers := i.To.Template().Spec.Containers
+	for n := range containers {
+		if before, restarts := i.expect(&containers[n]); restarts {
+			if left.Containers == nil {
+				left.Containers = map[string]containerBefore{}
+			}
+			left.Containers[containers[n].Name] = before
+		}
+	}
+	for status := range containerStatuses(i.Pod) {
+		if _, found := left.Containers[status.Name]; !found && status.RestartCount > 0 {
+			if left.Others == nil {
+				left.Others = map[string]int32{}
+			}
+			left.Others[status.Name] = status.RestartCount
+		}
+	}
+	return left
 }
 
-// expect notes that a container will be restarted with an image, and what it is before.
-func (r *record) expect(i InPlace, container, image string) {
-	before := containerBefore{From: imageOf(i.From.Template(), container), Image: image}
+// expect tells whether a container is, or may be, restarted to become what it is to be, and how it is before. What counts is
+// what its node has: it may not have followed earlier changes, and may get back what it has.
+func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
+	before := i.statusOf(container.Name)
+	was := containerNamed(i.From.Template(), container.Name)
+	image, had := was.Image, was.Resources
+	earlier, unfollowed := i.unfollowed(container.Name)
+	if unfollowed {
+		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
+		image, had = cmp.Or(earlier.From, image), ptr.Deref(earlier.Had, had)
+	}
+	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
+	if wasBegun = wasBegun && hasBegun(i.Pod); wasBegun && !unfollowed && was.Image == container.Image {
+		before = begun // it may have been restarted since
+	}
+	before.From, before.Had = "", nil
+	if image != container.Image {
+		before.From = image
+	}
+	if restartsWhenResized(had, container) {
+		before.Had = ptr.To(resizableOf(had))
+	}
+	isOther := wasBegun && lastRecord(i.Pod).Revision != i.To.Hash
+	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
+		if more {
+			before.Extra++
+		}
+	}
+	if before.From == "" && before.Had == nil {
+		if before.Optional = unfollowed || wasBegun; was.Image != container.Image {
+			before.From = was.Image
+		}
+		return before, before.Optional
+	}
+	if _, known := i.Pod.Labels[v1.LabelRevision]; !known { // it was made by hand, and may have all of it already
+		before.ImageID, before.Optional = "", true
+	}
+	return before, true
+}
+
+// statusOf is how a container is, as far as its node has told.
+func (i InPlace) statusOf(container string) containerBefore {
 	for status := range containerStatuses(i.Pod) {
 		if status.Name == container {
-			before.ImageID, before.Restarts = status.ImageID, status.RestartCount
+			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount}
 		}
 	}
-	if r.Containers == nil {
-		r.Containers = map[string]containerBefore{}
+	return containerBefore{}
+}
+
+// leaves tells whether the change leaves a container as it is.
+func (i InPlace) leaves(container *corev1.Container) bool {
+	was := containerNamed(i.From.Template(), container.Name)
+	return was.Image == container.Image && !restartsWhenResized(was.Resources, container)
+}
+
+// unfollowed is what the pod's node has yet to do to a container because of an earlier change. A node that tells what it has
+// seen may not have seen that, although the container was restarted for another reason; and it may have the image, but not
+// the CPU and memory.
+func (i InPlace) unfollowed(container string) (containerBefore, bool) {
+	earlier, found := inPlaceRecord(i.Pod).Containers[container]
+	now := i.statusOf(container)
+	now.Extra = earlier.Extra
+	switch seen := found && isChanged(i.Pod, container, earlier) && hasObserved(i.Pod); {
+	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod)):
+		return containerBefore{}, false
+	case seen:
+		now.Had = earlier.Had
+		return now, true
+	case !earlier.Optional:
+		return earlier, true
+	case now.ImageID != earlier.ImageID: // it runs what was taken back
+		now.From = earlier.From
+		return now, true
+	default:
+		return now, true
 	}
-	r.Containers[container] = before
 }
 
-// restartsWhenResized tells whether the container may be restarted when it gets other resources.
-func restartsWhenResized(template *corev1.PodTemplateSpec, container string) bool {
-	restarts := func(p corev1.ContainerResizePolicy) bool { return p.RestartPolicy == corev1.RestartContainer }
-	return slices.ContainsFunc(template.Spec.Containers, func(c corev1.Container) bool {
-		return c.Name == container && slices.ContainsFunc(c.ResizePolicy, restarts)
-	})
-}
-
-func imageOf(template *corev1.PodTemplateSpec, container string) string {
-	for i := range template.Spec.Containers {
-		if template.Spec.Containers[i].Name == container {
-			return template.Spec.Containers[i].Image
-		}
-	}
-	return ""
-}
-
-// ResizePatch is the patch for the pod's resize subresource; nil if CPU and memory stay.
+// ResizePatch is the patch for the pod's resize subresource; nil if CPU and memory stay. What a pod has for which another
+// change had begun is not known, so it is told all of it.
 func (i InPlace) ResizePatch() ([]byte, error) {
-	change := i.Change()
-	if len(change.Resources) == 0 {
+	amounts := i.Change().Resources
+	if hasBegun(i.Pod) {
+		amounts = map[string]corev1.ResourceRequirements{}
+		for _, container := range i.To.Template().Spec.Containers {
+			if all := resizableOf(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
+				amounts[container.Name] = all
+			}
+		}
+	}
+	if len(amounts) == 0 {
 		return nil, nil
 	}
 	var containers []any
-	for _, name := range slices.Sorted(maps.Keys(change.Resources)) {
-		containers = append(containers, map[string]any{"name": name, "resources": change.Resources[name]})
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		containers = append(containers, map[string]any{"name": name, "resources": amounts[name]})
 	}
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": i.Pod.UID},
@@ -117,13 +207,27 @@ func (i InPlace) ResizePatch() ([]byte, error) {
 	})
 }
 
-// RefusalPatch leaves a note on the pod that the API server has refused the change, so that it is not tried again.
-func (i InPlace) RefusalPatch(message string) ([]byte, error) {
-	refusal := record{Revision: i.To.Hash, Refused: oneLine("", message)}
-	if last := inPlaceRecord(i.Pod); last.Revision != "" {
-		refusal.Before = &last
+// RefusalPatch leaves a note on the pod that the API server has refused the change, so that it is not tried again. resized
+// tells that CPU and memory had gone through: they are to be restored.
+func (i InPlace) RefusalPatch(message string, resized bool) ([]byte, error) {
+	refusal := record{Revision: i.To.Hash, Refused: oneLine("", message), Before: i.recordBefore()}
+	if refusal.Begun = resized || hasBegun(i.Pod); refusal.Begun {
+		refusal.Containers = i.resized()
 	}
-	note, err := json.Marshal(refusal)
+	return i.notePatch(refusal)
+}
+
+// recordBefore is the record of how the pod got the revision that it has; nil if it was made from it.
+func (i InPlace) recordBefore() *record {
+	if last := inPlaceRecord(i.Pod); last.Revision != "" {
+		return &last
+	}
+	return nil
+}
+
+// notePatch leaves a record on the pod, and changes nothing else.
+func (i InPlace) notePatch(left record) ([]byte, error) {
+	note, err := json.Marshal(left)
 	if err != nil {
 		return nil, err
 	}

@@ -35,21 +35,22 @@ func TestPatch(t *testing.T) {
 		return app(func(c *corev1.Container) { c.Image = name })
 	}
 	tests := map[string]struct {
-		step   InPlace
-		want   string
-		resize string
+		step InPlace
+		want string
+		// begin and resize are the patches that go before.
+		begin, resize string
 	}{
 		"an image": {
 			step: between(StepChange, templateWith(), templateWith(newImage("app:2")), runs("app:1", "id-1", 4)),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":` +
-				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"imageID\":\"id-1\",\"restarts\":4,\"from\":\"app:1\",\"image\":\"app:2\"}},\"restarts\":4}"},` +
+				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"imageID\":\"id-1\",\"restarts\":4,\"from\":\"app:1\"}}}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
 				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
 		},
 		"a pod that says nothing of itself yet": {
 			step: between(StepChange, templateWith(), templateWith(newImage("app:2"))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":` +
-				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"from\":\"app:1\",\"image\":\"app:2\"}}}"},` +
+				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"from\":\"app:1\"}}}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
 				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
 		},
@@ -67,12 +68,22 @@ func TestPatch(t *testing.T) {
 			step: between(StepChange, templateWith(), templateWith(needs(amounts("cpu", "2", "")))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
+			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
 			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}]}}`,
+		},
+		"restarts from before are noted, each container for itself": {
+			step: between(StepChange, templateWith(), templateWith(relabelled), func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: 3}, {Name: "side"}}
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
+			}),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"others\":{\"app\":3,\"init\":1}}","note":"y"},` +
+				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
 		},
 		"a limit brings its request": {
 			step: between(StepChange, templateWith(needs(amounts("cpu", "", "1"))), templateWith(needs(amounts("cpu", "", "2")))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
+			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
 			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}]}}`,
 		},
 	}
@@ -82,6 +93,8 @@ func TestPatch(t *testing.T) {
 			checkPatch(t, patch, err, test.want)
 			patch, err = test.step.ResizePatch()
 			checkPatch(t, patch, err, test.resize)
+			patch, err = test.step.BeginPatch(now)
+			checkPatch(t, patch, err, test.begin)
 		})
 	}
 }
@@ -122,7 +135,7 @@ func TestPatchTakenBack(t *testing.T) {
 
 func TestRefusalPatch(t *testing.T) {
 	step := between(StepChange, templateWith(), templateWith())
-	patch, err := step.RefusalPatch("no such\nthing")
+	patch, err := step.RefusalPatch("no such\nthing", false)
 	checkPatch(t, patch, err,
 		`{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"refused\":\"no such thing\"}"},"uid":"uid-web-3"}}`)
 	p := pod(0, labelled(v1.LabelRevision, "one"))
@@ -135,7 +148,7 @@ func TestRefusalPatch(t *testing.T) {
 // A refused change leaves the pod with the one before, which its node may not have carried out yet.
 func TestRefusalKeepsTheRecord(t *testing.T) {
 	p := pod(0, inPlaceTo("v2", 0, time.Second), runs("nginx", "id-before", 0))
-	patch, err := InPlace{Pod: p, Step: StepChange, To: revisionFor(manager(0, image("v3")))}.RefusalPatch("no")
+	patch, err := InPlace{Pod: p, Step: StepChange, To: revisionFor(manager(0, image("v3")))}.RefusalPatch("no", false)
 	if err != nil {
 		t.Fatal(err)
 	}

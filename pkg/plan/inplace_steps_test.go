@@ -34,6 +34,15 @@ func refusedChange(p *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
 }
 
+// mayBeRestarted makes a pod one that is restarted once its node has the memory for it.
+func mayBeRestarted(p *corev1.Pod) {
+	of("v2")(p)
+	runs("v2", "id", 0)(p)
+	resizing(corev1.PodResizePending, corev1.PodReasonDeferred)(p)
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace,
+		`{"revision":"`+p.Labels[v1.LabelRevision]+`","containers":{"app":{"imageID":"id","had":{"requests":{"memory":"1Gi"}}}}}`)
+}
+
 func TestInPlaceMoves(t *testing.T) {
 	only, possible := inPlace(v1.InPlaceOnly, 0), inPlace(v1.InPlaceIfPossible, 0)
 	graceful := inPlace(v1.InPlaceIfPossible, 30)
@@ -101,6 +110,17 @@ func TestInPlaceMoves(t *testing.T) {
 		"a node that cannot yet is waited for": {
 			observed: rollingOut(next(2, possible, one), pod(0), pod(1, inPlaceTo("v2", 0, time.Second), resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
 		},
+		"a pod that serves while it waits is a reason to wait, too": {
+			observed: rollingOut(next(3, possible, limits("0", "1")), pod(0), pod(1), pod(2, inPlaceTo("v2", 0, time.Second), runs("v2", "id-after", 1),
+				resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
+		},
+		"more so if it may be restarted at any time": {
+			observed: rollingOut(next(3, possible, limits("2", "1")), pod(0), pod(1), pod(2, mayBeRestarted)),
+		},
+		"it is not spared for that": {
+			observed: rollingOut(next(3, possible, limits("2", "1"), partition("100%")), pod(0), pod(1), pod(2, mayBeRestarted)),
+			want:     "Change 2",
+		},
 		"first the pod leaves its Services": {
 			observed: rollingOut(next(2, graceful, one), pod(0, open), pod(1, open)),
 			want:     "Drain 1",
@@ -118,6 +138,11 @@ func TestInPlaceMoves(t *testing.T) {
 				pod(1, phase(corev1.PodPending), onNode(""), gated(corev1.ConditionTrue, time.Hour)), pod(2, open)),
 			want: "Change 0",
 		},
+		"it need not wait out of service for CPU that its node does not have": {
+			observed: rollingOut(next(2, graceful, one), pod(0, open), pod(1, closed, inPlaceTo("v2", 0, time.Second), runs("v2", "id-after", 1),
+				resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
+			want: "Open 1",
+		},
 		"while its node is at it, it stays out": {
 			observed: rollingOut(next(2, graceful, one), pod(0, open), pod(1, closed, inPlaceTo("v2", 0, time.Second), runs("nginx", "id-before", 0))),
 		},
@@ -131,9 +156,13 @@ func TestInPlaceMoves(t *testing.T) {
 			})),
 			want: "Open 0",
 		},
-		"a pod without the gate cannot be drained, and is replaced": {
+		"a pod without the gate cannot be drained, and is changed in service": {
 			observed: rollingOut(next(2, graceful, one), pod(0), pod(1)),
-			want:     "+2 new, -1",
+			want:     "Change 1",
+		},
+		"also if nothing else is allowed": {
+			observed: rollingOut(next(2, inPlace(v1.InPlaceOnly, 30), one), pod(0, open), pod(1)),
+			want:     "Change 1",
 		},
 		"somebody else's gate is none of our business": {
 			observed: observe(manager(1), pod(0, notReady, func(p *corev1.Pod) {
@@ -174,31 +203,39 @@ func TestIsChanging(t *testing.T) {
 	behind := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 1 }
 	level := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 2 }
 	changed := inPlaceTo("v2", 3, time.Minute)
+	deferred := resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		want bool
+		// serves tells that the pod is available all the same.
+		serves bool
 	}{
-		"made as it is":                   {pod: pod(0, behind)},
-		"nothing has happened yet":        {pod: pod(0, changed, runs("nginx", "id-before", 3)), want: true},
-		"no word of the container":        {pod: pod(0, changed), want: true},
-		"the new image by name":           {pod: pod(0, changed, runs("v2", "id-before", 3))},
-		"by another name, restarted":      {pod: pod(0, changed, runs("docker.io/v2", "id-before", 4))},
-		"by another name, with its ID":    {pod: pod(0, changed, runs("docker.io/v2", "id-after", 3))},
-		"no ID says nothing":              {pod: pod(0, changed, runs("docker.io/v2", "", 3)), want: true},
-		"the node has not seen it":        {pod: pod(0, changed, runs("v2", "id-after", 4), behind), want: true},
-		"the node has":                    {pod: pod(0, changed, runs("v2", "id-after", 4), level)},
-		"CPU is still to come":            {pod: pod(0, changed, runs("v2", "id-after", 4), resizing(corev1.PodResizeInProgress, "")), want: true},
-		"CPU has to wait":                 {pod: pod(0, changed, runs("v2", "id-after", 4), resizing(corev1.PodResizePending, corev1.PodReasonDeferred)), want: true},
-		"the record is of another change": {pod: pod(0, changed, runs("nginx", "id-before", 3), of("v3"))},
-		"a refused change is none":        {pod: pod(0, v2, refusedChange, behind)},
+		"made as it is":                    {pod: pod(0, behind), serves: true},
+		"nothing has happened yet":         {pod: pod(0, changed, runs("nginx", "id-before", 3)), want: true},
+		"no word of the container":         {pod: pod(0, changed), want: true},
+		"its name says nothing":            {pod: pod(0, changed, runs("v2", "id-before", 3)), want: true},
+		"the same image, restarted":        {pod: pod(0, changed, runs("docker.io/v2", "id-before", 4)), serves: true},
+		"another image, not restarted":     {pod: pod(0, changed, runs("docker.io/v2", "id-after", 3)), serves: true},
+		"no ID says nothing":               {pod: pod(0, changed, runs("docker.io/v2", "", 3)), want: true},
+		"the node has not seen it":         {pod: pod(0, changed, runs("v2", "id-after", 4), behind), want: true},
+		"the node has":                     {pod: pod(0, changed, runs("v2", "id-after", 4), level), serves: true},
+		"CPU is still to come":             {pod: pod(0, changed, runs("v2", "id-after", 4), resizing(corev1.PodResizeInProgress, "")), want: true},
+		"CPU has to wait":                  {pod: pod(0, changed, runs("v2", "id-after", 4), deferred), want: true, serves: true},
+		"CPU cannot be had":                {pod: pod(0, changed, runs("v2", "id-after", 4), resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)), want: true, serves: true},
+		"CPU did not work out":             {pod: pod(0, changed, runs("v2", "id-after", 4), resizing(corev1.PodResizeInProgress, corev1.PodReasonError)), want: true, serves: true},
+		"CPU has to wait, the image not":   {pod: pod(0, changed, runs("nginx", "id-before", 3), deferred), want: true},
+		"CPU had to wait, says an old one": {pod: pod(0, changed, runs("v2", "id-after", 4), deferred, behind), want: true},
+		"CPU has to wait, out of service":  {pod: pod(0, closed, changed, runs("v2", "id-after", 4), deferred), want: true},
+		"the record is of another change":  {pod: pod(0, changed, runs("nginx", "id-before", 3), of("v3")), serves: true},
+		"a refused change is none":         {pod: pod(0, v2, refusedChange, behind), serves: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := isChanging(test.pod); got != test.want {
 				t.Errorf("changing: %v", got)
 			}
-			if isAvailable(test.pod, 0, now) == test.want {
-				t.Errorf("available: %v", !test.want)
+			if got := isAvailable(test.pod, 0, now); got != test.serves {
+				t.Errorf("available: %v", got)
 			}
 		})
 	}

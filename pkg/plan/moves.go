@@ -22,9 +22,9 @@ type moves struct {
 	active []*corev1.Pod
 	// taken is how many of them have been taken away while the others are looked at.
 	taken int
-	// available are the pods that are, and go on to be.
-	available map[*corev1.Pod]bool
-	// underway is how many updated pods have yet to become available.
+	// available are the pods that are, and go on to be; unsafe are those of them that their node may restart at any time.
+	available, unsafe map[*corev1.Pod]bool
+	// underway is how many updated pods have yet to become available, or to get all that their revision says.
 	underway int
 	// over is how many pods there are too many of each kind (see kind); below 0 are those that are yet to come.
 	over map[*Revision]int
@@ -42,7 +42,7 @@ type moves struct {
 }
 
 func newMoves(r *rollout) *moves {
-	m := &moves{rollout: r, desired: r.manager.DesiredReplicas(), available: map[*corev1.Pod]bool{}, changing: map[*corev1.Pod]bool{}}
+	m := &moves{rollout: r, desired: r.manager.DesiredReplicas(), available: map[*corev1.Pod]bool{}, unsafe: map[*corev1.Pod]bool{}, changing: map[*corev1.Pod]bool{}}
 	m.active = slices.Concat(r.updated, r.based, r.strays)
 	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
 	m.over[r.revisions.Update] = len(r.updated) - (m.desired - r.wantBase)
@@ -56,10 +56,13 @@ func newMoves(r *rollout) *moves {
 	for _, pod := range m.active {
 		if isAvailable(pod, r.manager.MinReady(), r.now) {
 			m.available[pod] = true
+			if mayRestart(pod) {
+				m.unsafe[pod] = true
+			}
 		}
 	}
 	for _, pod := range r.updated {
-		if !m.available[pod] {
+		if m.isUnderway(pod) {
 			m.underway++
 		}
 	}
@@ -80,12 +83,25 @@ func (m *moves) needBase() int    { return max(0, -m.over[m.base]) }
 // left is how many of the active pods stay.
 func (m *moves) left() int { return len(m.active) - m.taken }
 
+// isUnderway tells whether the pod is of the present revision and has yet to become available, or to get all of it.
+func (m *moves) isUnderway(pod *corev1.Pod) bool {
+	return m.kind(pod) == m.revisions.Update && (!m.available[pod] || isChanging(pod))
+}
+
+// spend takes a pod off those that are available.
+func (m *moves) spend(pod *corev1.Pod) {
+	delete(m.available, pod)
+	delete(m.unsafe, pod)
+}
+
 // spare tells whether the pod can be taken away, or changed, without hurting. One that is not available may yet become so,
 // unless it is of the revision that has to prove itself; or it makes way for one of the good revision.
 func (m *moves) spare(pod *corev1.Pod) bool {
 	switch {
-	case m.available[pod]:
+	case m.unsafe[pod]:
 		return len(m.available) > m.floor
+	case m.available[pod]:
+		return len(m.available)-len(m.unsafe) > m.floor
 	case m.kind(pod) == m.revisions.Update:
 		return true
 	default:
@@ -108,10 +124,10 @@ func (m *moves) take(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 		}
 		count--
 		m.over[m.kind(pod)]--
-		if m.kind(pod) == m.revisions.Update && !m.available[pod] {
+		if m.isUnderway(pod) {
 			m.underway--
 		}
-		delete(m.available, pod)
+		m.spend(pod)
 		m.taken++
 		m.deletions = append(m.deletions, Deletion{Pod: pod, Why: why})
 	}

@@ -81,7 +81,8 @@ func (m *moves) helpers(kind *Revision, changed map[*Revision]int, replaced map[
 // changeInPlace takes the next step with pods that are being changed, and begins with more, as far as the quota of updated
 // pods goes. It returns how much of that is used.
 func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) (used int) {
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -falseFirst(isDrained(a), isDrained(b)) })
+	isUnderway := func(pod *corev1.Pod) bool { return isDrained(pod) || hasBegun(pod) }
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -falseFirst(isUnderway(a), isUnderway(b)) })
 	for _, pod := range pods {
 		to := m.target(pod)
 		if !m.spare(pod) || (to == m.revisions.Update && used >= quota) {
@@ -90,7 +91,7 @@ func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) (used int) {
 		if to == m.revisions.Update {
 			used++
 		}
-		if delete(m.available, pod); to == m.revisions.Update {
+		if m.spend(pod); to == m.revisions.Update {
 			m.underway++
 		}
 		m.changing[pod] = true
@@ -105,6 +106,22 @@ func (m *moves) changeInPlace(pods []*corev1.Pod, quota int) (used int) {
 		}
 	}
 	return used
+}
+
+// restorations give pods back what their revision says, for which a change has begun that is not to be completed now: it may
+// be long until then. One that may be restarted by that has to be spared for it.
+func (m *moves) restorations() []InPlace {
+	var restore []InPlace
+	for _, pod := range m.active {
+		revision := m.revisionOf(pod)
+		if !hasBegun(pod) || m.changing[pod] || revision == nil || revision.Template() == nil || m.available[pod] && mayRestart(pod) && !m.spare(pod) {
+			continue
+		}
+		m.spend(pod)
+		m.changing[pod] = true
+		restore = append(restore, InPlace{Pod: pod, Step: StepRestore, From: revision, To: revision})
+	}
+	return restore
 }
 
 // openings open the readiness gates of pods that need not be kept out of their Services any more.

@@ -76,8 +76,10 @@ type Plan struct {
 type Creation struct {
 	Index    int
 	Revision *Revision
-	// FailuresBefore is how many pods have failed one after the other before this one takes their place.
-	FailuresBefore int
+	// FailuresBefore is how many pods have failed one after the other before this one takes their place, DisruptionsBefore
+	// how many of them were stopped by their node, and Replaces is the last.
+	FailuresBefore, DisruptionsBefore int
+	Replaces                          *corev1.Pod
 }
 
 // Deletion is a pod to delete, and why.
@@ -134,7 +136,7 @@ func Make(o Observed) Plan {
 	plan.Store, plan.Remember = toStore(o, r)
 	plan.Drop = beyondRevisionHistory(o, plan.Revisions)
 	moves, come := decideMoves(o, r, ending)
-	plan.Delete, plan.Change = moves.deletions, append(moves.changes, moves.openings()...)
+	plan.Delete, plan.Change = moves.deletions, slices.Concat(moves.changes, moves.restorations(), moves.openings())
 	plan.Again = After(o.Now, moves.again, AgainDrained)
 
 	unfilled := slices.Concat(
@@ -230,7 +232,8 @@ func (p *Plan) fill(o Observed, revision *Revision, missing int, retries retries
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
 		creation := Creation{Index: index, Revision: revision}
 		if i < len(retries.due) {
-			creation.FailuresBefore = retries.due[i].Failures
+			due := retries.due[i]
+			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
 		}
 		p.Create = append(p.Create, creation)
 	}

@@ -26,11 +26,14 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 		Spec: template.Spec,
 	}
 	// The API server refuses these in a template, but a CRD of another version may not.
-	for _, ofPods := range []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationInPlace} {
+	for _, ofPods := range []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace} {
 		delete(pod.Annotations, ofPods)
 	}
 	if creation.FailuresBefore > 0 {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationFailuresBefore, strconv.Itoa(creation.FailuresBefore))
+	}
+	if creation.DisruptionsBefore > 0 {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationDisruptionsBefore, strconv.Itoa(creation.DisruptionsBefore))
 	}
 	if manager.InPlaceGrace() > 0 && !hasGate(pod) {
 		// Gates cannot be added later.

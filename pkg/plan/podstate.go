@@ -47,16 +47,17 @@ func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 }
 
 // untilAvailable is how long the pod still has to stay ready to be available. It is false while the pod is not ready, or
-// is being changed: what it says of itself is no longer true then.
+// is being changed: what it says of itself is no longer true then. A pod that has to wait for its CPU or memory serves.
 func untilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
-	if !isReady(pod) || isDrained(pod) || isChanging(pod) {
+	heldUp := isHeldUp(pod)
+	if !isReady(pod) || isDrained(pod) || (isChanging(pod) && !heldUp) {
 		return 0, false
 	}
 	if minReady == 0 {
 		return 0, true
 	}
 	since := readySince(pod)
-	if changed := inPlaceRecord(pod).At; changed.After(since) {
+	if changed := changedAt(pod); changed.After(since) && !heldUp {
 		since = changed
 	}
 	return max(0, since.Add(minReady).Sub(now)), true

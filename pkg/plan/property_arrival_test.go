@@ -6,6 +6,8 @@ import (
 	"maps"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -31,6 +33,9 @@ func (w *world) arrive() (arrival, error) {
 		hash := revisions.hashOf(p)
 		a.count++
 		a.kinds[hash]++
+		if err := w.checkSpec(p, revisions); err != nil {
+			return a, err
+		}
 		switch {
 		case w.isServing(p):
 			a.available++
@@ -41,6 +46,18 @@ func (w *world) arrive() (arrival, error) {
 		}
 	}
 	return a, nil
+}
+
+// checkSpec: a pod is what its label says, unless it was made by hand.
+func (w *world) checkSpec(p *corev1.Pod, revisions Revisions) error {
+	revision := revisions.others[p.Labels[v1.LabelRevision]]
+	if p.Labels[v1.LabelRevision] == revisions.Update.Hash {
+		revision = revisions.Update
+	}
+	if w.nodes[p.UID].byHand || revision == nil || revision.Template() == nil || equality.Semantic.DeepEqual(p.Spec.Containers, revision.Template().Spec.Containers) {
+		return nil
+	}
+	return fmt.Errorf("arrived: %s is not what its revision %s says: %+v", p.Name, revision.Hash, p.Spec.Containers)
 }
 
 // base is the revision that pods may have besides the present one; empty if there is none.

@@ -95,7 +95,7 @@ func (w *world) checkFloor(o Observed, plan Plan) error {
 	}
 	changed := map[*corev1.Pod]bool{}
 	for _, c := range plan.Change {
-		changed[c.Pod] = c.Step != StepOpen
+		changed[c.Pod] = c.Step != StepOpen && (c.Step != StepRestore || mayRestart(c.Pod))
 	}
 	available, taken := 0, 0
 	for _, p := range standing(w, o) {
@@ -153,7 +153,7 @@ func (w *world) checkUnproven(o Observed, plan Plan) error {
 		}
 	}
 	for _, c := range plan.Change {
-		if c.Step != StepOpen && c.To.Hash == update.Hash {
+		if c.Step != StepOpen && c.Step != StepRestore && c.To.Hash == update.Hash {
 			added++
 		}
 	}
@@ -164,6 +164,17 @@ func (w *world) checkUnproven(o Observed, plan Plan) error {
 	}
 	if most := w.manager.MaxSurge() + w.manager.MaxUnavailable(); added > 0 && added+underway > most && w.manager.Status.FailedRevision == "" {
 		return fmt.Errorf("unproven: %d pods of the new revision are on their way and %d more to come, at most %d allowed", underway, added, most)
+	}
+	return nil
+}
+
+// checkBlame: no pod counts against its revision for what was done to it.
+func (w *world) checkBlame(o Observed, plan Plan) error {
+	active, ended, _ := split(o.Pods)
+	for _, p := range assess(w.manager, plan.Revisions, active, ended, w.now).failing {
+		if !w.nodes[p.UID].guilty {
+			return fmt.Errorf("blame: %s counts as failing: %s", p.Name, failureOf([]*corev1.Pod{p}))
+		}
 	}
 	return nil
 }

@@ -20,6 +20,14 @@ import (
 func newWorld(seed uint64) *world {
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), now: now, holds: map[HoldKey]Hold{}, nodes: map[types.UID]*onItsNode{}}
 	w.manager = manager(0)
+	w.oldNodes = w.chance(0.2)
+	for _, name := range resizable {
+		if w.chance(0.5) {
+			w.resizePolicy = append(w.resizePolicy, corev1.ContainerResizePolicy{
+				ResourceName: name, RestartPolicy: pick(w, corev1.NotRequired, corev1.RestartContainer),
+			})
+		}
+	}
 	w.manager.Spec = w.randomSpec()
 	w.templates = append(w.templates, w.manager.Spec.Template)
 	if w.chance(0.8) {
@@ -96,7 +104,11 @@ func (w *world) randomTemplate() *corev1.PodTemplateSpec {
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": strconv.Itoa(w.IntN(2))}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "app", Image: pick(w, "app:1", "app:2", "app:3", "app:4", "app:5", badImage),
-			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(strconv.Itoa(1 + w.IntN(2)))}},
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU:    resource.MustParse(strconv.Itoa(1 + w.IntN(2))),
+				corev1.ResourceMemory: resource.MustParse(pick(w, "1Gi", "1Gi", "2Gi")),
+			}},
+			ResizePolicy: w.resizePolicy,
 		}}},
 	}
 	if w.manager.PodUpdatePolicy() != v1.InPlaceOnly && w.chance(0.3) {
@@ -127,7 +139,8 @@ func (w *world) populate() {
 		p := w.add(NewPod(w.manager, Creation{Index: index, Revision: known[w.IntN(len(known))]}))
 		p.CreationTimestamp = metav1.NewTime(now.Add(-time.Duration(w.IntN(7200)) * time.Second))
 		if w.chance(0.05) && p.Spec.Containers[0].Image != badImage && w.manager.Status.CurrentRevision != "" {
-			delete(p.Labels, v1.LabelRevision) // made by hand, and adopted
+			delete(p.Labels, v1.LabelRevision) // adopted
+			w.nodes[p.UID].byHand = true
 		}
 		if w.chance(0.05) {
 			p.OwnerReferences = nil
@@ -149,7 +162,7 @@ func (w *world) befall(p *corev1.Pod) {
 	if p.DeletionTimestamp != nil || hasEnded(p) {
 		return
 	}
-	what := w.IntN(12)
+	what := w.IntN(14)
 	w.say("%s: event %d", p.Name, what)
 	switch {
 	case what < 2:
@@ -163,6 +176,8 @@ func (w *world) befall(p *corev1.Pod) {
 		w.crash(p)
 	case what < 8:
 		w.end(p)
+	case what < 10:
+		w.evict(p)
 	default:
 		w.setReady(p, false)
 	}

@@ -68,7 +68,7 @@ func replay(t *testing.T, seed uint64) {
 // scenario is a time of trouble, and then calm.
 func scenario(w *world) error {
 	check := func(o Observed, plan Plan) error {
-		err := errors.Join(w.checkNames(plan), w.checkSurge(o, plan), w.checkFloor(o, plan), w.checkOverlap(o, plan), w.checkUnproven(o, plan))
+		err := errors.Join(w.checkNames(plan), w.checkSurge(o, plan), w.checkFloor(o, plan), w.checkOverlap(o, plan), w.checkUnproven(o, plan), w.checkBlame(o, plan))
 		if err == nil && w.chance(0.2) {
 			err = w.checkSame(o, plan)
 		}

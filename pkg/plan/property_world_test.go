@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,6 +36,10 @@ type world struct {
 	nodes map[types.UID]*onItsNode
 	// templates are all that the spec has had.
 	templates []*corev1.PodTemplateSpec
+	// oldNodes do not tell which generation of a pod they have seen.
+	oldNodes bool
+	// resizePolicy is that of all templates: another one would be in the way of changes in place.
+	resizePolicy []corev1.ContainerResizePolicy
 	// calm means that nothing fails any more.
 	calm bool
 	// made counts pods, for their UIDs.
@@ -127,6 +132,9 @@ func (w *world) apply(plan Plan) *Failure {
 		store.Done(store.Revision)
 	}
 	for _, p := range plan.Release {
+		if MustOpenFirst(p) {
+			w.change(InPlace{Pod: p, Step: StepOpen})
+		}
 		p.OwnerReferences = nil
 	}
 	for _, p := range plan.Adopt {
@@ -172,7 +180,7 @@ func (w *world) create(creation Creation) *Failure {
 		return &failure
 	}
 	delete(w.holds, hold)
-	w.add(NewPod(w.manager, creation))
+	w.nodes[w.add(NewPod(w.manager, creation)).UID].guilty = creation.FailuresBefore > creation.DisruptionsBefore
 	return nil
 }
 
@@ -220,6 +228,7 @@ type podPatch struct {
 // change applies the patches of a step, or refuses them.
 func (w *world) change(change InPlace) {
 	var patches [][]byte
+	isNew, isFull := false, false // whether it begins, and whether it is all of a change
 	collect := func(patch []byte, err error) {
 		if err != nil {
 			panic(err)
@@ -229,18 +238,33 @@ func (w *world) change(change InPlace) {
 		}
 	}
 	switch {
-	case change.Step != StepChange:
+	case change.TurnsTheGate():
 		collect(change.GatePatch(w.now))
-	case w.manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05):
-		w.say("  change of %s refused", change.Pod.Name)
-		collect(change.RefusalPatch("no such thing"))
+	case change.Step == StepChange && w.manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05):
+		// The resize may have gone through before.
+		resized := w.chance(0.5) && len(change.Change().Resources) > 0
+		w.say("  change of %s refused, resized: %v", change.Pod.Name, resized)
+		collect(change.BeginPatch(w.now))
+		if resized {
+			collect(change.ResizePatch())
+		}
+		collect(change.RefusalPatch("no such thing", resized))
 	default:
+		collect(change.BeginPatch(w.now))
+		isNew = len(patches) == 1
 		collect(change.ResizePatch())
 		collect(change.Patch(w.manager, w.now))
-		w.nodes[change.Pod.UID].changed = w.stamp().Time
+		isFull = true
 	}
-	for _, data := range patches {
+	for i, data := range patches {
+		if i > 0 && w.fails(0.2) {
+			w.say("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
+			return
+		}
 		applyPatch(change.Pod, data)
+		if isNew || isFull && i == len(patches)-1 {
+			w.nodes[change.Pod.UID].changed = w.stamp().Time
+		}
 	}
 }
 
@@ -252,8 +276,8 @@ func applyPatch(p *corev1.Pod, data []byte) {
 	}
 	merge(&p.Labels, patch.Metadata.Labels)
 	merge(&p.Annotations, patch.Metadata.Annotations)
+	before := p.Spec.DeepCopy()
 	for _, container := range patch.Spec.Containers {
-		p.Generation++
 		for i := range p.Spec.Containers {
 			if own := &p.Spec.Containers[i]; own.Name == container.Name {
 				if container.Image != "" {
@@ -264,6 +288,9 @@ func applyPatch(p *corev1.Pod, data []byte) {
 				}
 			}
 		}
+	}
+	if !equality.Semantic.DeepEqual(before, &p.Spec) {
+		p.Generation++
 	}
 	for _, c := range patch.Status.Conditions {
 		setCondition(p, c)

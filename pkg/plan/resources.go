@@ -48,6 +48,45 @@ func requested(resources corev1.ResourceRequirements) corev1.ResourceRequirement
 	return complete
 }
 
+// restartsWhenResized tells whether the node restarts a container that has had other resources: it does so if the amount of
+// one changes for which the container's resizePolicy asks for it.
+func restartsWhenResized(had corev1.ResourceRequirements, container *corev1.Container) bool {
+	was, is := requested(had), requested(container.Resources)
+	return slices.ContainsFunc(container.ResizePolicy, func(policy corev1.ContainerResizePolicy) bool {
+		differs := func(was, is corev1.ResourceList) bool {
+			amount, other := was[policy.ResourceName], is[policy.ResourceName]
+			return amount.Cmp(other) != 0
+		}
+		return policy.RestartPolicy == corev1.RestartContainer && (differs(was.Requests, is.Requests) || differs(was.Limits, is.Limits))
+	})
+}
+
+func containerNamed(template *corev1.PodTemplateSpec, name string) *corev1.Container {
+	for i := range template.Spec.Containers {
+		if template.Spec.Containers[i].Name == name {
+			return &template.Spec.Containers[i]
+		}
+	}
+	return nil
+}
+
+// resizableOf are the amounts of CPU and memory that a container asks for, as the API server completes them.
+func resizableOf(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
+	complete := requested(resources)
+	only := func(list corev1.ResourceList) (kept corev1.ResourceList) {
+		for _, name := range resizable {
+			if amount, found := list[name]; found {
+				if kept == nil {
+					kept = corev1.ResourceList{}
+				}
+				kept[name] = amount
+			}
+		}
+		return kept
+	}
+	return corev1.ResourceRequirements{Requests: only(complete.Requests), Limits: only(complete.Limits)}
+}
+
 // qosOf is the quality-of-service class of a pod, which the API server does not let a resize change.
 func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed, bestEffort := true, true

@@ -110,7 +110,7 @@ func (r *rollout) mustReplace(pod *corev1.Pod) bool {
 }
 
 // findFailing finds the pods of the present revision that have failed. One that has ended cannot recover: it counts until
-// it is replaced, or was long ago, or no more pods are to be updated.
+// it is replaced, or was long ago, or no more pods are to be updated. One that its node has stopped does not count.
 func (r *rollout) findFailing(ended []*corev1.Pod) {
 	for _, pod := range r.updated {
 		if isFailing(r.manager, pod, r.now) {
@@ -121,7 +121,7 @@ func (r *rollout) findFailing(ended []*corev1.Pod) {
 	complete := len(r.updated) >= r.manager.DesiredReplicas()-r.manager.Partition()
 	for _, retry := range slices.Concat(retries.waiting, retries.due) {
 		r.unfilled++
-		if !complete && untilForgotten(retry.Pod, r.now) > 0 {
+		if !complete && disruption(retry.Pod) == "" && untilForgotten(retry.Pod, r.now) > 0 {
 			r.failing = append(r.failing, retry.Pod)
 		}
 	}
@@ -190,11 +190,6 @@ func (r *rollout) notInPlace(pod *corev1.Pod, to *Revision) string {
 	}
 	if refused := refusalOf(pod, to.Hash); refused != "" {
 		return refused
-	}
-	if r.manager.InPlaceGrace() > 0 && !hasGate(pod) {
-		if change, _ := r.change(from, to); change.takesTheNode() {
-			return "the pod was made without the readiness gate that inPlaceGracePeriodSeconds needs"
-		}
 	}
 	if isInfeasible(pod) && from == to { // what another revision asks for may be had
 		return "its node cannot give it the CPU or memory"

@@ -87,7 +87,7 @@ func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) Loo
 func statusOfRollout(r Report, status v1.PodManagerStatus, rollout *rollout, active, ended []*corev1.Pod, again LookAgain) (v1.PodManagerStatus, LookAgain) {
 	available := 0
 	for _, pod := range rollout.updated {
-		if isAvailable(pod, r.Manager.MinReady(), r.Now) {
+		if isAvailable(pod, r.Manager.MinReady(), r.Now) && !isChanging(pod) {
 			available++
 		}
 	}

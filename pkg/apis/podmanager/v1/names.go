@@ -26,6 +26,8 @@ const (
 	AnnotationDelete = "apps.mycompany.com/delete"
 	// AnnotationFailuresBefore is how many pods have failed one after the other before this one was made in their place.
 	AnnotationFailuresBefore = "apps.mycompany.com/failures-before"
+	// AnnotationDisruptionsBefore is how many of them were stopped by their node, which tells nothing about the template.
+	AnnotationDisruptionsBefore = "apps.mycompany.com/disruptions-before"
 
 	// AnnotationInPlace tells, as JSON, of the last change that was made to a pod in place.
 	AnnotationInPlace = "apps.mycompany.com/in-place-update"
@@ -113,6 +115,7 @@ const (
 	EventNotInPlace   = "InPlaceImpossible"
 	EventAdopted      = "PodAdopted"
 	EventReleased     = "PodReleased"
+	EventDisrupted    = "PodDisrupted"
 	EventFailedCreate = "FailedCreate"
 	EventFailedDelete = "FailedDelete"
 	EventFailedChange = "FailedInPlaceUpdate"

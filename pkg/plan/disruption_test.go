@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// stopped makes a pod one that has failed for this reason.
+func stopped(reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		phase(corev1.PodFailed)(p)
+		p.Status.Reason, p.Status.Message = reason, message
+	}
+}
+
+// target gives a pod the condition of one that has to make way.
+func target(status corev1.ConditionStatus) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: status, Reason: corev1.PodReasonPreemptionByScheduler, Message: "made way",
+		})
+	}
+}
+
+func TestDisruption(t *testing.T) {
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want string
+	}{
+		"runs":                         {pod: pod(0)},
+		"failed by itself":             {pod: failed(0, time.Second, 0)},
+		"a deadline is the template's": {pod: pod(0, stopped("DeadlineExceeded", "too long"))},
+		"so is what no node allows":    {pod: pod(0, stopped("SysctlForbidden", "no"))},
+		"evicted":                      {pod: pod(0, stopped("Evicted", "low on memory")), want: "Evicted: low on memory"},
+		"node shut down":               {pod: pod(0, stopped("Terminated", "")), want: "Terminated"},
+		"node was shutting down":       {pod: pod(0, stopped("NodeShutdown", "rejected")), want: "NodeShutdown: rejected"},
+		"preempted on the node":        {pod: pod(0, stopped("Preempting", "")), want: "Preempting"},
+		"node lost":                    {pod: pod(0, stopped("NodeLost", "")), want: "NodeLost"},
+		"no CPU left":                  {pod: pod(0, stopped("OutOfcpu", "")), want: "OutOfcpu"},
+		"none of another resource":     {pod: pod(0, stopped("OutOfexample.com/gpu", "")), want: "OutOfexample.com/gpu"},
+		"not for this node":            {pod: pod(0, stopped("NodeAffinity", "")), want: "NodeAffinity"},
+		"a device was not there":       {pod: pod(0, stopped("UnexpectedAdmissionError", "")), want: "UnexpectedAdmissionError"},
+		"a reason of a pod that runs":  {pod: pod(0, func(p *corev1.Pod) { p.Status.Reason = "Evicted" })},
+		"makes way":                    {pod: pod(0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
+		"has made way":                 {pod: failed(0, time.Second, 0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
+		"need not make way any more":   {pod: pod(0, target(corev1.ConditionFalse))},
+		"its own reason says more":     {pod: pod(0, stopped("SomethingNew", "of a later kubelet"), target(corev1.ConditionTrue)), want: "SomethingNew: of a later kubelet"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := disruption(test.pod); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if test.want != "" && hasFailed(test.pod) {
+				t.Error("it counts as a failure")
+			}
+		})
+	}
+}
+
+// A pod that its node has stopped is replaced like any other; its replacement need not prove itself for that.
+func TestDisruptedPodsAreReplaced(t *testing.T) {
+	evictedAfter := func(index int, ago time.Duration, failures, disruptions string) *corev1.Pod {
+		p := failed(index, ago, 0, stopped("Evicted", "low on memory"))
+		p.Annotations = map[string]string{v1.AnnotationFailuresBefore: failures, v1.AnnotationDisruptionsBefore: disruptions}
+		return p
+	}
+	tests := map[string]struct {
+		pod                   *corev1.Pod
+		failures, disruptions int
+		waits, failing        bool
+	}{
+		"at once":                         {pod: evictedAfter(0, time.Second, "", ""), failures: 1, disruptions: 1},
+		"then it takes longer":            {pod: evictedAfter(0, time.Second, "1", "1"), waits: true},
+		"and longer":                      {pod: evictedAfter(0, 15*time.Second, "1", "1"), failures: 2, disruptions: 2},
+		"in the place of one that failed": {pod: evictedAfter(0, 15*time.Second, "1", ""), failures: 2, disruptions: 1, failing: true},
+		"failed in the place of such":     {pod: failed(0, 15*time.Second, 0, after(1), func(p *corev1.Pod) { p.Annotations[v1.AnnotationDisruptionsBefore] = "1" }), failures: 2, disruptions: 1, failing: true},
+		"after a long life":               {pod: failed(0, time.Second, 0, stopped("Evicted", ""), createdAgo(time.Hour), after(5)), failures: 1, disruptions: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			plan := Make(observe(manager(1), test.pod))
+			if test.waits {
+				if len(plan.Create) > 0 || plan.Waiting == nil {
+					t.Errorf("it does not wait: %v", digest(plan))
+				}
+				return
+			}
+			if len(plan.Create) != 1 {
+				t.Fatalf("not replaced: %v", digest(plan))
+			}
+			made := plan.Create[0]
+			if made.FailuresBefore != test.failures || made.DisruptionsBefore != test.disruptions || made.Replaces != test.pod {
+				t.Errorf("after %d failures, of which %d were disruptions, for %v", made.FailuresBefore, made.DisruptionsBefore, made.Replaces)
+			}
+			replacement := NewPod(manager(1), made)
+			if got := hasFailed(replacement); got != test.failing {
+				t.Errorf("the replacement counts as failing: %v", got)
+			}
+		})
+	}
+}
+
+// Whatever nodes do to the pods of a new revision, it goes on: it is neither halted nor rolled back.
+func TestDisruptionsCondemnNobody(t *testing.T) {
+	m := next(3, limits("0", "1"), onFailure(v1.RollbackOnFailure))
+	grace := int32(0)
+	m.Spec.FailurePolicy.GracePeriodSeconds = &grace
+	replacement := pod(3, v2, phase(corev1.PodPending), after(1))
+	replacement.Annotations[v1.AnnotationDisruptionsBefore] = "1"
+	for name, pods := range map[string][]*corev1.Pod{
+		"not replaced yet":         {pod(0), pod(1), failed(2, time.Second, 0, v2, stopped("Evicted", "low on memory"))},
+		"the replacement is late":  {pod(0), pod(1), failed(2, time.Second, 0, v2, stopped("Evicted", "low on memory")), replacement},
+		"its containers end first": {pod(0), pod(1), pod(2, v2, target(corev1.ConditionTrue), container(ended("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _ := Status(reportOf(rollingOut(m, pods...)))
+			if ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady); status.FailedRevision != "" || ready.Reason != v1.ReasonRollingOut {
+				t.Errorf("failed revision %q, Ready says %s: %s", status.FailedRevision, ready.Reason, ready.Message)
+			} else if len(pods) != 3 || hasEnded(pods[2]) {
+				if want := "; web-2 was stopped by its node: Evicted: low on memory"; !strings.Contains(ready.Message, want) {
+					t.Errorf("Ready says %q, and not %q", ready.Message, want)
+				}
+			}
+		})
+	}
+}
+
+// Nodes that take no pod are not flooded with them.
+func TestAlwaysRejected(t *testing.T) {
+	o := observe(manager(1))
+	created := 0
+	for second := range 3600 {
+		o.Now = now.Add(time.Duration(second) * time.Second)
+		plan := Make(o)
+		for _, deletion := range plan.Delete {
+			o.Pods = without(o.Pods, deletion.Pod)
+		}
+		for _, creation := range plan.Create {
+			p := NewPod(o.Manager, creation)
+			p.CreationTimestamp.Time = o.Now
+			stopped("OutOfcpu", "")(p)
+			o.Pods = append(o.Pods, p)
+			created++
+			if creation.FailuresBefore != creation.DisruptionsBefore {
+				t.Fatalf("%d failures, %d disruptions", creation.FailuresBefore, creation.DisruptionsBefore)
+			}
+		}
+	}
+	if most := 13; created > most {
+		t.Errorf("%d pods created in an hour, want at most %d", created, most)
+	}
+}
