@@ -38,6 +38,8 @@ type clients struct {
 	dynamic dynamic.Interface
 	// lease has neither the limits nor the queue of the others: a leader must not lose the Lease because it is busy.
 	lease kubernetes.Interface
+	// hearing is shared by all of them.
+	hearing *hearing
 }
 
 // connect makes the clients and looks whether the server is there and serves PodManagers.
@@ -88,6 +90,8 @@ func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
 }
 
 func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
+	hearing := &hearing{}
+	restConfig.Wrap(hearing.wrap)
 	leaseConfig := rest.CopyConfig(restConfig)
 	// The flags are about everything that the workers do, so both clients draw from one bucket.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
@@ -103,7 +107,7 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &clients{server: restConfig.Host, kube: kube, podManagers: podManagers, dynamic: dynamic}
+	c := &clients{server: restConfig.Host, kube: kube, podManagers: podManagers, dynamic: dynamic, hearing: hearing}
 	if config.Lease != nil {
 		leaseConfig.UserAgent += "/leader-election"
 		// One request that hangs must leave time for another before the deadline.
@@ -135,8 +139,8 @@ func checkServed(ctx context.Context, client discovery.DiscoveryInterface, serve
 		switch {
 		case served:
 			return nil
-		case err != nil && answered && ctx.Err() != nil:
-			return notServed // out of time, and that was its answer before
+		case err != nil && answered:
+			return notServed // that was its answer before; most likely the time is over
 		case err != nil:
 			return explain(err, server)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -57,8 +56,8 @@ type Controller struct {
 	decide func(plan.Observed) plan.Plan
 }
 
-// New returns a controller for the PodManagers and pods of the given scopes, and registers its handlers with their
-// informers. The informers are started by the caller.
+// New returns a controller for the PodManagers and pods of the given scopes. Their informers are started by the caller; see
+// Scopes.
 func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.Interface, scopes []Scope) (*Controller, error) {
 	scheme, err := eventScheme()
 	if err != nil {
@@ -84,9 +83,6 @@ func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.I
 		if err := scope.addIndexes(); err != nil {
 			return nil, err
 		}
-		if err := c.addHandlers(scope); err != nil {
-			return nil, err
-		}
 	}
 	return c, nil
 }
@@ -109,16 +105,6 @@ func newQueue(causes *causes) workqueue.TypedRateLimitingInterface[cache.ObjectN
 	)
 }
 
-// HasSynced tells whether all caches have been filled once.
-func (c *Controller) HasSynced() bool {
-	for _, scope := range c.scopes {
-		if !scope.hasSynced() {
-			return false
-		}
-	}
-	return true
-}
-
 // Run syncs PodManagers with the given number of workers until ctx is done. It then takes no more work, lets the
 // syncs under way finish (see ErrStopNow), and returns when no worker is left.
 func (c *Controller) Run(ctx context.Context, workers int) error {
@@ -130,12 +116,10 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	}
 	defer c.broadcaster.Shutdown()
 
-	if !cache.WaitForNamedCacheSyncWithContext(ctx, c.HasSynced) {
-		return nil // told to stop before the caches had filled
-	}
-	debug.FreeOSMemory() // filling the caches leaves more garbage behind than there is in them
-
 	var watching sync.WaitGroup
+	for _, scope := range c.scopes {
+		watching.Go(func() { c.takeUp(ctx, scope) })
+	}
 	watching.Go(func() { c.watchForRewinds(ctx) })
 	defer watching.Wait()
 

@@ -23,17 +23,10 @@ const (
 )
 
 // addHandlers registers the filters and handlers of the informers. They keep away what cannot matter; what this
-// process itself has written is told apart later, see causes.
+// process itself has written is told apart later, see causes. That of PodManagers comes last: it is what brings the first
+// syncs, and nothing that happens to their pods from then on must be missed.
 func (c *Controller) addHandlers(scope Scope) error {
-	_, err := scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    c.managerAdded,
-		UpdateFunc: c.managerUpdated,
-		DeleteFunc: c.managerDeleted,
-	})
-	if err != nil {
-		return fmt.Errorf("adding the PodManager handler: %w", err)
-	}
-	_, err = scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
 		DeleteFunc: c.revisionDeleted,
 	})
@@ -42,8 +35,12 @@ func (c *Controller) addHandlers(scope Scope) error {
 	}
 	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
 		FilterFunc: isManaged,
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    c.podAdded,
+		Handler: cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(obj any, isInInitialList bool) {
+				if !isInInitialList { // what is there at the start comes with its PodManager
+					c.podAdded(obj)
+				}
+			},
 			UpdateFunc: c.podUpdated,
 			DeleteFunc: c.podDeleted,
 		},
@@ -57,6 +54,14 @@ func (c *Controller) addHandlers(scope Scope) error {
 	})
 	if err != nil {
 		return fmt.Errorf("adding the handler for other people's pods: %w", err)
+	}
+	_, err = scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    c.managerAdded,
+		UpdateFunc: c.managerUpdated,
+		DeleteFunc: c.managerDeleted,
+	})
+	if err != nil {
+		return fmt.Errorf("adding the PodManager handler: %w", err)
 	}
 	return nil
 }

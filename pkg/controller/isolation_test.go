@@ -45,6 +45,7 @@ func TestPanicIsIsolated(t *testing.T) {
 		}
 		return plan.Make(o)
 	}
+	informers.Apps().V1().PodManagers().Informer() // a factory starts only those that were asked for
 	pods.StartWithContext(ctx)
 	informers.StartWithContext(ctx)
 	ended := make(chan error)
