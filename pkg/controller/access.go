@@ -21,6 +21,9 @@ import (
 // accessTimeout is how long the API server may take to say what is permitted.
 const accessTimeout = 10 * time.Second
 
+// manifestUser is whom artifacts/rbac.yaml gives all rights to.
+const manifestUser = "system:serviceaccount:podmanager-system:podmanager-controller"
+
 // right is a verb on a resource; subresources are written as in RBAC.
 type right struct {
 	group, resource, verb string
@@ -46,7 +49,9 @@ func rightsOn(group, resource string, verbs ...string) []right {
 	return all
 }
 
-// isToRead tells whether the informers cannot do without.
+// toRead are those without which the informers cannot work.
+var toRead = slices.DeleteFunc(slices.Clone(rights), func(r right) bool { return !r.isToRead() })
+
 func (r right) isToRead() bool {
 	return r.verb == "list" || r.verb == "watch"
 }
@@ -75,8 +80,8 @@ type access struct {
 	client kubernetes.Interface
 }
 
-// look finds out about a namespace, or (metav1.NamespaceAll) about all of them together.
-func (a access) look(ctx context.Context, namespace string) (verdict, error) {
+// look finds out about rights in a namespace, or (metav1.NamespaceAll) in all of them together.
+func (a access) look(ctx context.Context, namespace string, rights []right) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, accessTimeout)
 	defer cancel()
 	var found verdict
@@ -169,17 +174,20 @@ func list(all []right) string {
 
 // refusal says which rights are lacking and how to get them.
 func (v verdict) refusal(namespace string) string {
-	user, binding := "this user", "--user NAME"
-	if account, is := strings.CutPrefix(v.user, "system:serviceaccount:"); is {
-		user, binding = v.user, "--serviceaccount "+account
-	} else if v.user != "" {
-		user, binding = v.user, "--user "+v.user
+	user, binding := cmp.Or(v.user, "this user"), "--user "+cmp.Or(v.user, "NAME")
+	account, isAccount := strings.CutPrefix(v.user, "system:serviceaccount:")
+	if isAccount {
+		binding = "--serviceaccount " + account
 	}
-	const names = "podmanager-controller --clusterrole podmanager-controller "
-	if namespace == metav1.NamespaceAll {
-		return fmt.Sprintf("%s may not %s; run kubectl apply -f artifacts/rbac.yaml, or for another user also "+
-			"kubectl create clusterrolebinding %s%s, or give -namespace", user, list(v.lacking), names, binding)
+	kind, where := "clusterrolebinding", ""
+	if namespace != metav1.NamespaceAll {
+		kind, where = "rolebinding", " --namespace "+namespace
 	}
-	return fmt.Sprintf("%s may not %s; run kubectl apply -f artifacts/rbac.yaml, or for this namespace alone "+
-		"kubectl create rolebinding --namespace %s %s%s", user, list(v.lacking), namespace, names, binding)
+	advice := fmt.Sprintf("kubectl create %s podmanager-controller%s --clusterrole podmanager-controller %s", kind, where, binding)
+	if v.user == manifestUser && namespace == metav1.NamespaceAll {
+		advice = "kubectl apply -f artifacts/rbac.yaml"
+	} else if v.user == manifestUser {
+		advice = "kubectl apply -f artifacts/rbac.yaml, or for this namespace alone " + advice
+	}
+	return fmt.Sprintf("%s may not %s; run %s", user, list(v.lacking), advice)
 }

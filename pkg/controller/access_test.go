@@ -62,7 +62,7 @@ func TestAccess(t *testing.T) {
 					Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "jane"}},
 				}, nil
 			})
-			got, err := access{client}.look(t.Context(), test.namespace)
+			got, err := access{client}.look(t.Context(), test.namespace, rights)
 			if (err == nil) != (test.wantError == "") || err != nil && !strings.Contains(err.Error(), test.wantError) {
 				t.Fatalf("error %v, want %q", err, test.wantError)
 			}

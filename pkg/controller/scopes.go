@@ -163,7 +163,7 @@ func (f facts) state() ScopeState {
 // life is that of one scope.
 type life struct {
 	scope   Scope
-	look    func(ctx context.Context, namespace string) (verdict, error)
+	look    func(ctx context.Context, namespace string, rights []right) (verdict, error)
 	changed func() // called whenever State has
 	doubts  chan struct{}
 
@@ -198,9 +198,13 @@ func (l *life) run(ctx context.Context) {
 			factory.Shutdown()
 		}
 	}()
-	var delay time.Duration
-	for started := false; ; {
-		found, err := l.look(ctx, l.scope.Namespace)
+	started := false
+	for delay := time.Duration(0); ; {
+		if !started && l.mayRead(ctx) { // all the others are looked at while the caches fill
+			started = true
+			starting.Go(func() { l.start(ctx) })
+		}
+		found, err := l.look(ctx, l.scope.Namespace, rights)
 		if ctx.Err() != nil {
 			return
 		}
@@ -210,20 +214,23 @@ func (l *life) run(ctx context.Context) {
 				f.verdict = found
 			}
 		})
-		if err == nil && found.mayRead() && !started {
-			started = true
-			starting.Go(func() { l.start(ctx) })
-		}
-		if delay = nextLook(delay, err == nil && found.isAll()); !l.awaitLook(ctx, delay) {
+		isDone := started && err == nil && found.isAll()
+		if delay = nextLook(delay, isDone); !l.awaitLook(ctx, delay) {
 			return
 		}
 	}
 }
 
+// mayRead tells whether the informers can be expected to work.
+func (l *life) mayRead(ctx context.Context) bool {
+	found, err := l.look(ctx, l.scope.Namespace, toRead)
+	return err == nil && found.mayRead()
+}
+
 // nextLook is how long to wait before looking at the rights again; 0 stands for until there is a doubt about them.
-func nextLook(last time.Duration, isAll bool) time.Duration {
+func nextLook(last time.Duration, isDone bool) time.Duration {
 	switch {
-	case isAll:
+	case isDone:
 		return 0
 	case last == 0:
 		return firstLook

@@ -40,7 +40,9 @@ func TestScopeState(t *testing.T) {
 		"filled":            {facts{synced: true}, ScopeServed, nil},
 		"cannot look later": {facts{synced: true, err: errors.New("away")}, ScopeServed, nil},
 		"may not list":      {facts{namespace: "a", verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods", "rbac.yaml", "--namespace a", "--serviceaccount podmanager-system:podmanager-controller"}},
-		"may not list all":  {facts{verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods", "clusterrolebinding"}},
+		"may not list all":  {facts{verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods; run kubectl apply -f artifacts/rbac.yaml"}},
+		"another user":      {facts{namespace: "a", verdict: verdict{lacking: []right{list}, user: "jane"}}, ScopeForbidden, []string{"jane may not list pods; run kubectl create rolebinding", "--user jane"}},
+		"user not known":    {facts{verdict: verdict{lacking: []right{list}}}, ScopeForbidden, []string{"this user may not list pods; run kubectl create clusterrolebinding"}},
 		"may not change":    {facts{namespace: "a", synced: true, verdict: lacks(patch)}, ScopeServed, []string{"may not patch pods/resize"}},
 		"no longer":         {facts{namespace: "a", synced: true, verdict: lacks(list, patch)}, ScopeForbidden, []string{"may not list pods; patch pods/resize"}},
 		"again":             {facts{synced: true, refused: map[string]bool{"pods": true}}, ScopeStarting, []string{"within a minute"}},
@@ -121,10 +123,12 @@ func runScopes(t *testing.T, found map[string]verdict) *testScopes {
 	}
 	s.Scopes = NewScopes(s.kube, all)
 	for _, life := range s.lives {
-		life.look = func(_ context.Context, namespace string) (verdict, error) {
+		life.look = func(_ context.Context, namespace string, asked []right) (verdict, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.looked[namespace]++
+			if len(asked) == len(rights) {
+				s.looked[namespace]++
+			}
 			return s.found[namespace], nil
 		}
 	}
