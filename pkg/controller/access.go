@@ -102,7 +102,9 @@ func (a access) look(ctx context.Context, namespace string, rights []right) (ver
 		}
 	}
 	if len(found.lacking) > 0 {
-		found.user = a.user(ctx)
+		var err error
+		found.user, err = a.user(ctx)
+		return found, err
 	}
 	return found, nil
 }
@@ -137,13 +139,16 @@ func (a access) has(ctx context.Context, namespace string, r right) (bool, error
 	return review.Status.Allowed, nil
 }
 
-// user is how the API server calls us; empty if it does not tell.
-func (a access) user(ctx context.Context) string {
+// user is how the API server calls us; empty if it does not tell, which it does since Kubernetes 1.28.
+func (a access) user(ctx context.Context) (string, error) {
 	review, err := a.client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
-	if err != nil {
-		return ""
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return "", nil
 	}
-	return review.Status.UserInfo.Username
+	if err != nil {
+		return "", err
+	}
+	return review.Status.UserInfo.Username, nil
 }
 
 // list writes rights as a person would: "list, watch pods; patch pods/resize".

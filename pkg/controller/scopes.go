@@ -84,6 +84,7 @@ func NewScopes(client kubernetes.Interface, scopes []Scope) *Scopes {
 
 // Run looks after the scopes until ctx is done, and returns when none of their informers runs any more.
 func (s *Scopes) Run(ctx context.Context) {
+	s.changed()
 	var running sync.WaitGroup
 	for _, life := range s.lives {
 		running.Go(func() { life.run(ctx) })
@@ -105,7 +106,7 @@ func (s *Scopes) States() []ScopeState {
 	return states
 }
 
-// changed counts anew. It is called after each change of a state.
+// changed counts anew after a change of a state.
 func (s *Scopes) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
