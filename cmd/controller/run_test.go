@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,22 +25,31 @@ func (w *testWorker) Run(ctx context.Context, workers int) error {
 
 // testScopes stands for the informers.
 type testScopes struct {
+	ctx            context.Context
 	started, ended time.Time
 	served         chan struct{}
-	states         []controller.ScopeState
+
+	mu     sync.Mutex
+	states []controller.ScopeState
 }
 
 func (s *testScopes) Run(ctx context.Context) {
-	s.started = time.Now()
+	s.ctx, s.started = ctx, time.Now()
 	<-ctx.Done()
 	s.ended = time.Now()
 }
 
 func (s *testScopes) Served() <-chan struct{} { return s.served }
 
-func (s *testScopes) States() []controller.ScopeState { return s.states }
+func (s *testScopes) States() []controller.ScopeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.states
+}
 
 func (s *testScopes) serve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.states = []controller.ScopeState{{Phase: controller.ScopeServed}}
 	close(s.served)
 }
@@ -69,7 +79,7 @@ func TestRun(t *testing.T) {
 				}
 				stop()
 				pass(9 * time.Second)
-				if !scopes.ended.IsZero() {
+				if err := scopes.ctx.Err(); err != nil {
 					t.Error("the informers were stopped while the workers still drained")
 				}
 				if err := <-ended; err != nil {
