@@ -37,6 +37,8 @@ type clients struct {
 	server string
 	// lease has neither the limits nor the queue of the others: a leader must not lose the Lease because it is busy.
 	lease kubernetes.Interface
+	// hearing is shared by all of them.
+	hearing *hearing
 }
 
 // connect makes the clients and looks whether the server is there and serves PodManagers.
@@ -87,8 +89,10 @@ func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
 }
 
 func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
+	hearing := &hearing{}
+	restConfig.Wrap(hearing.wrap)
 	leaseConfig := rest.CopyConfig(restConfig)
-	c := &clients{server: restConfig.Host}
+	c := &clients{server: restConfig.Host, hearing: hearing}
 	// The flags are about everything that is done to pods, so these clients draw from one bucket.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	var err error
@@ -144,8 +148,8 @@ func checkServed(ctx context.Context, client discovery.DiscoveryInterface, serve
 		switch {
 		case served:
 			return nil
-		case err != nil && answered && ctx.Err() != nil:
-			return notServed // out of time, and that was its answer before
+		case err != nil && answered:
+			return notServed // that was its answer before; most likely the time is over
 		case err != nil:
 			return explain(err, server)
 		}

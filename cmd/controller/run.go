@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/wait"
+	clientfeatures "k8s.io/client-go/features"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 
@@ -16,33 +18,31 @@ import (
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
-const (
-	// livenessGrace is how long beyond its lease a leader that neither renews nor exits is left alive.
-	livenessGrace = 20 * time.Second
-	// syncPoll is how often a candidate looks whether its caches are filled.
-	syncPoll = 100 * time.Millisecond
-)
+// livenessGrace is how long beyond its lease a leader that neither renews nor exits is left alive.
+const livenessGrace = 20 * time.Second
 
 // process is everything that runs, ready to be started.
 type process struct {
 	config     *Config
 	controller worker
-	informers  []informerFactory
-	election   *election // nil without leader election
-	metrics    *server   // nil if turned off
-	health     *server   // nil if turned off
+	scopes     scopes
+	hearing    *hearing
+	examine    func(context.Context) // says in the log what the API server lacks
+	election   *election             // nil without leader election
+	metrics    *server               // nil if turned off
+	health     *server               // nil if turned off
 }
 
 // worker is the part of *controller.Controller that the process needs.
 type worker interface {
-	HasSynced() bool
 	Run(ctx context.Context, workers int) error
 }
 
-// informerFactory is what the factories of both clients have in common.
-type informerFactory interface {
-	StartWithContext(ctx context.Context)
-	Shutdown()
+// scopes is the part of *controller.Scopes that the process needs.
+type scopes interface {
+	Run(ctx context.Context)
+	Served() <-chan struct{}
+	States() []controller.ScopeState
 }
 
 // prepare does all that can fail at the start. Nothing runs yet when it returns.
@@ -62,6 +62,8 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	klog.FromContext(ctx).Info("Starting the PodManager controller", "version", build.version, "commit", build.commit,
 		"goVersion", runtime.Version(), "server", c.server, "namespaces", config.namespaces(), "selector", config.Selector,
 		"workers", config.Workers, "leaderElection", config.Lease != nil)
+	tellGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
+	p.hearing, p.examine = c.hearing, func(ctx context.Context) { examine(ctx, c.PodManagers.Discovery()) }
 	if err := p.addController(ctx, c); err != nil {
 		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
 	}
@@ -84,16 +86,16 @@ func (p *process) addController(ctx context.Context, c *clients) error {
 	if err != nil {
 		return err // the flags were looked at before
 	}
-	var scopes []controller.Scope
+	var all []controller.Scope
 	for _, namespace := range p.config.Namespaces {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.Kube, p.config.Resync,
 			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(controller.TrimPod))
 		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.PodManagers, p.config.Resync,
 			podmanagerinformers.WithNamespace(namespace))
-		p.informers = append(p.informers, kube, podManagers)
-		scopes = append(scopes, controller.NewScope(c.Clients, kube, podManagers, namespace, selector))
+		all = append(all, controller.NewScope(c.Clients, kube, podManagers, namespace, selector))
 	}
-	p.controller, err = controller.New(ctx, c.Clients, scopes)
+	p.scopes = controller.NewScopes(c.Kube, all)
+	p.controller, err = controller.New(ctx, c.Clients, all)
 	return err
 }
 
@@ -104,18 +106,16 @@ func (p *process) run(ctx context.Context) error {
 	defer stop()
 	p.metrics.start(lasting, metricsHandler())
 	p.health.start(lasting, healthHandler(p.liveChecks(), p.readyChecks()))
-	for _, factory := range p.informers {
-		factory.StartWithContext(lasting) // on a standby too: it takes over with its caches filled
-	}
+	var running sync.WaitGroup
+	running.Go(func() { p.scopes.Run(lasting) }) // on a standby too: it takes over with its caches filled
+	running.Go(func() { p.examine(lasting) })
 
 	err := p.work(ctx)
 	if errors.Is(err, errLeaseLost) || errors.Is(err, errNotDrained) {
 		return err
 	}
 	stop()
-	for _, factory := range p.informers {
-		factory.Shutdown()
-	}
+	running.Wait()
 	p.health.shutDown(context.WithoutCancel(ctx))
 	p.metrics.shutDown(context.WithoutCancel(ctx))
 	klog.FromContext(ctx).Info("Stopped")
@@ -129,11 +129,12 @@ func (p *process) work(ctx context.Context) error {
 		return runAndDrain(ctx, run)
 	}
 	// A replica that cannot read the cluster would be a leader that does nothing, so it does not stand.
-	synced := func(context.Context) (bool, error) { return p.controller.HasSynced(), nil }
-	if err := wait.PollUntilContextCancel(ctx, syncPoll, true, synced); err != nil {
-		return nil // told to stop before it came to that
+	select {
+	case <-p.scopes.Served():
+		return p.election.run(ctx, run)
+	case <-ctx.Done():
+		return nil
 	}
-	return p.election.run(ctx, run)
 }
 
 // liveChecks fail when only a restart helps.
@@ -141,14 +142,32 @@ func (p *process) liveChecks() []check {
 	return p.leaderChecks(livenessGrace)
 }
 
+// readyChecks fail while nothing is served. An API server that is away does not count: a restart would not bring it back, and
+// what there is in the caches is still good to take over with.
 func (p *process) readyChecks() []check {
-	caches := check{"caches", func() error {
-		if !p.controller.HasSynced() {
-			return errors.New("not filled yet; if that lasts, the log says why")
+	checks := []check{{"namespaces", p.checkNamespaces}}
+	if states := p.scopes.States(); len(states) > 1 {
+		for i, state := range states {
+			checks = append(checks, check{state.Name(), func() (string, error) { return p.scopes.States()[i].Why, nil }})
 		}
-		return nil
-	}}
-	return append([]check{caches}, p.leaderChecks(0)...)
+	}
+	checks = append(checks, check{"apiServer", func() (string, error) { return p.hearing.note(), nil }})
+	return append(checks, p.leaderChecks(0)...)
+}
+
+// checkNamespaces fails while no namespace is served.
+func (p *process) checkNamespaces() (string, error) {
+	states := p.scopes.States()
+	isServed := func(s controller.ScopeState) bool { return s.Phase == controller.ScopeServed }
+	switch {
+	case len(states) == 1 && isServed(states[0]):
+		return states[0].Why, nil
+	case slices.ContainsFunc(states, isServed):
+		return "", nil // each has a line of its own
+	case len(states) == 1:
+		return "", fmt.Errorf("%s: %s", states[0].Name(), states[0].Why)
+	}
+	return "", errors.New("none is served")
 }
 
 // leaderChecks fail for a leader that has not renewed its lease for longer than it lasts plus grace, never for a standby.
@@ -156,5 +175,5 @@ func (p *process) leaderChecks(grace time.Duration) []check {
 	if p.election == nil {
 		return nil
 	}
-	return []check{{"leaderElection", func() error { return p.election.elector.Check(grace) }}}
+	return []check{{"leaderElection", func() (string, error) { return "", p.election.elector.Check(grace) }}}
 }

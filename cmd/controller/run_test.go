@@ -4,48 +4,64 @@ import (
 	"context"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mycompany/podmanager/pkg/controller"
 )
 
 // testWorker stands for the controller.
 type testWorker struct {
 	testWork
-	synced  atomic.Bool
 	workers int
 }
-
-func (w *testWorker) HasSynced() bool { return w.synced.Load() }
 
 func (w *testWorker) Run(ctx context.Context, workers int) error {
 	w.workers = workers
 	return w.run(ctx)
 }
 
-// testFactory stands for the informers.
-type testFactory struct {
-	ctx               context.Context
-	started, shutDown time.Time
+// testScopes stands for the informers.
+type testScopes struct {
+	ctx            context.Context
+	started, ended time.Time
+	served         chan struct{}
+
+	mu     sync.Mutex
+	states []controller.ScopeState
 }
 
-func (f *testFactory) StartWithContext(ctx context.Context) {
-	f.ctx, f.started = ctx, time.Now()
+func (s *testScopes) Run(ctx context.Context) {
+	s.ctx, s.started = ctx, time.Now()
+	<-ctx.Done()
+	s.ended = time.Now()
 }
 
-func (f *testFactory) Shutdown() {
-	<-f.ctx.Done()
-	f.shutDown = time.Now()
+func (s *testScopes) Served() <-chan struct{} { return s.served }
+
+func (s *testScopes) States() []controller.ScopeState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.states
 }
 
-func testProcess(ctx context.Context, t *testing.T, lock *testLock) (*process, *testWorker, *testFactory) {
-	worker, factory := &testWorker{testWork: testWork{drain: 10 * time.Second}}, &testFactory{}
-	p := &process{config: NewOptions().Config(), controller: worker, informers: []informerFactory{factory}}
+func (s *testScopes) serve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.states = []controller.ScopeState{{Phase: controller.ScopeServed}}
+	close(s.served)
+}
+
+func testProcess(ctx context.Context, t *testing.T, lock *testLock) (*process, *testWorker, *testScopes) {
+	worker := &testWorker{testWork: testWork{drain: 10 * time.Second}}
+	scopes := &testScopes{served: make(chan struct{}), states: []controller.ScopeState{{Phase: controller.ScopeStarting, Why: "not yet"}}}
+	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, hearing: &hearing{}, examine: func(context.Context) {}}
 	if lock != nil {
 		p.election = testElection(ctx, t, lock)
 	}
-	return p, worker, factory
+	return p, worker, scopes
 }
 
 func TestRun(t *testing.T) {
@@ -53,24 +69,24 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := testContext(t)
-				p, worker, factory := testProcess(ctx, t, lock)
-				worker.synced.Store(true)
+				p, worker, scopes := testProcess(ctx, t, lock)
+				scopes.serve()
 				ended := make(chan error)
 				go func() { ended <- p.run(ctx) }()
 				pass(time.Minute)
-				if worker.workers != 100 || factory.started.IsZero() {
-					t.Fatalf("%d workers, informers started at %v", worker.workers, factory.started)
+				if worker.workers != 100 || scopes.started.IsZero() {
+					t.Fatalf("%d workers, informers started at %v", worker.workers, scopes.started)
 				}
 				stop()
 				pass(9 * time.Second)
-				if err := factory.ctx.Err(); err != nil {
+				if err := scopes.ctx.Err(); err != nil {
 					t.Error("the informers were stopped while the workers still drained")
 				}
 				if err := <-ended; err != nil {
 					t.Errorf("ended with %v", err)
 				}
-				if factory.shutDown.Before(worker.ended) || worker.ended.IsZero() {
-					t.Errorf("informers ended at %v, workers at %v", factory.shutDown, worker.ended)
+				if scopes.ended.Before(worker.ended) || worker.ended.IsZero() {
+					t.Errorf("informers ended at %v, workers at %v", scopes.ended, worker.ended)
 				}
 			})
 		})
@@ -82,14 +98,14 @@ func TestCandidateNeedsCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
-		p, worker, factory := testProcess(ctx, t, lock)
+		p, worker, scopes := testProcess(ctx, t, lock)
 		ended := make(chan error)
 		go func() { ended <- p.run(ctx) }()
 		pass(time.Minute)
-		if lock.look().record != nil || factory.started.IsZero() {
-			t.Errorf("lease %+v, informers started at %v; want none, and started", lock.look().record, factory.started)
+		if lock.look().record != nil || scopes.started.IsZero() {
+			t.Errorf("lease %+v, informers started at %v; want none, and started", lock.look().record, scopes.started)
 		}
-		worker.synced.Store(true)
+		scopes.serve()
 		pass(time.Second)
 		if lock.look().record == nil || worker.started.IsZero() {
 			t.Errorf("lease %+v, workers started at %v; want both now", lock.look().record, worker.started)
@@ -105,7 +121,7 @@ func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
-		p, worker, _ := testProcess(ctx, t, lock)
+		p, worker, scopes := testProcess(ctx, t, lock)
 		expect := func(when, path string, code int, parts ...string) {
 			t.Helper()
 			answer := httptest.NewRecorder()
@@ -123,12 +139,14 @@ func TestHealth(t *testing.T) {
 		go func() { ended <- p.run(ctx) }()
 
 		expect("at the start", "/livez", 200, "ok")
-		expect("at the start", "/readyz", 500, "[+]ping ok\n[-]caches failed: not filled yet", "[+]leaderElection ok", "readyz check failed")
-		worker.synced.Store(true)
+		expect("at the start", "/readyz", 500, "[+]ping ok\n[-]namespaces failed: all namespaces: not yet\n", "[+]leaderElection ok", "readyz check failed")
+		scopes.serve()
+		answered := time.Now()
+		p.hearing.last.Store(&answered)
 		pass(time.Second)
 		expect("when leading", "/healthz", 200, "ok")
 		expect("when leading", "/readyz", 200, "ok")
-		expect("when leading", "/readyz?verbose", 200, "[+]ping ok\n[+]caches ok\n[+]leaderElection ok\nreadyz check passed\n")
+		expect("when leading", "/readyz?verbose", 200, "[+]ping ok\n[+]namespaces ok\n[+]apiServer ok\n[+]leaderElection ok\nreadyz check passed\n")
 		expect("when leading", "/metrics", 404)
 
 		// A renewal that never comes back, which the elector cannot get out of.
@@ -144,4 +162,45 @@ func TestHealth(t *testing.T) {
 		<-ended
 		pass(worker.drain)
 	})
+}
+
+func TestReady(t *testing.T) {
+	state := func(namespace string, phase controller.ScopePhase, why string) controller.ScopeState {
+		return controller.ScopeState{Namespace: namespace, Phase: phase, Why: why}
+	}
+	tests := map[string]struct {
+		states []controller.ScopeState
+		silent time.Duration
+		code   int
+		want   string
+	}{
+		"served": {[]controller.ScopeState{state("", controller.ScopeServed, "")}, time.Second, 200,
+			"[+]ping ok\n[+]namespaces ok\n[+]apiServer ok\nreadyz check passed\n"},
+		"served, with a right missing": {[]controller.ScopeState{state("", controller.ScopeServed, "may not patch")}, 0, 200,
+			"[+]ping ok\n[!]namespaces: may not patch\n[+]apiServer ok\nreadyz check passed\n"},
+		"the only one is forbidden": {[]controller.ScopeState{state("a", controller.ScopeForbidden, "may not list")}, 0, 500,
+			"[+]ping ok\n[-]namespaces failed: namespace a: may not list\n[+]apiServer ok\nreadyz check failed\n"},
+		"one of two is served": {[]controller.ScopeState{state("a", controller.ScopeServed, ""), state("b", controller.ScopeMissing, "is not there")}, 0, 200,
+			"[+]ping ok\n[+]namespaces ok\n[+]namespace a ok\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check passed\n"},
+		"none of two is": {[]controller.ScopeState{state("a", controller.ScopeStarting, "not yet"), state("b", controller.ScopeMissing, "is not there")}, 0, 500,
+			"[+]ping ok\n[-]namespaces failed: none is served\n[!]namespace a: not yet\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check failed\n"},
+		// Caches that were filled are still good to take over with, and a restart would bring back nobody.
+		"the API server is away": {[]controller.ScopeState{state("", controller.ScopeServed, "")}, 95 * time.Second, 200,
+			"[+]ping ok\n[+]namespaces ok\n[!]apiServer: has not answered for 1m35s; nothing is done meanwhile\nreadyz check passed\n"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &process{scopes: &testScopes{states: test.states}, hearing: &hearing{}}
+				answered := time.Now()
+				p.hearing.last.Store(&answered)
+				time.Sleep(test.silent)
+				answer := httptest.NewRecorder()
+				healthHandler(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
+				if answer.Code != test.code || answer.Body.String() != test.want {
+					t.Errorf("answers %d %q, want %d %q", answer.Code, answer.Body, test.code, test.want)
+				}
+			})
+		})
+	}
 }

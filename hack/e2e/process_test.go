@@ -34,6 +34,26 @@ var processes atomic.Int32
 
 // startProcess starts the controller and waits until it is ready.
 func startProcess(name string, flags ...string) (*process, error) {
+	p, err := launchProcess(name, flags...)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, err := p.ready(); err == nil {
+			return p, nil
+		}
+		select {
+		case <-p.exited:
+			return nil, fmt.Errorf("the controller ended at once: %w\n%s", p.err, p.tail())
+		default:
+		}
+	}
+	_ = p.kill()
+	return nil, fmt.Errorf("the controller did not become ready\n%s", p.tail())
+}
+
+// launchProcess starts the controller.
+func launchProcess(name string, flags ...string) (*process, error) {
 	metrics, health, err := freePorts()
 	if err != nil {
 		return nil, err
@@ -59,18 +79,28 @@ func startProcess(name string, flags ...string) (*process, error) {
 		p.err = p.command.Wait()
 		close(p.exited)
 	}()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if _, err := get("http://" + health + "/readyz"); err == nil {
-			return p, nil
-		}
-		select {
-		case <-p.exited:
-			return nil, fmt.Errorf("the controller ended at once: %w\n%s", p.err, p.tail())
-		default:
+	return p, nil
+}
+
+// ready is what /readyz?verbose says; an error if that is not 200.
+func (p *process) ready() (string, error) {
+	return get("http://" + p.health + "/readyz?verbose")
+}
+
+// lines are those of the log in which a text is.
+func (p *process) lines(t *testing.T, text string) []string {
+	t.Helper()
+	data, err := os.ReadFile(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, text) {
+			found = append(found, line)
 		}
 	}
-	_ = p.kill()
-	return nil, fmt.Errorf("the controller did not become ready\n%s", p.tail())
+	return found
 }
 
 // private starts a controller of the test's own, for PodManagers with the private label in the test's namespace.

@@ -69,8 +69,7 @@ type entry struct {
 func (e *entry) isEmpty() bool { return e.news == 0 && len(e.maybe) == 0 && e.due.Never() }
 
 // agenda is the one owner of the question when a PodManager is looked at: all that puts a key into the queue goes through it. It
-// keeps a fixed amount of memory for each key that is waiting for something, and nothing before it is opened: a standby that
-// sees events for days grows by none of them.
+// keeps a fixed amount of memory for each key that is waiting for something. A standby, which has no handlers, keeps nothing.
 type agenda struct {
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	retry  workqueue.TypedRateLimiter[cache.ObjectName]
@@ -78,7 +77,6 @@ type agenda struct {
 	clock  clock.PassiveClock
 
 	mu      sync.Mutex
-	open    bool
 	entries map[cache.ObjectName]*entry
 }
 
@@ -104,41 +102,23 @@ func newAgenda(clock clock.PassiveClock, isEcho func(cache.ObjectName, consisten
 	return a
 }
 
-// start lets keys in.
-func (a *agenda) start() {
+// note remembers something about a key. Calls of the queue come after it, without the lock: the queue asks for priorities while it
+// holds its own.
+func (a *agenda) note(key cache.ObjectName, change func(*entry)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.open = true
-}
-
-func (a *agenda) isOpen() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.open
-}
-
-// note remembers something about a key, if anybody will ever look at it. Calls of the queue come after it, without the lock: the
-// queue asks for priorities while it holds its own.
-func (a *agenda) note(key cache.ObjectName, change func(*entry)) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.open {
-		return false
-	}
 	e, found := a.entries[key]
 	if !found {
 		e = &entry{}
 		a.entries[key] = e
 	}
 	change(e)
-	return true
 }
 
 // add queues a key for something that is certainly news, after a wait in which more of the kind may come.
 func (a *agenda) add(key cache.ObjectName, t trigger, wait time.Duration) {
-	if a.note(key, func(e *entry) { e.news |= 1 << t }) {
-		a.queue.AddAfter(key, wait)
-	}
+	a.note(key, func(e *entry) { e.news |= 1 << t })
+	a.queue.AddAfter(key, wait)
 }
 
 // addUnlessEcho queues a key for an event that may show nothing but what this process has written itself.
@@ -146,16 +126,14 @@ func (a *agenda) addUnlessEcho(key cache.ObjectName, w write, wait time.Duration
 	if a.isEcho(key, w.resource, w.version) {
 		return
 	}
-	noted := a.note(key, func(e *entry) {
+	a.note(key, func(e *entry) {
 		if len(e.maybe) < maxWrites {
 			e.maybe = append(e.maybe, w)
 		} else {
 			e.news |= 1 << w.trigger
 		}
 	})
-	if noted {
-		a.queue.AddAfter(key, wait)
-	}
+	a.queue.AddAfter(key, wait)
 }
 
 // take returns what a key was queued for, and forgets it. Nothing means that it was queued for echoes of own writes.
@@ -207,9 +185,8 @@ func (a *agenda) finish(key cache.ObjectName, again plan.LookAgain, err error) p
 	if again.Never() {
 		return again
 	}
-	if a.note(key, func(e *entry) { e.due = e.due.Sooner(again) }) {
-		a.queue.AddAfter(key, max(0, again.At.Sub(a.clock.Now())))
-	}
+	a.note(key, func(e *entry) { e.due = e.due.Sooner(again) })
+	a.queue.AddAfter(key, max(0, again.At.Sub(a.clock.Now())))
 	return again
 }
 

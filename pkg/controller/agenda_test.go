@@ -25,7 +25,6 @@ func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := consistency.NewTracker()
 		f := fixture{newAgenda(clock.RealClock{}, tracker.IsEcho), tracker}
-		f.start()
 		test(t, f)
 		f.queue.ShutDown()
 		synctest.Wait()
@@ -169,19 +168,9 @@ func TestRetriesSlowDown(t *testing.T) {
 	})
 }
 
-// What is kept of a key has a fixed size, and of a standby nothing.
+// What is kept of a key has a fixed size.
 func TestNothingPilesUp(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
-		f.open = false
-		for i := range 1000 {
-			f.event(fmt.Sprint(i))
-			f.add(key(fmt.Sprint(i)), triggerPodDeleted, 0)
-			f.finish(key("web"), plan.After(time.Now(), time.Minute, plan.AgainHold), nil)
-		}
-		if len(f.entries) != 0 || f.queue.Len() != 0 {
-			t.Errorf("a standby keeps %d keys and has %d in the queue", len(f.entries), f.queue.Len())
-		}
-		f.open = true
 		for i := range 1000 {
 			f.event(fmt.Sprint(i))
 		}

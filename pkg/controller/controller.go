@@ -51,8 +51,8 @@ type Controller struct {
 	decide func(plan.Observed) plan.Plan
 }
 
-// New returns a controller for the PodManagers and pods of the given scopes, and registers its handlers with their
-// informers. The informers are started by the caller.
+// New returns a controller for the PodManagers and pods of the given scopes. Their informers are started by the caller; see
+// Scopes.
 func New(ctx context.Context, clients Clients, scopes []Scope) (*Controller, error) {
 	recorder, err := newRecorder(ctx, clients.Reports)
 	if err != nil {
@@ -77,21 +77,8 @@ func New(ctx context.Context, clients Clients, scopes []Scope) (*Controller, err
 		if err := scope.addIndexes(); err != nil {
 			return nil, err
 		}
-		if err := c.addHandlers(scope); err != nil {
-			return nil, err
-		}
 	}
 	return c, nil
-}
-
-// HasSynced tells whether all caches have been filled once.
-func (c *Controller) HasSynced() bool {
-	for _, scope := range c.scopes {
-		if !scope.hasSynced() {
-			return false
-		}
-	}
-	return true
 }
 
 // Run syncs PodManagers with the given number of workers until ctx is done. It then takes no more work, lets the
@@ -106,15 +93,11 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	}
 	defer stopRecording()
 
-	if !cache.WaitForNamedCacheSyncWithContext(ctx, c.HasSynced) {
-		return nil // told to stop before the caches had filled
-	}
-	c.agenda.start()
-	c.enqueueAll()
-
 	var watching sync.WaitGroup
+	for _, scope := range c.scopes {
+		watching.Go(func() { c.takeUp(ctx, scope) })
+	}
 	watching.Go(func() { c.watchForRewinds(ctx) })
-	watching.Go(func() { c.findStrayed(ctx) })
 	defer watching.Wait()
 
 	// The syncs get a context that outlives ctx, so that a write under way is not torn off by a polite shutdown.
@@ -209,19 +192,4 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 		result = resultUnchanged
 	}
 	return result, done.again, done.failed(err)
-}
-
-// enqueueAll queues all PodManagers once. Those whose state does not match what they say of themselves go first.
-func (c *Controller) enqueueAll() {
-	for _, scope := range c.scopes {
-		for _, object := range scope.PodManagers.Informer().GetStore().List() {
-			manager := object.(*v1.PodManager)
-			pods, err := scope.indexed(byController, string(manager.UID))
-			t := triggerStart
-			if err != nil || plan.IsUnfinished(manager, pods) {
-				t = triggerUnfinished
-			}
-			c.agenda.add(cache.MetaObjectToName(manager), t, 0)
-		}
-	}
 }

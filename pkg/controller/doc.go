@@ -3,6 +3,7 @@
 //
 //	controller.go  New, Run, the workers and the sync: gather, decide, apply, report
 //	scope.go       what is watched, the indexes, and the listers' answers
+//	scopes.go      how what is to be watched fares; life.go from when on it is watched; access.go what is permitted
 //	handlers.go    which events reach the queue; causes.go why a key is in it
 //	gather.go      what a sync rests on, and whether that is fresh enough
 //	apply.go       carrying out a plan; parallel.go many requests at a time; pods.go the single ones; finalizer.go the PodManager's finalizer

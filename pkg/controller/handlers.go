@@ -23,17 +23,10 @@ const (
 )
 
 // addHandlers registers the filters and handlers of the informers. They keep away what cannot matter; what this
-// process itself has written is told apart by the agenda.
+// process itself has written is told apart by the agenda. That of PodManagers comes last: it is what brings the first
+// syncs, and nothing that happens to their pods from then on must be missed.
 func (c *Controller) addHandlers(scope Scope) error {
-	_, err := scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    c.managerAdded,
-		UpdateFunc: c.managerUpdated,
-		DeleteFunc: c.managerDeleted,
-	})
-	if err != nil {
-		return fmt.Errorf("adding the PodManager handler: %w", err)
-	}
-	_, err = scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
 		DeleteFunc: c.revisionDeleted,
 	})
@@ -42,14 +35,26 @@ func (c *Controller) addHandlers(scope Scope) error {
 	}
 	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
 		FilterFunc: isManaged,
-		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    c.podAdded,
+		Handler: cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(obj any, isInInitialList bool) {
+				if !isInInitialList { // what is there at the start comes with its PodManager
+					c.podAdded(obj)
+				}
+			},
 			UpdateFunc: c.podUpdated,
 			DeleteFunc: c.podDeleted,
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("adding the pod handler: %w", err)
+	}
+	_, err = scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc:    c.managerAdded,
+		UpdateFunc: c.managerUpdated,
+		DeleteFunc: c.managerDeleted,
+	})
+	if err != nil {
+		return fmt.Errorf("adding the PodManager handler: %w", err)
 	}
 	return nil
 }
@@ -68,11 +73,21 @@ func isManaged(obj any) bool {
 }
 
 func (c *Controller) managerAdded(obj any, isInInitialList bool) {
+	manager := obj.(*v1.PodManager)
 	t := triggerManagerAdded
 	if isInInitialList {
-		t = triggerStart // of a namespace that was taken up late; see enqueueAll for the others
+		t = c.triggerOfStart(manager)
 	}
-	c.agenda.add(cache.MetaObjectToName(obj.(*v1.PodManager)), t, 0)
+	c.agenda.add(cache.MetaObjectToName(manager), t, 0)
+}
+
+// triggerOfStart lets those PodManagers go first at a start whose pods are not as they should be.
+func (c *Controller) triggerOfStart(manager *v1.PodManager) trigger {
+	pods, err := c.scopeOf(manager.Namespace).indexed(byController, string(manager.UID))
+	if err != nil || plan.IsUnfinished(manager, pods) {
+		return triggerUnfinished
+	}
+	return triggerStart
 }
 
 func (c *Controller) managerUpdated(oldObj, obj any) {
@@ -150,7 +165,7 @@ func (c *Controller) podDeleted(obj any) {
 		return
 	}
 	key := cache.MetaObjectToName(owner)
-	if pod.DeletionTimestamp == nil && c.agenda.isOpen() {
+	if pod.DeletionTimestamp == nil {
 		c.tracker.Unknown(key, pod.Name)
 	}
 	// Never an echo: even if we asked for it, that the pod is gone is news.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	kubeinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
@@ -20,6 +21,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
+
+// fakeClients are all that a controller needs.
+func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) Clients {
+	scheme := metadatafake.NewTestScheme()
+	utilruntime.Must(metav1.AddMetaToScheme(scheme))
+	return Clients{Kube: kube, PodManagers: managers, Reports: kube, Statuses: managers, Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
+}
 
 // One object that makes the controller panic, in the sync or in a request of it, does not keep it from the others.
 func TestPanicIsIsolated(t *testing.T) {
@@ -35,7 +43,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	managers := fake.NewSimpleClientset(poison("poison"), poison("good"))
 	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 	informers := externalversions.NewSharedInformerFactory(managers, 0)
-	c, err := New(ctx, Clients{Kube: kube, PodManagers: managers, Reports: kube, Statuses: managers, Metadata: metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme())}, []Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
+	c, err := New(ctx, fakeClients(kube, managers), []Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
 		PodManagers: informers.Apps().V1().PodManagers()}})
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +54,7 @@ func TestPanicIsIsolated(t *testing.T) {
 		}
 		return plan.Make(o)
 	}
+	informers.Apps().V1().PodManagers().Informer() // a factory starts only those that were asked for
 	pods.StartWithContext(ctx)
 	informers.StartWithContext(ctx)
 	ended := make(chan error)

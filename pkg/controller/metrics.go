@@ -20,6 +20,11 @@ var (
 	podFailures = counters("pod_request_failures_total", "operation",
 		"Requests to create or delete a pod that failed, by operation.")
 
+	namespaces = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Subsystem: subsystem, Name: "namespaces", StabilityLevel: metrics.ALPHA,
+		Help: "Namespaces that were asked for (all of them count as one), by state: starting, served, forbidden, missing or noCRD.",
+	}, []string{"state"})
+
 	podsCreated  = counter("pods_created_total", "Pods created.")
 	podsDeleted  = counter("pods_deleted_total", "Pods deleted.")
 	podsChanged  = counter("pods_updated_in_place_total", "Pods given another revision in place.")
@@ -63,7 +68,7 @@ var registerOnce sync.Once
 func RegisterMetrics() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, podsCreated, podReadySeconds, podsDeleted, podsChanged, podFailures, statusWrites,
-			triggersTotal, echoSkips, staleSkips, liveReads, panics, rewinds)
+			triggersTotal, echoSkips, staleSkips, liveReads, panics, rewinds, namespaces)
 	})
 }
 

@@ -16,7 +16,6 @@ func key(name string) cache.ObjectName { return cache.NewObjectName("ns", name) 
 // queued is an agenda as the controller makes it, with nothing that is an echo.
 func queued(t *testing.T) *agenda {
 	a := newAgenda(clock.RealClock{}, func(cache.ObjectName, consistency.Resource, string) bool { return false })
-	a.start()
 	t.Cleanup(a.queue.ShutDown)
 	return a
 }

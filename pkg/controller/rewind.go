@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -28,6 +29,8 @@ const rewindInterval = 15 * time.Second
 type rewindable struct {
 	name   string
 	source *cache.ListWatch
+	// answered hears how each request of the informer went; nil for nobody does. It is set before the informer starts.
+	answered func(err error)
 
 	mu      sync.Mutex
 	watches map[*breakableWatch]bool
@@ -40,9 +43,14 @@ func newRewindable(name string, source *cache.ListWatch) *rewindable {
 // listWatch is the source as the informer is to use it.
 func (r *rewindable) listWatch() *cache.ListWatch {
 	return &cache.ListWatch{
-		ListWithContextFunc: r.source.ListWithContextFunc,
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := r.source.ListWithContextFunc(ctx, options)
+			r.answer(err)
+			return list, err
+		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			inner, err := r.source.WatchFuncWithContext(ctx, options)
+			r.answer(err)
 			if err != nil {
 				return nil, err
 			}
@@ -59,6 +67,21 @@ func (r *rewindable) listWatch() *cache.ListWatch {
 			return w, nil
 		},
 	}
+}
+
+func (r *rewindable) answer(err error) {
+	if r.answered != nil {
+		r.answered(err)
+	}
+}
+
+// watchFailed is told what makes an informer list anew. What life.answered has a line of its own for is left to that.
+func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		klog.FromContext(ctx).V(4).Info("Informer was refused", "type", r.TypeDescription(), "err", err)
+		return
+	}
+	cache.DefaultWatchErrorHandler(ctx, r, err)
 }
 
 // checkRewind makes the informer list anew if the server is at an older version than the informer has seen.
@@ -91,8 +114,15 @@ func (r *rewindable) checkRewind(ctx context.Context, store cache.Store) error {
 func (c *Controller) watchForRewinds(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, scope := range c.scopes {
+			if !scope.hasSynced() {
+				continue
+			}
 			for source, store := range scope.sources() {
-				if err := source.checkRewind(ctx, store); err != nil && ctx.Err() == nil {
+				err := source.checkRewind(ctx, store)
+				if apierrors.IsForbidden(err) {
+					scope.life.doubt() // a watch that is open stays so when the right to it is gone
+				}
+				if err != nil && ctx.Err() == nil {
 					klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
 				}
 			}

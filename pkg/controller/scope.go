@@ -41,6 +41,16 @@ type Scope struct {
 	selector labels.Selector
 	// What the informers list and watch from; nil for the generated defaults.
 	podSource, revisionSource, managerSource *rewindable
+
+	// factories start the informers; life says when. Both are nil where somebody else does.
+	factories []informerFactory
+	life      *life
+}
+
+// informerFactory is what the factories of both clients have in common.
+type informerFactory interface {
+	StartWithContext(ctx context.Context)
+	Shutdown()
 }
 
 // Clients are the connections to the API server.
@@ -69,10 +79,14 @@ func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, manager
 		podSource:      newRewindable("pods", podSourceOf(clients.Kube, namespace)),
 		revisionSource: newRewindable("controllerrevisions", revisionSourceOf(clients.Kube, namespace)),
 		managerSource:  newRewindable("podmanagers", tolerantSource(clients.Dynamic, namespace, selector.String())),
+		factories:      []informerFactory{kube, managers},
 	}
+	s.life = newLife(s)
 	informer := func(source *rewindable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
-		return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
+		made := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+		_ = made.SetWatchErrorHandlerWithContext(watchFailed) // can fail only once it runs
+		return made
 	}
 	kube.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return informer(s.podSource, clients.Kube, &corev1.Pod{}, resync)
@@ -172,8 +186,15 @@ func (s Scope) addIndexes() error {
 	return nil
 }
 
+// filled are done when the caches have been filled once.
+func (s Scope) filled() []cache.DoneChecker {
+	return []cache.DoneChecker{
+		s.Pods.Informer().HasSyncedChecker(), s.Revisions.Informer().HasSyncedChecker(), s.PodManagers.Informer().HasSyncedChecker(),
+	}
+}
+
 func (s Scope) hasSynced() bool {
-	return s.Pods.Informer().HasSynced() && s.Revisions.Informer().HasSynced() && s.PodManagers.Informer().HasSynced()
+	return !slices.ContainsFunc(s.filled(), func(checker cache.DoneChecker) bool { return !cache.IsDone(checker) })
 }
 
 // indexed returns the pods that an index has under a value, sorted, so that the same pods always give the same plan.

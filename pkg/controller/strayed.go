@@ -19,17 +19,15 @@ const strayedPage = 250
 // findStrayed looks, once, for pods that somebody has relabelled away while no controller watched: they are ours, and the
 // informers do not show them. It costs a list of what all pods without our label are called; until it has ended, such a pod is found
 // by its name at the latest when it is to be replaced.
-func (c *Controller) findStrayed(ctx context.Context) {
-	for namespace := range c.scopes {
-		patience := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: time.Minute}
-		_ = patience.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
-			err := c.findStrayedIn(ctx, namespace)
-			if err != nil && ctx.Err() == nil {
-				klog.FromContext(ctx).V(2).Info("Cannot look for pods that were relabelled away", "err", err)
-			}
-			return err == nil, nil
-		})
-	}
+func (c *Controller) findStrayed(ctx context.Context, namespace string) {
+	patience := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: time.Minute}
+	_ = patience.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+		err := c.findStrayedIn(ctx, namespace)
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).V(2).Info("Cannot look for pods that were relabelled away", "err", err)
+		}
+		return err == nil, nil
+	})
 }
 
 func (c *Controller) findStrayedIn(ctx context.Context, namespace string) error {

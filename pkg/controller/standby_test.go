@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeinformers "k8s.io/client-go/informers"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2/ktesting"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
+	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
+)
+
+// A standby fills its caches, and nothing else: nobody would ever take a key out of its queue.
+func TestStandbyQueuesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, ctx := ktesting.NewTestContext(t)
+		ctx, stop := context.WithCancel(ctx)
+		kube := kubefake.NewClientset()
+		managers := fake.NewSimpleClientset(&v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}})
+		pods := kubeinformers.NewSharedInformerFactory(kube, 0)
+		informers := externalversions.NewSharedInformerFactory(managers, 0)
+		scope := Scope{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(), PodManagers: informers.Apps().V1().PodManagers()}
+		c, err := New(ctx, fakeClients(kube, managers), []Scope{scope})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			stop()
+			pods.Shutdown()
+			informers.Shutdown()
+			c.recorder.broadcaster.Shutdown()
+			c.queue.ShutDown()
+		}()
+		filled := scope.filled()
+		pods.StartWithContext(ctx)
+		informers.StartWithContext(ctx)
+		cache.WaitFor(ctx, "", filled...)
+		synctest.Wait()
+		if waiting := c.queue.Len(); waiting != 0 {
+			t.Errorf("%d keys are in the queue of a controller that does not run", waiting)
+		}
+		c.takeUp(ctx, scope)
+		synctest.Wait()
+		if waiting := c.queue.Len(); waiting != 1 {
+			t.Errorf("%d keys are in the queue of one that does, want that of the PodManager", waiting)
+		}
+	})
+}
