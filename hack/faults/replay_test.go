@@ -189,3 +189,41 @@ func TestReplayDecoys(t *testing.T) {
 		t.Run(name, func(t *testing.T) { expectViolation(t, replayed(test.sightings), "I4", test.violation) })
 	}
 }
+
+// Whoever is guarded never has too few ready pods.
+func TestReplayGuards(t *testing.T) {
+	a, b := readyPod(0, "a", "0"), readyPod(0, "b", "1")
+	ending := pod(5, "b", "1", false)
+	ending.pod.ready = true
+	guarded := guard{owner: "ns/m", least: 2, since: at(1), until: at(10)}
+	tests := map[string]struct {
+		last      sighting
+		guard     guard
+		violation string
+	}{
+		"enough":                 {readyPod(5, "c", "2"), guarded, ""},
+		"one is not ready":       {pod(5, "b", "1", true), guarded, "1 ready pods"},
+		"one is ending":          {ending, guarded, "1 ready pods"},
+		"one is gone":            {gone(readyPod(5, "b", "1")), guarded, "1 ready pods"},
+		"one may go":             {gone(readyPod(5, "b", "1")), guard{owner: "ns/m", least: 1, since: at(1)}, ""},
+		"another is guarded":     {gone(readyPod(5, "b", "1")), guard{owner: "ns/o", least: 2, since: at(1)}, ""},
+		"before it was guarded":  {gone(readyPod(0, "b", "1")), guarded, ""},
+		"after it was":           {gone(readyPod(11, "b", "1")), guarded, ""},
+		"guarded without an end": {gone(readyPod(99, "b", "1")), guard{owner: "ns/m", least: 2, since: at(1)}, "1 ready pods"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newReplay(10*time.Second, 0)
+			r.guards = []guard{test.guard}
+			sightings := []sighting{manager(0, 3), a, b, test.last}
+			for i, seen := range sightings {
+				if seen.pod != nil {
+					seen.pod.ownerName = "ns/m"
+				}
+				seen.version = uint64(i + 1)
+				r.step(seen)
+			}
+			expectViolation(t, r.report, "I6", test.violation)
+		})
+	}
+}
