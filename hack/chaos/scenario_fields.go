@@ -71,8 +71,11 @@ var heldBy = map[string][]string{
 	"spec.replicas=2147483647":            {v1.ReasonForbidden}, // by a quota, or there would be no end of pods
 	"spec.minReadySeconds=2147483647":     {v1.ReasonMinReady, v1.ReasonRollingOut, v1.ReasonOutdatedPods},
 	"spec.paused=true":                    {v1.ReasonPaused},
-	`spec.updateStrategy.type="OnDelete"`: {v1.ReasonOutdatedPods},
+	`spec.updateStrategy.type="OnDelete"`: {v1.ReasonOutdatedPods, reasonUpdateOnDelete},
 }
+
+// reasonUpdateOnDelete is that of an object that is Ready although its pods are outdated, since the user deletes them.
+const reasonUpdateOnDelete = "UpdateOnDelete"
 
 // trialsOf walks a schema and makes up values for all fields in it. The template is another matter: it has hundreds.
 func trialsOf(schema map[string]any, path ...string) []trial {
@@ -114,6 +117,8 @@ func valuesOf(schema map[string]any) (valid, invalid []any) {
 		return []any{least, least + 1, int64(math.MaxInt32)}, []any{least - 1, beyond, 1.5, "many", "1"}
 	case schema["type"] == "boolean":
 		return []any{true, false}, []any{"true", 1}
+	case schema["format"] == "date-time":
+		return []any{"2026-01-02T03:04:05Z", "2099-01-02T03:04:05Z"}, []any{"yesterday", "2026-01-02", "", 5}
 	case schema["type"] == "string":
 		return []any{"nginx:1.26"}, []any{"", 5}
 	case schema["type"] == "object":

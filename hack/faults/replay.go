@@ -169,8 +169,9 @@ func (r *replay) checkGuards(uid types.UID, seen sighting) {
 }
 
 // mixing is how long a sync may take. A controller adds what it has just done to what it had seen before, so amid changes it
-// may tell a count that never was; but not one that is further off than there were changes.
-const mixing = 2 * time.Second
+// may tell a count that never was; but not one that is further off than there were changes. (On a busy machine a single
+// request takes half a second.)
+const mixing = 5 * time.Second
 
 // checkClaim looks whether what a status says was true a short while ago.
 func (r *replay) checkClaim(o *owner, seen sighting) {
