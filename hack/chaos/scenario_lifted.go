@@ -96,6 +96,7 @@ func refusedThenAllowed(a *arena) {
 }
 
 func (a *arena) banAndLift(b ban) {
+	a.blind = banTime + banOver
 	a.start()
 	a.create("web", b.before, b.options)
 	a.awaitCalm()
@@ -116,12 +117,15 @@ func (a *arena) banAndLift(b ban) {
 	a.boundBanned(b.name+" in the second half", later, mostBannedLater)
 	lift()
 	lifted := time.Now()
-	for _, problem := range a.awaitSettled(banOver) {
+	problems := a.awaitSettled(banOver)
+	for _, problem := range problems {
 		problem.What = fmt.Sprintf("%s: not done %v after it was allowed: %s", b.name, banOver, problem.What)
 		a.violate(problem)
 	}
-	a.run.converged(time.Since(lifted))
-	a.logf("%s: done %v after it was allowed", b.name, time.Since(lifted).Round(time.Millisecond))
+	if len(problems) == 0 {
+		a.run.converged(time.Since(lifted))
+		a.logf("%s: done %v after it was allowed", b.name, time.Since(lifted).Round(time.Millisecond))
+	}
 	a.expect("I5", b.name+" over", "ReplicaFailure to be gone", 5*time.Second, func() (string, bool) {
 		message := a.condition("web", v1.ConditionReplicaFailure)
 		return message, message == ""

@@ -71,7 +71,7 @@ func standby(a *arena) {
 		problem.What = fmt.Sprintf("not done %v after the leader was stopped: %s", takeOver, problem.What)
 		a.violate(problem)
 	}
-	a.run.converged(time.Since(began))
+	a.logf("took over and done after %v", time.Since(began).Round(time.Millisecond))
 	a.settle()
 	a.judge()
 }
