@@ -9,23 +9,23 @@ import (
 func TestChoose(t *testing.T) {
 	tests := map[string]struct {
 		only     string
-		campaign campaign
-		want     campaign
+		campaign *campaign
+		want     *campaign
 		fails    bool
 	}{
-		"all":                   {"", campaign{}, campaign{complete: true, duration: 30 * time.Minute}, false},
-		"all, with a seed":      {"", campaign{seed: 7}, campaign{seed: 7, complete: true, duration: 30 * time.Minute}, false},
-		"one":                   {"churn", campaign{seed: 7}, campaign{seed: 7}, false},
-		"the same every time":   {"", campaign{short: true}, campaign{seed: shortSeed, withoutPeer: true}, false},
-		"short, with a seed":    {"", campaign{short: true, seed: 7}, campaign{seed: 7, withoutPeer: true}, false},
-		"many rounds of one":    {"churn", campaign{seed: 7, rounds: 50}, campaign{seed: 7, withoutPeer: true}, false},
-		"many rounds of all":    {"", campaign{seed: 7, rounds: 50}, campaign{seed: 7, withoutPeer: true}, false},
-		"one that there is not": {"nonsense", campaign{}, campaign{}, true},
-		"no regular expression": {"(", campaign{}, campaign{}, true},
+		"all":                   {"", &campaign{}, &campaign{complete: true, duration: 30 * time.Minute}, false},
+		"all, with a seed":      {"", &campaign{seed: 7}, &campaign{seed: 7, complete: true, duration: 30 * time.Minute}, false},
+		"one":                   {"churn", &campaign{seed: 7}, &campaign{seed: 7}, false},
+		"the same every time":   {"", &campaign{short: true}, &campaign{seed: shortSeed, withoutPeer: true}, false},
+		"short, with a seed":    {"", &campaign{short: true, seed: 7}, &campaign{seed: 7, withoutPeer: true}, false},
+		"many rounds of one":    {"churn", &campaign{seed: 7, rounds: 50}, &campaign{seed: 7, withoutPeer: true}, false},
+		"many rounds of all":    {"", &campaign{seed: 7, rounds: 50}, &campaign{seed: 7, withoutPeer: true}, false},
+		"one that there is not": {"nonsense", &campaign{}, &campaign{}, true},
+		"no regular expression": {"(", &campaign{}, &campaign{}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &test.campaign
+			c := test.campaign
 			err := c.choose(test.only)
 			if (err != nil) != test.fails {
 				t.Errorf("error %v, want one: %v", err, test.fails)

@@ -88,7 +88,7 @@ func (a *arena) beat(name string, most int, length time.Duration) int {
 				count.Add(-1)
 				return
 			}
-			patch := fmt.Sprintf(`{"metadata":{"annotations":{"chaos.mycompany.com/beat":"%09d"}}}`, n)
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, corev1.PodDeletionCost, n)
 			a.insist(func() error {
 				_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Patch(a.ctx, pods[n%len(pods)].Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 				return err
