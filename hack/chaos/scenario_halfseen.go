@@ -55,7 +55,7 @@ func halfSeen(a *arena) {
 func (a *arena) takeNames(owner string, from, to int) (names []string) {
 	other := a.stranger()
 	for i := from; i < to; i++ {
-		pod := ownedPod(fmt.Sprintf("%s-%d", owner, i), map[string]string{a.contender.selectorLabel(): owner}, other)
+		pod := foreignPod(fmt.Sprintf("%s-%d", owner, i), map[string]string{a.contender.selectorLabel(): owner}, other)
 		_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, pod, metav1.CreateOptions{})
 		a.must(err)
 		names = append(names, pod.Name)

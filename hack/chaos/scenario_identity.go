@@ -175,12 +175,12 @@ func (a *arena) decoy(name string, labels map[string]string, controller *metav1.
 		labels = map[string]string{}
 	}
 	labels[faults.DecoyLabel] = "true"
-	_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, ownedPod(name, labels, controller), metav1.CreateOptions{})
+	_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, foreignPod(name, labels, controller), metav1.CreateOptions{})
 	a.must(err)
 }
 
-// ownedPod is a pod that nobody here has made, with a controller or none.
-func ownedPod(name string, labels map[string]string, controller *metav1.OwnerReference) *corev1.Pod {
+// foreignPod is a pod that nobody here has made, with a controller or none.
+func foreignPod(name string, labels map[string]string, controller *metav1.OwnerReference) *corev1.Pod {
 	template := ownerOptions{}.template(labels)
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Name = name

@@ -45,8 +45,8 @@ const (
 	mostEvents  = 20
 	// toldTime is how long it may take until the status says why there are no pods.
 	toldTime = 30 * time.Second
-	// standstill is how long no pod may come once the way is free; or as long as it was not, if that is longer: whoever
-	// doubles the time between two tries waits no longer than that.
+	// standstill is how long no pod may come once the way is free; or somewhat longer than it was not: whoever doubles the
+	// time between two tries waits no longer than that.
 	standstill = 15 * time.Second
 )
 
@@ -100,7 +100,7 @@ func (a *arena) refuse(replicas int, r refusal) {
 	a.boundRefusals(r, log)
 	lift()
 	lifted := time.Now()
-	a.expectGrowth(r.name, replicas, max(standstill, lifted.Sub(began)))
+	a.expectGrowth(r.name, replicas, max(standstill, lifted.Sub(began)+standstill/3))
 	a.awaitCalm()
 	a.run.converged(time.Since(lifted))
 	if message := a.condition(r.name, "ReplicaFailure"); message != "" {
