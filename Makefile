@@ -78,10 +78,11 @@ e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run
 
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
 .PHONY: chaos chaos-short bench bench-short
-chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED= and DURATION= choose
-	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(DURATION),-duration $(DURATION)) $(ARGS)
+chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED=, ROUNDS= and DURATION= choose
+	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) \
+		$(if $(DURATION),-duration $(DURATION)) $(ARGS)
 
-chaos-short: ## A few minutes of faults, a part of make test; SEED= repeats one
+chaos-short: ## A few minutes of faults, a part of make test, the same every time; SEED= makes it another
 	@$(call campaign,chaos) -short $(if $(SEED),-seed $(SEED)) $(ARGS)
 
 bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows

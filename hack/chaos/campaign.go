@@ -26,7 +26,9 @@ type campaign struct {
 	scenarios []scenario
 	seed      uint64
 	duration  time.Duration
-	folder    string
+	// rounds are how many runs to make of each scenario; 0 for what the scenarios say.
+	rounds int
+	folder string
 	// complete tells that all scenarios were asked for.
 	complete, short, withoutPeer bool
 
@@ -41,6 +43,10 @@ func (c *campaign) runAll(ctx context.Context) {
 	contenders := []contender{ours{c.cluster}}
 	if !c.withoutPeer {
 		contenders = append(contenders, peer{c.cluster})
+	}
+	if c.rounds > 0 {
+		c.runRounds(ctx, contenders[0], func() bool { return ctx.Err() != nil || c.duration > 0 && !time.Now().Before(deadline) })
+		return
 	}
 	for round := 0; ctx.Err() == nil; round++ {
 		due := c.due(round)
@@ -62,55 +68,88 @@ func (c *campaign) due(round int) []scenario {
 	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s scenario) bool { return round >= max(1, s.runs) })
 }
 
+// Runs are mostly spent waiting, so several go on beside each other where only one contender is at work.
+const (
+	lanesOfOne    = 3
+	lanesOfRounds = 6
+)
+
+// runRounds plays the scenarios again and again, each time with the next seed.
+func (c *campaign) runRounds(ctx context.Context, contender contender, isOver func() bool) {
+	var together, alone []job
+	for round := range c.rounds {
+		for _, s := range c.scenarios {
+			j := job{s, contender, c.seed + uint64(round)}
+			if s.alone {
+				alone = append(alone, j)
+			} else {
+				together = append(together, j)
+			}
+		}
+	}
+	c.runJobs(ctx, together, lanesOfRounds, isOver)
+	c.runJobs(ctx, alone, 1, isOver)
+}
+
 // runRound lets each contender go through the scenarios, beside the other; and then, one at a time, through those that
 // disturb all that goes on in the cluster.
 func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []contender, seed uint64, isOver func() bool) {
+	together := map[contender][]job{}
+	var alone []job
+	for _, s := range due {
+		for _, contender := range contenders {
+			if j := (job{s, contender, seed}); s.alone {
+				alone = append(alone, j)
+			} else {
+				together[contender] = append(together[contender], j)
+			}
+		}
+	}
+	lanes := 1 // there can be one ReplicaSet controller only
+	if len(contenders) == 1 {
+		lanes = lanesOfOne
+	}
 	var running sync.WaitGroup
-	for _, lane := range lanes(due, contenders) {
+	for _, jobs := range together {
+		running.Go(func() { c.runJobs(ctx, jobs, lanes, isOver) })
+	}
+	running.Wait()
+	c.runJobs(ctx, alone, 1, isOver)
+}
+
+// job is a run to be made.
+type job struct {
+	scenario  scenario
+	contender contender
+	seed      uint64
+}
+
+// runJobs makes runs in their order, so many of them at the same time.
+func (c *campaign) runJobs(ctx context.Context, jobs []job, lanes int, isOver func() bool) {
+	queue := make(chan job, len(jobs))
+	for _, j := range jobs {
+		queue <- j
+	}
+	close(queue)
+	var running sync.WaitGroup
+	for range lanes {
 		running.Go(func() {
-			for _, s := range lane.scenarios {
-				c.runOne(ctx, s, lane.contender, seed, isOver)
+			for j := range queue {
+				c.runOne(ctx, j, isOver)
 			}
 		})
 	}
 	running.Wait()
-	for _, s := range due {
-		for _, contender := range contenders {
-			if s.alone {
-				c.runOne(ctx, s, contender, seed, isOver)
-			}
-		}
-	}
-}
-
-// lane is what is run one after the other, beside other lanes.
-type lane struct {
-	contender contender
-	scenarios []scenario
-}
-
-// lanes are one for each contender. Ours has two if it is without the other: the runs are mostly spent waiting.
-func lanes(due []scenario, contenders []contender) []lane {
-	together := slices.DeleteFunc(slices.Clone(due), func(s scenario) bool { return s.alone })
-	if len(contenders) == 1 {
-		half := (len(together) + 1) / 2
-		return []lane{{contenders[0], together[:half]}, {contenders[0], together[half:]}}
-	}
-	var all []lane
-	for _, contender := range contenders {
-		all = append(all, lane{contender, together})
-	}
-	return all
 }
 
 // runOne plays a scenario with a contender, if it fits that, and there is time.
-func (c *campaign) runOne(ctx context.Context, s scenario, contender contender, seed uint64, isOver func() bool) {
-	if isOver() || s.oursOnly && contender.name() != (ours{}).name() {
+func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
+	if isOver() || j.scenario.oursOnly && j.contender.name() != (ours{}).name() {
 		return
 	}
-	r, err := newRun(s, contender, c.cluster, seed, c.short)
+	r, err := newRun(j.scenario, j.contender, c.cluster, j.seed, c.short)
 	if err != nil {
-		c.add(result{Scenario: s.name, Contender: contender.name(), Seed: seed, Error: err.Error()})
+		c.add(result{Scenario: j.scenario.name, Contender: j.contender.name(), Seed: j.seed, Error: err.Error()})
 		return
 	}
 	c.add(r.play(ctx))
@@ -129,7 +168,11 @@ func (c *campaign) add(r result) {
 		if r.Error != "" {
 			fmt.Println("     error:", r.Error)
 		}
-		fmt.Printf("     replay: make chaos SCENARIO=%s SEED=%d   log: %s\n", r.Scenario, r.Seed, r.Log)
+		short := ""
+		if c.short {
+			short = " ARGS=-short"
+		}
+		fmt.Printf("     replay: make chaos SCENARIO=%s SEED=%d%s   log: %s\n", r.Scenario, r.Seed, short, r.Log)
 	}
 }
 

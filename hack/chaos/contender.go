@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/lab"
@@ -59,11 +60,17 @@ type owner struct {
 	done bool
 	// image is that of the template.
 	image string
-	// says is for people.
-	says string
+	// conditions are the messages of those that there are, by type; says is for people.
+	conditions map[string]string
+	says       string
 }
 
 const defaultImage = "nginx:1.27"
+
+// paced lets two pods go away at a time. A PodManager that is paced has a finalizer, whatever others have.
+func paced(spec *v1.PodManagerSpec) {
+	spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(2))}
+}
 
 func (o ownerOptions) template(labels map[string]string) *corev1.PodTemplateSpec {
 	template := &corev1.PodTemplateSpec{
@@ -127,7 +134,10 @@ func (o ours) owners(ctx context.Context, namespace string) ([]owner, error) {
 		if m.Spec.Template != nil {
 			image = m.Spec.Template.Spec.Containers[0].Image
 		}
-		says := ""
+		says, conditions := "", map[string]string{}
+		for _, c := range m.Status.Conditions {
+			conditions[c.Type] = c.Message
+		}
 		if c := meta.FindStatusCondition(m.Status.Conditions, v1.ConditionReady); c != nil {
 			says = fmt.Sprintf("Ready=%s %s: %s", c.Status, c.Reason, c.Message)
 		}
@@ -135,7 +145,7 @@ func (o ours) owners(ctx context.Context, namespace string) ([]owner, error) {
 			name: m.Name, uid: m.UID, deleting: m.DeletionTimestamp != nil, finalizers: m.Finalizers,
 			generation: m.Generation, observed: m.Status.ObservedGeneration, wanted: m.DesiredReplicas(),
 			active: int(m.Status.Replicas), ready: int(m.Status.ReadyReplicas),
-			done: meta.IsStatusConditionTrue(m.Status.Conditions, v1.ConditionReady), image: image, says: says,
+			done: meta.IsStatusConditionTrue(m.Status.Conditions, v1.ConditionReady), image: image, conditions: conditions, says: says,
 		})
 	}
 	return owners, nil
@@ -186,12 +196,15 @@ func (p peer) owners(ctx context.Context, namespace string) ([]owner, error) {
 	}
 	var owners []owner
 	for _, r := range list.Items {
-		wanted := int(ptr.Deref(r.Spec.Replicas, 1))
+		wanted, conditions := int(ptr.Deref(r.Spec.Replicas, 1)), map[string]string{}
+		for _, c := range r.Status.Conditions {
+			conditions[string(c.Type)] = c.Message
+		}
 		owners = append(owners, owner{
 			name: r.Name, uid: r.UID, deleting: r.DeletionTimestamp != nil, finalizers: r.Finalizers,
 			generation: r.Generation, observed: r.Status.ObservedGeneration, wanted: wanted,
 			active: int(r.Status.Replicas), ready: int(r.Status.ReadyReplicas), done: int(r.Status.ReadyReplicas) == wanted,
-			image: r.Spec.Template.Spec.Containers[0].Image, says: fmt.Sprintf("%v", r.Status.Conditions),
+			image: r.Spec.Template.Spec.Containers[0].Image, conditions: conditions, says: fmt.Sprintf("%v", r.Status.Conditions),
 		})
 	}
 	return owners, nil

@@ -1,11 +1,12 @@
 // Chaos runs the controller, and beside it the ReplicaSet controller of Kubernetes, under faults, and tells which of
-// the invariants I1 to I5 held:
+// the invariants I1 to I6 held:
 //
 //	I1  there are never more active pods than were wanted of late (and, in an update, the surge)
 //	I2  no pod without an owner and no finalizer is left once things have settled
 //	I3  it converges once the faults stop, and then writes nothing
 //	I4  it never touches a pod that is not its own
 //	I5  the status is true
+//	I6  it never takes away more available pods at a time than maxUnavailable allows
 //
 // The invariants are looked after by the oracle of hack/faults, at every version of every object, and by settle.go at
 // the end of each run. A scenario is a function; those of one kind are in one file scenario_*.go.

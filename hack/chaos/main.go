@@ -19,7 +19,8 @@ import (
 func main() {
 	c := &campaign{}
 	only := flag.String("scenario", "", "`names` of scenarios, as a regular expression; list prints them all")
-	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all draws; 0 for a new one")
+	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all draws; 0 for a new one, or with -short always the same")
+	flag.IntVar(&c.rounds, "rounds", 0, "how `many` runs of each scenario, each with the next seed, several beside each other, and of our controller only")
 	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs are begun; 30m for all scenarios, one round for some")
 	flag.BoolVar(&c.short, "short", false, "a part of the scenarios, less of each, and our controller only: what make test runs")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "without the ReplicaSet controller beside")
@@ -55,17 +56,24 @@ func exit(err error) {
 	os.Exit(1)
 }
 
+// shortSeed is that of the short campaign: what make test does is the same every time. New draws are for make chaos.
+const shortSeed = 279918164
+
 // choose sets what is run, and for how long.
 func (c *campaign) choose(only string) error {
-	if c.seed == 0 {
+	switch {
+	case c.seed != 0:
+	case c.short:
+		c.seed = shortSeed
+	default:
 		c.seed = uint64(time.Now().UnixNano()) % 1e9
 	}
 	pattern, err := regexp.Compile("^(" + only + ")$")
 	if err != nil {
 		return fmt.Errorf("-scenario %s: %w", only, err)
 	}
-	c.complete = only == "" && !c.short
-	c.withoutPeer = c.withoutPeer || c.short && only == ""
+	c.complete = only == "" && !c.short && c.rounds == 0
+	c.withoutPeer = c.withoutPeer || c.short && only == "" || c.rounds > 0
 	for _, s := range scenarios() {
 		if (only == "" || pattern.MatchString(s.name)) && (s.short || !c.short || only != "") {
 			if !c.complete {

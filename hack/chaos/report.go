@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-var invariants = []string{"I1", "I2", "I3", "I4", "I5"}
+var invariants = []string{"I1", "I2", "I3", "I4", "I5", "I6"}
 
 // table is what came of a campaign.
 type table struct {
@@ -96,7 +96,7 @@ func (c *column) with(r result) *column {
 // cells are the column's part of a line of the table.
 func (c *column) cells() []string {
 	if c == nil {
-		return []string{"-", "-", "-", "-", "-", "-", "-"}
+		return slices.Repeat([]string{"-"}, len(invariants)+2)
 	}
 	runs := strconv.Itoa(c.Runs)
 	if c.Errors > 0 {
@@ -113,7 +113,7 @@ func (c *column) cells() []string {
 }
 
 func header() []string {
-	columns := []string{"runs", "I1", "I2", "I3", "I4", "I5", "converged (median, max)"}
+	columns := slices.Concat([]string{"runs"}, invariants, []string{"converged (median, max)"})
 	return slices.Concat([]string{"scenario"}, columns, columns)
 }
 
@@ -121,7 +121,7 @@ func header() []string {
 func (t *table) text() string {
 	out := &strings.Builder{}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\tPodManager\t\t\t\t\t\t\tReplicaSet")
+	fmt.Fprintln(w, "\tPodManager"+strings.Repeat("\t", len(invariants)+2)+"ReplicaSet")
 	fmt.Fprintln(w, strings.Join(header(), "\t"))
 	for _, r := range t.Rows {
 		fmt.Fprintln(w, strings.Join(slices.Concat([]string{r.Scenario}, r.Ours.cells(), r.Peer.cells()), "\t"))
@@ -134,7 +134,7 @@ func (t *table) text() string {
 func (t *table) markdown() string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "# Chaos, %s\n\n%s\n\n", t.Date, t.summary())
-	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge or does not stop to write), I4 (touches a pod that is not its own)\nand I5 (status not true): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit it.")
+	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge or does not stop to write), I4 (touches a pod that is not its own),\nI5 (status not true) and I6 (too few pods available): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit it.")
 	fmt.Fprintf(out, "\n| %s |\n|%s\n", strings.Join(header(), " | "), strings.Repeat("---|", len(header())))
 	for _, r := range t.Rows {
 		fmt.Fprintf(out, "| %s |\n", strings.Join(slices.Concat([]string{r.Scenario}, r.Ours.cells(), r.Peer.cells()), " | "))

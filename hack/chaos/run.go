@@ -66,7 +66,7 @@ func newRun(s scenario, c contender, cluster *lab.Cluster, seed uint64, short bo
 func (r *run) play(ctx context.Context) result {
 	began := time.Now()
 	defer r.log.Close()
-	limit := 4 * time.Minute
+	limit := 6 * time.Minute // a run that holds takes a fraction of it, even on a busy machine
 	if r.scenario.limit > 0 {
 		limit = r.scenario.limit
 	}

@@ -20,7 +20,7 @@ type scenario struct {
 	alone bool
 	// oursOnly tells that it is about what ReplicaSets do not have; the table then has nothing about them.
 	oursOnly bool
-	// limit is how long a run may take; 4 minutes if not given.
+	// limit is how long a run may take; 6 minutes if not given.
 	limit time.Duration
 	do    func(a *arena)
 }
@@ -36,6 +36,8 @@ func scenarios() []scenario {
 			runs: 2, short: true, do: ambiguousCreate},
 		{name: "split-brain", about: "leaders are stopped past their lease, in the middle of work, and wake up beside their successors",
 			runs: 5, short: true, do: splitBrain},
+		{name: "standby", about: "a standby sees 20 000 events about pods, then the leader is stopped; memory stays, and it takes over at once",
+			short: true, oursOnly: true, do: standby},
 		{name: "api-server-killed", about: "the API server is killed in the middle of churn",
 			runs: 4, short: true, alone: true, do: func(a *arena) { killComponent(a, lab.APIServer, apiServerKills) }},
 		{name: "etcd-killed", about: "etcd is killed in the middle of churn",

@@ -80,8 +80,11 @@ func deletionWithCrashes(a *arena) {
 func deletion(name string, policy metav1.DeletionPropagation) operation {
 	return operation{
 		name: name, before: 3,
-		options: ownerOptions{pod: func(template *corev1.PodTemplateSpec) { template.Spec.TerminationGracePeriodSeconds = ptr.To(int64(1)) }},
-		do:      func(a *arena, name string) { a.removeWith(name, policy) },
+		options: ownerOptions{
+			spec: paced,
+			pod:  func(template *corev1.PodTemplateSpec) { template.Spec.TerminationGracePeriodSeconds = ptr.To(int64(1)) },
+		},
+		do: func(a *arena, name string) { a.removeWith(name, policy) },
 	}
 }
 
@@ -95,9 +98,7 @@ func orphaning() operation {
 	}
 	op.after = func(a *arena, name string) {
 		if a.awaitGone(name) {
-			for _, pod := range before {
-				a.checkOrphan(&pod)
-			}
+			a.checkOrphans(before)
 		}
 	}
 	return op

@@ -55,7 +55,7 @@ func failingPods(a *arena) {
 		return a.cluster.Kube.CoreV1().Pods(a.namespace).DeleteCollection(a.ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{FieldSelector: "status.phase=Failed"})
 	})
 	mended := time.Now()
-	a.expectGrowth("web", 3)
+	a.expectGrowth("web", 3, standstill)
 	a.awaitCalm()
 	a.run.converged(time.Since(mended))
 	a.stayQuiet()

@@ -159,7 +159,8 @@ func (a *arena) awaitVerdict(name string, t trial, held []string) bool {
 		case m.Status.ObservedGeneration != m.Generation || ready == nil || ready.ObservedGeneration != m.Generation:
 			return seen, false
 		case len(held) > 0:
-			return seen, ready.Status == metav1.ConditionFalse && slices.Contains(held, ready.Reason) && ready.Message != ""
+			isHeld := ready.Status == metav1.ConditionFalse
+			return seen, isHeld && slices.Contains(held, ready.Reason) && ready.Message != ""
 		default:
 			active, isTrue := a.isCarriedOut(ctx, m)
 			return fmt.Sprintf("%s; there are %d", seen, active), ready.Status == metav1.ConditionTrue && isTrue

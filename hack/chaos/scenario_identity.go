@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -54,8 +55,8 @@ func (a *arena) blindfold() (see func()) {
 }
 
 // replace deletes an object and makes another of its name. It is impatient: if a finalizer is in the way, as that of
-// PodManagers is while their controller does not see the deletion, it is removed by force. The garbage collector then
-// has the pods.
+// PodManagers with a pace is while their controller does not see the deletion, it is removed by force. The garbage
+// collector then has the pods.
 func (a *arena) replace(name string, replicas int) {
 	before := a.wants()[name]
 	a.remove(name)
@@ -75,7 +76,11 @@ func (a *arena) replace(name string, replicas int) {
 	if a.random.IntN(2) == 0 {
 		image = "nginx:1.28"
 	}
-	a.create(name, replicas, ownerOptions{image: image})
+	options := ownerOptions{image: image}
+	if a.people.IntN(2) == 0 { // then the next deletion has a finalizer in the way
+		options.spec = paced
+	}
+	a.create(name, replicas, options)
 }
 
 // holdFinalizer keeps a pod from going.
@@ -165,17 +170,24 @@ func (a *arena) stranger() *metav1.OwnerReference {
 
 // decoy makes a pod that nobody may touch.
 func (a *arena) decoy(name string, labels map[string]string, controller *metav1.OwnerReference) {
-	template := ownerOptions{}.template(map[string]string{faults.DecoyLabel: "true"})
+	labels = maps.Clone(labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[faults.DecoyLabel] = "true"
+	_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, foreignPod(name, labels, controller), metav1.CreateOptions{})
+	a.must(err)
+}
+
+// foreignPod is a pod that nobody here has made, with a controller or none.
+func foreignPod(name string, labels map[string]string, controller *metav1.OwnerReference) *corev1.Pod {
+	template := ownerOptions{}.template(labels)
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Name = name
-	for key, value := range labels {
-		pod.Labels[key] = value
-	}
 	if controller != nil {
 		pod.OwnerReferences = []metav1.OwnerReference{*controller}
 	}
-	_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, pod, metav1.CreateOptions{})
-	a.must(err)
+	return pod
 }
 
 // expectNamesTaken wants our controller to tell that names are taken: in the message of Ready, and by an event each.

@@ -102,8 +102,9 @@ func identities(pods []corev1.Pod) []string {
 	return all
 }
 
-// The lease of a split brain is short, so that one does not wait for long.
-const leaseDuration = 3 * time.Second
+// The lease of a split brain is short, so that one does not wait for long, but not so short that a busy machine makes a
+// leader lose it by itself.
+const leaseDuration, renewDeadline = 6 * time.Second, 5 * time.Second
 
 // splitBrain stops the leader for longer than its lease in the middle of creating pods, has a second one take over and
 // scale down, and wakes the first one up.
@@ -168,7 +169,7 @@ func (a *arena) leaseFlags() []string {
 	if !a.contender.updates() {
 		dash = "--"
 	}
-	return []string{dash + "leader-elect=true", dash + "leader-elect-lease-duration=" + leaseDuration.String(), dash + "leader-elect-renew-deadline=2s",
+	return []string{dash + "leader-elect=true", dash + "leader-elect-lease-duration=" + leaseDuration.String(), dash + "leader-elect-renew-deadline=" + renewDeadline.String(),
 		dash + "leader-elect-retry-period=500ms", dash + "leader-elect-resource-namespace=" + a.namespace, dash + "leader-elect-resource-name=chaos"}
 }
 

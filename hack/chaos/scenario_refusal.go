@@ -18,16 +18,22 @@ func ruleScenarios() []scenario {
 		{name: "quota", about: "a quota lets only a few of many pods in, and is lifted after 10 s",
 			short: true, do: quota},
 		{name: "admission", about: "Pod Security, then an admission policy refuses all pods, and is lifted after 10 s", do: admission},
+		{name: "refused-then-allowed", about: "a policy refuses pod deletes, revisions, readiness gates or changes in place for 15 s; all is to be done a minute later",
+			short: true, do: refusedThenAllowed},
 		{name: "failing-pods", about: "every pod fails as soon as it is ready, for a minute", do: failingPods},
+		{name: "node-did-it", about: "nodes evict and reject pods in the middle of a rollout; the revision is not to be blamed", short: true, oursOnly: true, do: nodeDidIt},
+		{name: "all-marked", about: "every pod is marked for deletion at once; enough are to stay available", short: true, oursOnly: true, do: allMarked},
 		{name: "namespace-terminating", about: "the namespace is deleted in the middle of a scale-up", do: namespaceTerminating},
 		{name: "finalizer", about: "the controller is killed before and after every write of a deletion: foreground, background and orphan",
 			short: true, limit: 10 * time.Minute, do: deletionWithCrashes},
+		{name: "orphan-apart", about: "the owner is deleted without its pods while the controller sees the owner's watch, and not that of pods",
+			short: true, do: orphanApart},
 		{name: "etcd-restore", about: "etcd is put back to an older state, so that versions go back and are used again",
-			alone: true, limit: 6 * time.Minute, do: etcdRestore},
+			alone: true, do: etcdRestore},
 		{name: "poison", about: "objects that cannot be decoded, and valid ones with extreme values, beside others that have to go on",
 			alone: true, oursOnly: true, do: poison},
 		{name: "every-field", about: "every field of the spec gets valid and invalid values, each followed by the way back",
-			oursOnly: true, limit: 6 * time.Minute, do: everyField},
+			oursOnly: true, do: everyField},
 	}
 }
 
@@ -37,7 +43,10 @@ const (
 	refusalTime = 10 * time.Second
 	mostDoomed  = 20
 	mostEvents  = 20
-	// standstill is how long no pod may come once the way is free.
+	// toldTime is how long it may take until the status says why there are no pods.
+	toldTime = 30 * time.Second
+	// standstill is how long no pod may come once the way is free; or somewhat longer than it was not: whoever doubles the
+	// time between two tries waits no longer than that.
 	standstill = 15 * time.Second
 )
 
@@ -83,7 +92,7 @@ func (a *arena) refuse(replicas int, r refusal) {
 	defer lift()
 	log, began := a.auditFromNow(), time.Now()
 	a.create(r.name, replicas, ownerOptions{})
-	a.expect("I5", r.name, "ReplicaFailure to say why there are no pods", refusalTime, func() (string, bool) {
+	a.expect("I5", r.name, "ReplicaFailure to say why there are no pods", toldTime, func() (string, bool) {
 		message := a.condition(r.name, "ReplicaFailure")
 		return message, strings.Contains(message, r.words)
 	})
@@ -91,7 +100,7 @@ func (a *arena) refuse(replicas int, r refusal) {
 	a.boundRefusals(r, log)
 	lift()
 	lifted := time.Now()
-	a.expectGrowth(r.name, replicas)
+	a.expectGrowth(r.name, replicas, max(standstill, lifted.Sub(began)+standstill/3))
 	a.awaitCalm()
 	a.run.converged(time.Since(lifted))
 	if message := a.condition(r.name, "ReplicaFailure"); message != "" {
@@ -124,15 +133,15 @@ func (a *arena) boundRefusals(r refusal, log *auditLog) {
 
 // expectGrowth waits until there are so many pods of an owner. However long the creates themselves take, there must be
 // no standstill.
-func (a *arena) expectGrowth(name string, replicas int) {
+func (a *arena) expectGrowth(name string, replicas int, patience time.Duration) {
 	began, most, since := time.Now(), 0, time.Now()
 	for most < replicas {
-		if n := a.podsOf(name); n > most {
+		if n := len(a.podsOf(name)); n > most {
 			most, since = n, time.Now()
 		}
-		if time.Since(since) > standstill {
+		if time.Since(since) > patience {
 			a.violate(faults.Violation{Invariant: "I3", Object: name + " growth",
-				What: fmt.Sprintf("%s has %d of %d pods, and no other has come for %v although nothing keeps it any more", name, most, replicas, standstill)})
+				What: fmt.Sprintf("%s has %d of %d pods, and no other has come for %v although nothing keeps it any more", name, most, replicas, patience)})
 			return
 		}
 		if !lab.Pause(a.ctx, 200*time.Millisecond) {
@@ -140,16 +149,6 @@ func (a *arena) expectGrowth(name string, replicas int) {
 		}
 	}
 	a.logf("%s has all pods %v after the way was free", name, time.Since(began).Round(time.Millisecond))
-}
-
-func (a *arena) podsOf(name string) int {
-	count := 0
-	for _, pod := range a.pods() {
-		if pod.Labels[a.contender.selectorLabel()] == name {
-			count++
-		}
-	}
-	return count
 }
 
 func (a *arena) auditFromNow() *auditLog {
@@ -172,13 +171,23 @@ func unsuccessful(requests []request) []request {
 	})
 }
 
-// condition is the message of a condition that is true; empty if there is none.
-func (a *arena) condition(name, kind string) string {
-	path := fmt.Sprintf(`jsonpath={.status.conditions[?(@.type=="%s")].message}`, kind)
-	out, err := a.cluster.Kubectl(a.ctx, "get", a.contender.resource(), name, "--namespace", a.namespace, "-o", path)
-	a.must(err)
-	return out
+// conditions are the messages of an owner's conditions, by type.
+func (a *arena) conditions(name string) map[string]string {
+	var found map[string]string
+	a.insist(func() error {
+		owners, err := a.contender.owners(a.ctx, a.namespace)
+		for _, o := range owners {
+			if o.name == name {
+				found = o.conditions
+			}
+		}
+		return err
+	})
+	return found
 }
+
+// condition is the message of a condition; empty if there is none.
+func (a *arena) condition(name, kind string) string { return a.conditions(name)[kind] }
 
 // expect polls until something holds. If it does not in time, that is a violation, and the run goes on.
 func (a *arena) expect(invariant, object, what string, limit time.Duration, holds func() (seen string, ok bool)) bool {

@@ -70,9 +70,10 @@ func (a *arena) draws() *rand.Rand {
 const untilBack = time.Minute
 
 // bouts lets people churn amid faults, and again and again waits without any until all is well: what goes wrong is often
-// mended by whatever happens next, and shows only when nothing does. It ends with settle, or with a bout that does not settle.
-func (a *arena) bouts(length time.Duration, meanwhile func(ctx context.Context)) {
-	for end := time.Now().Add(length); time.Now().Before(end); {
+// mended by whatever happens next, and shows only when nothing does. It goes on until the rule has hit often enough, however
+// slow the machine is, and ends with settle, or with a bout that does not settle.
+func (a *arena) bouts(length time.Duration, rule string, enough int, meanwhile func(ctx context.Context)) {
+	for end := time.Now().Add(length); time.Now().Before(end) || a.proxy.Count(rule) < enough && a.ctx.Err() == nil; {
 		a.churnFor(time.Duration(1000+a.random.IntN(6000))*time.Millisecond, meanwhile)
 		began := time.Now()
 		if slow := a.awaitSettled(5 * time.Second); len(slow) > 0 {
@@ -101,7 +102,7 @@ func watchGone(a *arena) {
 	a.start()
 	random := a.draws()
 	resources := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}
-	a.bouts(length, func(ctx context.Context) {
+	a.bouts(length, "gone", 3, func(ctx context.Context) {
 		resource := resources[random.IntN(len(resources))]
 		watches, lists := a.own("watch", resource), a.own("list", resource)
 		heal := a.proxy.Inject(faults.Rule{Name: "gone", Rate: random.Float64(), Faults: []faults.Fault{{Status: 410}},
@@ -124,7 +125,7 @@ func storm(a *arena) {
 	a.blind = untilBack
 	a.start()
 	random := a.draws()
-	a.bouts(length, func(ctx context.Context) {
+	a.bouts(length, "", 0, func(ctx context.Context) {
 		var ends []func()
 		for range 1 + random.IntN(4) {
 			ends = append(ends, a.fault(random))

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// settleLimit is how long it may take, once the faults are over, until all is as wanted.
-	settleLimit = time.Minute
+	// settleLimit is how long it may take, once the faults are over, until all is as wanted. For up to a minute of that
+	// (untilBack) client-go may not take up a watch that was cut, and a busy machine needs some time for the rest.
+	settleLimit = 90 * time.Second
 	// quietTime is how long nothing may be written then; it is tried so many times.
-	quietTime, quietTries = 2500 * time.Millisecond, 4
+	quietTime, quietTries = 2500 * time.Millisecond, 6
 	// recent is how long a scale-down may take before pods that are left count as too many, and how old a status may
 	// be. It is above the controller's staleLimit: for that long it may wait for a watch that stands still.
 	recent = 20 * time.Second

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -109,6 +110,14 @@ func (a *arena) pods() []corev1.Pod {
 		return nil
 	})
 	return active
+}
+
+// podsOf are the pods that an owner of this name controls and that are not ending.
+func (a *arena) podsOf(name string) []corev1.Pod {
+	return slices.DeleteFunc(a.pods(), func(pod corev1.Pod) bool {
+		ref := metav1.GetControllerOf(&pod)
+		return ref == nil || !isOwnerKind(ref) || ref.Name != name
+	})
 }
 
 // awaitPods waits until there are so many.

@@ -35,9 +35,10 @@ type Oracle struct {
 	mu        sync.Mutex
 	sightings []sighting
 	// gaps are when versions may have been missed, asked is what users have wanted of owners, by namespace/name.
-	gaps  []time.Time
-	asked map[string][]allowance
-	err   error
+	gaps   []time.Time
+	asked  map[string][]allowance
+	guards []*guard
+	err    error
 }
 
 // sighting is one version of one object.
@@ -97,6 +98,20 @@ func (o *Oracle) Asked(owner string, most int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked[owner] = append(o.asked[owner], allowance{time.Now(), most})
+}
+
+// Guard tells the oracle that from now on, until what it returns is called, an owner must have that many ready pods at every
+// version: nothing but the controller takes any away.
+func (o *Oracle) Guard(owner string, least int) (end func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	added := &guard{owner: owner, least: least, since: time.Now()}
+	o.guards = append(o.guards, added)
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		added.until = time.Now()
+	}
 }
 
 // listing is all that there was at one version.

@@ -17,6 +17,7 @@ type replay struct {
 	active int
 	gaps   []time.Time
 	asked  map[string][]allowance
+	guards []guard
 	report *Report
 }
 
@@ -39,6 +40,13 @@ type owner struct {
 type allowance struct {
 	since time.Time
 	most  int
+}
+
+// guard is the time during which an owner, by namespace/name, must not have fewer ready pods; until is zero if it has no end.
+type guard struct {
+	owner        string
+	least        int
+	since, until time.Time
 }
 
 // count is how many pods there are.
@@ -77,6 +85,7 @@ func (r *replay) step(seen sighting) {
 	if seen.pod.owner != "" {
 		isNew := !found && !seen.gone && seen.pod.active
 		r.checkCount(seen.pod.owner, seen, isNew)
+		r.checkGuards(seen.pod.owner, seen)
 	}
 }
 
@@ -148,9 +157,21 @@ func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 	}
 }
 
+// checkGuards looks whether enough pods of an owner are ready.
+func (r *replay) checkGuards(uid types.UID, seen sighting) {
+	o := r.owners[uid]
+	for _, g := range r.guards {
+		over := !g.until.IsZero() && seen.at.After(g.until)
+		if g.owner == o.name && !over && !seen.at.Before(g.since) && o.count.ready < g.least {
+			r.violation("I6", o.name, seen, "%s has %d ready pods, and must not have fewer than %d", o.name, o.count.ready, g.least)
+		}
+	}
+}
+
 // mixing is how long a sync may take. A controller adds what it has just done to what it had seen before, so amid changes it
-// may tell a count that never was; but not one that is further off than there were changes.
-const mixing = 2 * time.Second
+// may tell a count that never was; but not one that is further off than there were changes. (On a busy machine a single
+// request takes half a second.)
+const mixing = 5 * time.Second
 
 // checkClaim looks whether what a status says was true a short while ago.
 func (r *replay) checkClaim(o *owner, seen sighting) {

@@ -149,8 +149,8 @@ func TestReplayClaims(t *testing.T) {
 		"nothing yet":                  {[]sighting{manager(0, 2), saying(0, 2, claim{generation: 2})}, ""},
 		"true a while ago":             {[]sighting{manager(0, 2), a, b, gone(readyPod(5, "b", "1")), saying(12, 2, two)}, ""},
 		"true too long ago":            {[]sighting{manager(0, 2), a, b, gone(readyPod(1, "b", "1")), saying(12, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods"},
-		"a count that never was":       {[]sighting{manager(0, 2), a, b, saying(3, 2, claim{generation: 2, active: 3, ready: 2})}, "says 3 pods, 2 ready"},
-		"a ready count that never was": {[]sighting{manager(0, 2), a, pod(0, "b", "1", true), saying(3, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods, 2 ready"},
+		"a count that never was":       {[]sighting{manager(0, 2), a, b, saying(7, 2, claim{generation: 2, active: 3, ready: 2})}, "says 3 pods, 2 ready"},
+		"a ready count that never was": {[]sighting{manager(0, 2), a, pod(0, "b", "1", true), saying(7, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods, 2 ready"},
 		"what was seen and done mixed": {[]sighting{manager(0, 2), a, b, saying(1, 2, claim{generation: 2, active: 3, ready: 2})}, ""},
 		"further off than the changes": {[]sighting{manager(0, 2), a, b, saying(1, 2, claim{generation: 2, active: 5, ready: 2})}, "says 5 pods"},
 		"pods of its dead namesake":    {[]sighting{old, ownedBy("old", a), ownedBy("old", b), gone(old), manager(0, 2), saying(5, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods, 2 ready"},
@@ -187,5 +187,43 @@ func TestReplayDecoys(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { expectViolation(t, replayed(test.sightings), "I4", test.violation) })
+	}
+}
+
+// Whoever is guarded never has too few ready pods.
+func TestReplayGuards(t *testing.T) {
+	a, b := readyPod(0, "a", "0"), readyPod(0, "b", "1")
+	ending := pod(5, "b", "1", false)
+	ending.pod.ready = true
+	guarded := guard{owner: "ns/m", least: 2, since: at(1), until: at(10)}
+	tests := map[string]struct {
+		last      sighting
+		guard     guard
+		violation string
+	}{
+		"enough":                 {readyPod(5, "c", "2"), guarded, ""},
+		"one is not ready":       {pod(5, "b", "1", true), guarded, "1 ready pods"},
+		"one is ending":          {ending, guarded, "1 ready pods"},
+		"one is gone":            {gone(readyPod(5, "b", "1")), guarded, "1 ready pods"},
+		"one may go":             {gone(readyPod(5, "b", "1")), guard{owner: "ns/m", least: 1, since: at(1)}, ""},
+		"another is guarded":     {gone(readyPod(5, "b", "1")), guard{owner: "ns/o", least: 2, since: at(1)}, ""},
+		"before it was guarded":  {gone(readyPod(0, "b", "1")), guarded, ""},
+		"after it was":           {gone(readyPod(11, "b", "1")), guarded, ""},
+		"guarded without an end": {gone(readyPod(99, "b", "1")), guard{owner: "ns/m", least: 2, since: at(1)}, "1 ready pods"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newReplay(10*time.Second, 0)
+			r.guards = []guard{test.guard}
+			sightings := []sighting{manager(0, 3), a, b, test.last}
+			for i, seen := range sightings {
+				if seen.pod != nil {
+					seen.pod.ownerName = "ns/m"
+				}
+				seen.version = uint64(i + 1)
+				r.step(seen)
+			}
+			expectViolation(t, r.report, "I6", test.violation)
+		})
 	}
 }

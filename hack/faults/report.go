@@ -20,7 +20,7 @@ type Report struct {
 	Violations []Violation
 }
 
-// Violation is a place where an invariant did not hold: I1 to I5.
+// Violation is a place where an invariant did not hold: I1 to I6.
 type Violation struct {
 	Invariant string
 	// Object is the owner or pod that it is about.
@@ -42,6 +42,9 @@ func (o *Oracle) Report(ctx context.Context, recent, blind time.Duration) (*Repo
 	sightings := slices.Clone(o.sightings)
 	r := newReplay(recent, blind)
 	r.gaps, r.asked = slices.Clone(o.gaps), maps.Clone(o.asked)
+	for _, g := range o.guards {
+		r.guards = append(r.guards, *g)
+	}
 	o.mu.Unlock()
 	slices.SortStableFunc(sightings, func(a, b sighting) int { return cmp.Compare(a.version, b.version) })
 

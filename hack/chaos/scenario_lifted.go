@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// banTime is how long a ban lasts. In that time there may be so many writes, events aside, and in the second half of
+	// it so many: the time between two tries has to grow. (On a busy machine it is long in any case.)
+	banTime          = 15 * time.Second
+	mostBanned       = 60
+	mostBannedLater  = 15
+	mostBannedEvents = 10
+	// banOver is how soon all is to be done once it is allowed.
+	banOver  = time.Minute
+	banWords = "not before noon"
+)
+
+// ban is a policy that refuses the controller one kind of request.
+type ban struct {
+	name string
+	// group, resource and operation are as in a ValidatingAdmissionPolicy; attempt is such a request, for a dry run.
+	group, resource, operation string
+	attempt                    func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error
+	// before is how many pods there are when the ban comes, and do what is then wanted.
+	before  int
+	options ownerOptions
+	do      func(a *arena, name string)
+	// anyone tells that ReplicaSets have that, too.
+	anyone bool
+}
+
+func bans() []ban {
+	inPlace := ownerOptions{spec: func(spec *v1.PodManagerSpec) {
+		spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: 1}
+	}}
+	update := func(a *arena, name string) { a.update(name, "nginx:1.28") }
+	dryRun := []string{metav1.DryRunAll}
+	patch := func(subresources ...string) func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
+		return func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
+			_, err := kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, []byte(`{"metadata":{"annotations":{"try":"it"}}}`),
+				metav1.PatchOptions{DryRun: dryRun}, subresources...)
+			return err
+		}
+	}
+	return []ban{
+		{name: "delete", resource: "pods", operation: "DELETE", before: 4, anyone: true,
+			attempt: func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
+				return kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{DryRun: dryRun})
+			},
+			do: func(a *arena, name string) { a.scale(name, 1) }},
+		{name: "revision", group: "apps", resource: "controllerrevisions", operation: "CREATE", before: 3,
+			attempt: func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
+				revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Data: runtime.RawExtension{Raw: []byte("{}")}, Revision: 1}
+				_, err := kube.AppsV1().ControllerRevisions(pod.Namespace).Create(ctx, revision, metav1.CreateOptions{DryRun: dryRun})
+				return err
+			},
+			do: update},
+		{name: "gate", resource: "pods/status", operation: "UPDATE", before: 3, options: inPlace, attempt: patch("status"), do: update},
+		{name: "patch", resource: "pods", operation: "UPDATE", before: 3, options: inPlace, attempt: patch(), do: update},
+	}
+}
+
+// refusedThenAllowed has a policy refuse the controller one kind of request for a while. It says so, tries again, but not
+// without end, and has done what was wanted within a minute of being allowed to.
+func refusedThenAllowed(a *arena) {
+	var parts []func()
+	for _, b := range bans() {
+		if !b.anyone && !a.contender.updates() {
+			continue
+		}
+		parts = append(parts, func() {
+			part := a.branch(b.name)
+			defer part.close()
+			part.banAndLift(b)
+		})
+	}
+	a.inParallel(parts...)
+}
+
+func (a *arena) banAndLift(b ban) {
+	a.blind = banTime + banOver
+	a.start()
+	a.create("web", b.before, b.options)
+	a.awaitCalm()
+	lift := a.imposeBan(b)
+	defer lift()
+	log, began := a.auditFromNow(), time.Now()
+	b.do(a, "web")
+	if a.contender.updates() { // a ReplicaSet says nothing about deletes
+		a.expect("I5", b.name+" told", "a condition or an event with the refusal", toldTime, func() (string, bool) {
+			said := a.said("web")
+			return said, strings.Contains(said, banWords)
+		})
+	}
+	lab.Pause(a.ctx, time.Until(began.Add(banTime/2)))
+	later := a.auditFromNow()
+	lab.Pause(a.ctx, time.Until(began.Add(banTime)))
+	a.boundBanned(b.name+" in all", log, mostBanned)
+	a.boundBanned(b.name+" in the second half", later, mostBannedLater)
+	lift()
+	lifted := time.Now()
+	problems := a.awaitSettled(banOver)
+	for _, problem := range problems {
+		problem.What = fmt.Sprintf("%s: not done %v after it was allowed: %s", b.name, banOver, problem.What)
+		a.violate(problem)
+	}
+	if len(problems) == 0 {
+		a.run.converged(time.Since(lifted))
+		a.logf("%s: done %v after it was allowed", b.name, time.Since(lifted).Round(time.Millisecond))
+	}
+	a.expect("I5", b.name+" over", "ReplicaFailure to be gone", 5*time.Second, func() (string, bool) {
+		message := a.condition("web", v1.ConditionReplicaFailure)
+		return message, message == ""
+	})
+	a.stayQuiet()
+	a.judge()
+}
+
+// imposeBan makes the policy, and waits until it is in force.
+func (a *arena) imposeBan(b ban) (lift func()) {
+	const policy = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [%[2]q], apiVersions: [v1], operations: [%[3]s], resources: [%[4]s]}]}
+  matchConditions: [{name: controller, expression: "request.userInfo.username == '%[5]s'"}]
+  validations: [{expression: "false", message: %[6]s}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec:
+  policyName: %[1]s
+  validationActions: [Deny]
+  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}}
+`
+	lift = a.impose(fmt.Sprintf(policy, a.namespace, b.group, b.operation, b.resource, a.contender.user(), banWords))
+	config := rest.CopyConfig(a.cluster.Config)
+	config.Impersonate.UserName = a.contender.user()
+	kube, err := kubernetes.NewForConfig(config)
+	a.must(err)
+	pod := a.pods()[0]
+	a.await("the policy to be in force", time.Minute, func() (string, bool) {
+		err := b.attempt(a.ctx, kube, pod)
+		return fmt.Sprint(err), err != nil && strings.Contains(err.Error(), banWords)
+	})
+	return lift
+}
+
+// said is all that an owner's conditions and events say.
+func (a *arena) said(name string) string {
+	said := slices.Collect(maps.Values(a.conditions(name)))
+	events, err := a.cluster.Kube.EventsV1().Events(a.namespace).List(a.ctx, metav1.ListOptions{})
+	a.must(err)
+	for _, event := range events.Items {
+		said = append(said, event.Note)
+	}
+	return strings.Join(said, "\n")
+}
+
+// boundBanned looks how often the controller has written since a time while it was refused.
+func (a *arena) boundBanned(when string, since *auditLog, most int) {
+	all := a.writesSince(since)
+	writes := slices.DeleteFunc(slices.Clone(all), func(r request) bool { return r.ObjectRef.Resource == "events" })
+	events := len(all) - len(writes)
+	a.logf("%s: %d writes and %d of events while it was refused", when, len(writes), events)
+	if len(writes) > most {
+		a.violate(faults.Violation{Invariant: "I3", Object: when + " writes",
+			What: fmt.Sprintf("%s: %d writes while it was refused, more than %d; the last was %v", when, len(writes), most, writes[len(writes)-1])})
+	}
+	if events > mostBannedEvents {
+		a.violate(faults.Violation{Invariant: "I3", Object: when + " events",
+			What: fmt.Sprintf("%s: %d writes of events while it was refused, more than %d", when, events, mostBannedEvents)})
+	}
+}

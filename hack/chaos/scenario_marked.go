@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// allMarked marks every pod for deletion at the same time: of an object whose update may make some pods unavailable, and of
+// one whose update may not. All of them are replaced in the end, and on the way never fewer are ready than an update leaves.
+func allMarked(a *arena) {
+	least := map[string]int{"web": 6, "small": 3} // a quarter of 8 and of 3, rounded down, may be unavailable
+	a.start()
+	a.create("web", 8, ownerOptions{})
+	a.create("small", 3, ownerOptions{})
+	a.awaitCalm()
+	for name := range least { // pods may be made beside the others, as in an update; the oracle knows of those from the second template on
+		a.update(name, "nginx:1.28")
+	}
+	a.awaitCalm()
+	before := a.pods()
+	var marks, ends []func()
+	for name, count := range least {
+		ends = append(ends, a.oracle.Guard(a.namespace+"/"+name, count))
+	}
+	for _, pod := range before {
+		marks = append(marks, func() { a.mark(pod.Name) })
+	}
+	began := time.Now()
+	a.inParallel(marks...)
+	a.logf("all of %d pods are marked", len(before))
+	a.expect("I3", "marks", "all marked pods to be replaced", settleLimit, func() (string, bool) {
+		left := slices.DeleteFunc(a.pods(), func(pod corev1.Pod) bool { return pod.Annotations[v1.AnnotationDelete] == "" })
+		return fmt.Sprintf("%d of %d are left", len(left), len(before)), len(left) == 0
+	})
+	a.awaitCalm()
+	a.logf("replaced after %v", time.Since(began).Round(time.Millisecond))
+	for _, end := range ends {
+		end()
+	}
+	a.checkReplaced(before)
+	a.settle()
+	a.judge()
+}
+
+// mark asks for a pod to be replaced.
+func (a *arena) mark(pod string) {
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, v1.AnnotationDelete)
+	a.insist(func() error {
+		_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Patch(a.ctx, pod, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	})
+}
+
+// checkReplaced looks whether none of the pods is left.
+func (a *arena) checkReplaced(before []corev1.Pod) {
+	after := identities(a.pods())
+	for _, uid := range identities(before) {
+		if slices.Contains(after, uid) {
+			a.violate(faults.Violation{Invariant: "I3", Object: "marked " + uid, What: fmt.Sprintf("the pod with UID %s was marked, and is still there", uid)})
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// slowGate is a readiness gate that the scenario opens.
+	slowGate = "chaos.mycompany.com/slow"
+	// nodeGrace is how long failing pods have to recover, and slowStart how long pods take to become ready.
+	nodeGrace = 3 * time.Second
+	slowStart = nodeGrace + 3*time.Second
+)
+
+// nodeFault is how a node ends a pod: as a kubelet writes it down.
+type nodeFault struct {
+	reason, message string
+	// disrupted tells that the pod had run, and that the condition DisruptionTarget says why it does no longer.
+	disrupted string
+}
+
+var nodeFaults = []nodeFault{
+	{"Evicted", "The node was low on resource: memory. Threshold quantity: 100Mi, available: 98Mi.", corev1.PodReasonTerminationByKubelet},
+	{"OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 1000, used: 1000, capacity: 1000", ""},
+	{"Terminated", "Pod was terminated in response to imminent node shutdown.", corev1.PodReasonTerminationByKubelet},
+	{"NodeShutdown", "Pod was rejected as the node is shutting down.", ""},
+	{"Preempting", "Preempted in order to admit critical pod", corev1.PodReasonTerminationByKubelet},
+}
+
+// nodeDidIt has nodes end pods of the new revision in the middle of a rollout, and their replacements take longer to become
+// ready than failing pods have to recover. The revision has done nothing wrong: it is rolled out, and never blamed.
+func nodeDidIt(a *arena) {
+	a.start()
+	a.create("web", 6, ownerOptions{
+		spec: func(spec *v1.PodManagerSpec) {
+			spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.RollbackOnFailure, GracePeriodSeconds: ptr.To(int32(nodeGrace / time.Second))}
+		},
+		pod: func(template *corev1.PodTemplateSpec) {
+			template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: slowGate}}
+		},
+	})
+	ctx, stop := context.WithCancel(a.ctx)
+	defer stop()
+	var slow atomic.Bool
+	a.inParallel(func() { a.openGates(ctx, &slow) }, func() {
+		defer stop()
+		a.awaitCalm()
+		a.await("a revision to go back to", time.Minute, func() (string, bool) {
+			manager := a.manager("web")
+			return fmt.Sprint(manager.Status), manager.Status.CurrentRevision != ""
+		})
+		slow.Store(true)
+		a.update("web", "nginx:1.28")
+		a.endPods("web", "nginx:1.28")
+		if a.expectUnblamed("web") {
+			slow.Store(false)
+			a.settle()
+		}
+	})
+	a.judge()
+}
+
+// manager is a PodManager as it is now.
+func (a *arena) manager(name string) (found *v1.PodManager) {
+	a.insist(func() (err error) {
+		found, err = a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(a.ctx, name, metav1.GetOptions{})
+		return err
+	})
+	return found
+}
+
+// openGates makes pods ready: at once, or when they are old enough.
+func (a *arena) openGates(ctx context.Context, slow *atomic.Bool) {
+	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True"}]}}`, slowGate)
+	for lab.Pause(ctx, 100*time.Millisecond) {
+		for _, pod := range a.pods() {
+			isOpen := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == slowGate })
+			isYoung := slow.Load() && time.Since(pod.CreationTimestamp.Time) < slowStart
+			if !isOpen && !isYoung && pod.Status.Phase == corev1.PodRunning {
+				a.insist(func() error { return a.patchPodStatus(a.ctx, pod.Name, patch) })
+			}
+		}
+	}
+}
+
+// endPods ends updated pods, one for each fault, as nodes do.
+func (a *arena) endPods(name, image string) {
+	all := slices.Clone(nodeFaults)
+	a.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	if a.short {
+		all = all[:2]
+	}
+	for _, fault := range all {
+		var victim corev1.Pod
+		a.await("an updated pod to end", time.Minute, func() (string, bool) {
+			updated := slices.DeleteFunc(a.podsOf(name), func(pod corev1.Pod) bool {
+				return pod.Spec.Containers[0].Image != image || pod.Status.Phase != corev1.PodRunning || pod.Annotations[v1.AnnotationFailuresBefore] != ""
+			})
+			if len(updated) > 0 {
+				victim = updated[a.random.IntN(len(updated))]
+			}
+			blamed := a.manager(name).Status.FailedRevision != "" // then there may be no other for ever
+			return fmt.Sprint(len(updated)), len(updated) > 0 || blamed
+		})
+		if victim.Name == "" {
+			return
+		}
+		a.insist(func() error { return a.patchPodStatus(a.ctx, victim.Name, fault.patch()) })
+		a.logf("pod %s ends: %s", victim.Name, fault.reason)
+		lab.Pause(a.ctx, time.Duration(a.random.IntN(3000))*time.Millisecond)
+	}
+}
+
+// patch is what the kubelet writes to the status.
+func (f nodeFault) patch() string {
+	now := time.Now().UTC().Format(time.RFC3339)
+	conditions := fmt.Sprintf(`{"type":"Ready","status":"False","reason":"PodFailed","lastTransitionTime":%q}`, now)
+	containers := "null" // never started
+	if f.disrupted != "" {
+		conditions += fmt.Sprintf(`,{"type":%q,"status":"True","reason":%q,"message":%q,"lastTransitionTime":%q}`, corev1.DisruptionTarget, f.disrupted, f.message, now)
+		containers = fmt.Sprintf(`[{"name":"app","image":"app","imageID":"","ready":false,"restartCount":0,
+			"state":{"terminated":{"exitCode":137,"reason":"Error","startedAt":%[1]q,"finishedAt":%[1]q}}}]`, now)
+	}
+	return fmt.Sprintf(`{"status":{"phase":"Failed","reason":%q,"message":%q,"conditions":[%s],"containerStatuses":%s}}`, f.reason, f.message, conditions, containers)
+}
+
+// expectUnblamed waits for the end of the rollout, and tells whether the revision was left in peace.
+func (a *arena) expectUnblamed(name string) bool {
+	unblamed := true
+	done := a.expect("I3", name, "the rollout to be complete", 2*time.Minute, func() (string, bool) {
+		manager := a.manager(name)
+		if manager.Status.FailedRevision != "" {
+			unblamed = false
+			a.violate(faults.Violation{Invariant: "I3", Object: name + " blamed",
+				What: fmt.Sprintf("revision %s was rolled back for what nodes did to its pods; it says: %s", manager.Status.FailedRevision, a.condition(name, v1.ConditionReady))})
+			return "", true
+		}
+		problems, err := a.problems(a.ctx)
+		return fmt.Sprint(problems, err), err == nil && len(problems) == 0
+	})
+	events, err := a.cluster.Kube.EventsV1().Events(a.namespace).List(a.ctx, metav1.ListOptions{FieldSelector: "reason=" + v1.EventRolledBack})
+	a.must(err)
+	if unblamed && len(events.Items) > 0 {
+		unblamed = false
+		a.violate(faults.Violation{Invariant: "I3", Object: name + " blamed", What: "an event says: " + events.Items[0].Note})
+	}
+	return done && unblamed
+}

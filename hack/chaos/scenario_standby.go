@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+const (
+	// mostPerEvent is how many bytes each event about a pod may leave behind in a standby on average, beside what the heap
+	// varies by in any case. What is kept for each event would be more.
+	mostPerEvent, heapNoise = 20, 64 << 10
+	// leastEvents are needed to tell the two apart. More are made only while there is time.
+	leastEvents = 3000
+	// takeOver is how soon a standby is to have done what the leader was stopped in.
+	takeOver = 20 * time.Second
+	// beatWriters is how many change pods at the same time.
+	beatWriters = 16
+)
+
+// standby lets a second controller see events for as long as days would bring them, while the first one leads. It keeps no
+// more than its caches, and takes over at once when the leader is stopped.
+func standby(a *arena) {
+	most, length := 20000, time.Minute
+	if a.short {
+		most, length = 5000, 15*time.Second
+	}
+	a.allowLeases()
+	a.start(a.leaseFlags()...)
+	leader := a.process
+	a.await("a leader", time.Minute, func() (string, bool) { return leader.Tail(3), a.leader() != "" })
+	second, ready, err := a.contender.launch(a.contender.kubeconfig(), a.namespace, a.leaseFlags()...)
+	a.must(err)
+	defer func() { _ = second.Kill() }()
+	a.await("the second to be ready", time.Minute, func() (string, bool) { return second.Tail(3), ready() })
+	a.create("web", 2, ownerOptions{})
+	a.awaitCalm()
+	// Nobody else takes an interest in these, so that events about them cost less.
+	a.create("idle", 20, ownerOptions{pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
+	a.awaitOwned("idle", 20)
+
+	a.beat("idle", 500, time.Hour) // until the caches and buffers have their size
+	before := a.heap(second)
+	events := a.beat("idle", most, length)
+	grown := a.heap(second) - before
+	a.logf("after %d events the heap is larger by %d kB", events, grown>>10)
+	if most := int64(mostPerEvent*events + heapNoise); grown > most {
+		a.violate(faults.Violation{Invariant: "I3", Object: "standby",
+			What: fmt.Sprintf("%d events about pods have left %d kB behind in a standby, more than %d kB", events, grown>>10, most>>10)})
+	}
+
+	a.remove("idle")
+	a.must(leader.Stop())
+	a.process = second
+	began := time.Now()
+	a.scale("web", 5)
+	a.logf("stopped the leader")
+	for _, problem := range a.awaitSettled(takeOver) {
+		problem.What = fmt.Sprintf("not done %v after the leader was stopped: %s", takeOver, problem.What)
+		a.violate(problem)
+	}
+	a.logf("took over and done after %v", time.Since(began).Round(time.Millisecond))
+	a.settle()
+	a.judge()
+}
+
+// beat changes an owner's pods in a way that has to be looked at, so many times, or as often as there is time for.
+func (a *arena) beat(name string, most int, length time.Duration) int {
+	pods := a.podsOf(name)
+	began := time.Now()
+	var count atomic.Int64
+	write := func() {
+		for a.ctx.Err() == nil {
+			n := int(count.Add(1))
+			if n > most || n > leastEvents && time.Since(began) > length {
+				count.Add(-1)
+				return
+			}
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, corev1.PodDeletionCost, n)
+			a.insist(func() error {
+				_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Patch(a.ctx, pods[n%len(pods)].Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				return err
+			})
+		}
+	}
+	a.inParallel(slices.Repeat([]func(){write}, beatWriters)...)
+	a.logf("%d changes of pods, %.0f/s", count.Load(), float64(count.Load())/time.Since(began).Seconds())
+	return int(count.Load())
+}
+
+// heap is how much of a process' heap was in use at the end of a garbage collection that began after now.
+func (a *arena) heap(process *lab.Process) int64 {
+	const live, cycles = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total"
+	began := a.metrics(process)[cycles]
+	var now map[string]float64
+	a.await("two garbage collections", 2*time.Minute, func() (string, bool) {
+		for range 20 { // to ask is what makes garbage
+			now = a.metrics(process)
+		}
+		return fmt.Sprint(now[cycles] - began), now[cycles] >= began+2
+	})
+	if now[live] == 0 {
+		a.must(fmt.Errorf("there is no metric %s", live))
+	}
+	usage, err := process.Usage()
+	a.must(err)
+	a.logf("the heap of the standby has %.0f kB in use, the process %d kB", now[live]/1024, usage.RSS>>10)
+	return int64(now[live])
+}
+
+// metrics are those of a process that have no labels.
+func (a *arena) metrics(process *lab.Process) map[string]float64 {
+	response, err := http.Get("http://" + process.Metrics + "/metrics")
+	a.must(err)
+	defer response.Body.Close()
+	found := map[string]float64{}
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		if value, err := strconv.ParseFloat(text, 64); err == nil {
+			found[name] = value
+		}
+	}
+	return found
+}
