@@ -43,7 +43,7 @@ func sizesAt(scale float64) sizes {
 	return sizes{
 		One: scaled(1000, 10), Tens: scaled(100, 2), Singles: scaled(1000, 10),
 		Rollout: scaled(200, 8), Calibration: scaled(300, 10),
-		Managers: scaled(1000, 2), Starts: scaled(3, 1),
+		Managers: scaled(1000, 2), Starts: scaled(5, 1),
 		Few: scaled(10, 2), Crowd: scaled(10_000, 100), Updates: scaled(5000, 100), Events: scaled(100_000, 200),
 		Grace: grace, Rest: rest,
 		Quiet:  quiet,

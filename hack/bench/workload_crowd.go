@@ -43,7 +43,7 @@ func (s *step) measureCrowd(ctx context.Context) error {
 		return err
 	}
 	size := fmt.Sprintf("%d x %d", few, replicasOfMany)
-	for range s.sizes.Starts {
+	for range s.rounds {
 		if err := s.measureAmong(ctx, alone, size+" alone", nil); err != nil {
 			return err
 		}
@@ -52,9 +52,8 @@ func (s *step) measureCrowd(ctx context.Context) error {
 		return err
 	}
 	strangers := s.censuses.pods.names(others)
-	for range s.sizes.Starts {
-		title := fmt.Sprintf("%s among %d others, %d updates", size, len(strangers), s.sizes.Updates)
-		if err := s.measureAmong(ctx, crowd, title, strangers); err != nil {
+	for range s.rounds {
+		if err := s.measureAmong(ctx, crowd, fmt.Sprintf("%s among %d others", size, len(strangers)), strangers); err != nil {
 			return err
 		}
 	}
