@@ -35,8 +35,9 @@ type sizes struct {
 func sizesAt(scale float64) sizes {
 	scaled := func(full, least int) int { return max(least, int(math.Round(float64(full)*scale))) }
 	quiet, batches := 1500*time.Millisecond, 5
-	grace, rest := 30*time.Second, 6*time.Second // the API's default
-	if scale < 0.2 {                             // only to show that all works
+	// Twice the API's default: on a slow machine the first pods must not be known to be good before the last ones are Ready.
+	grace, rest := time.Minute, 6*time.Second
+	if scale < 0.2 { // only to show that all works
 		quiet, batches = 500*time.Millisecond, 2
 		grace, rest = time.Second, time.Second
 	}

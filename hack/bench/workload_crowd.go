@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,9 +17,7 @@ const tick = "bench.podmanager/tick"
 // runCrowd has few pods of ours, alone and then among very many of other people: neither those nor their updates may cost
 // anything. Each contender makes a crowd of its own, so that none finds the API server warmed up by another.
 func (b *bench) runCrowd(ctx context.Context) error {
-	hasty := *b.managers
-	hasty.grace = time.Second // nothing is measured before the pods are known to be good
-	for _, c := range []contender{&hasty, b.replicaSets} {
+	for _, c := range []contender{b.managers.hasty(), b.replicaSets} {
 		s, err := b.begin(ctx, c, 2)
 		if err == nil {
 			err = errors.Join(s.measureCrowd(ctx), s.leave(ctx))

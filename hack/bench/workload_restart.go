@@ -18,7 +18,7 @@ const spacesOfMany = 10
 // runRestart has many owners with many pods, and restarts the controller. The contenders have the cluster for themselves
 // one after the other, since each sees all pods that there are.
 func (b *bench) runRestart(ctx context.Context) error {
-	for _, c := range []contender{b.managers, b.replicaSets} {
+	for _, c := range []contender{b.managers.hasty(), b.replicaSets} {
 		if err := b.restartOf(ctx, c); err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}

@@ -10,10 +10,9 @@ import (
 
 // runRollout changes the image of one owner's pods. Deployment can only replace them; PodManager can also change them.
 func (b *bench) runRollout(ctx context.Context) error {
-	replaced, changed := *b.managers, *b.managers
-	replaced.grace, changed.grace = time.Second, time.Second // the old pods are known to be good before they are updated
+	changed := b.managers.hasty()
 	changed.policy = v1.InPlaceIfPossible
-	return b.inTurn(ctx, []contender{&replaced, b.deployments, &changed}, func(s *step) error { return s.measureRollout(ctx, b.sizes.Rollout) })
+	return b.inTurn(ctx, []contender{b.managers.hasty(), b.deployments, changed}, func(s *step) error { return s.measureRollout(ctx, b.sizes.Rollout) })
 }
 
 func (s *step) measureRollout(ctx context.Context, pods int) error {
