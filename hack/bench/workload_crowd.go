@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/podmanager/hack/lab"
 )
@@ -31,9 +30,8 @@ func (b *bench) runCrowd(ctx context.Context) error {
 
 // measureCrowd measures as often alone as in the crowd, each time with a process that has just been started.
 func (s *step) measureCrowd(ctx context.Context) error {
-	own, others := s.spaces[0], s.spaces[1]
 	few := s.sizes.Few
-	if err := s.contender.create(ctx, own, few, replicasOfMany); err != nil {
+	if err := s.contender.create(ctx, s.spaces[0], few, replicasOfMany); err != nil {
 		return err
 	}
 	if _, err := s.awaitStatuses(ctx, allGood(few), "the pods are known to be good"); err != nil {
@@ -41,16 +39,15 @@ func (s *step) measureCrowd(ctx context.Context) error {
 	}
 	size := fmt.Sprintf("%d x %d", few, replicasOfMany)
 	for range s.rounds {
-		if err := s.measureAmong(ctx, alone, size+" alone", nil); err != nil {
+		if err := s.measureAmong(ctx, alone, size+" alone", 0); err != nil {
 			return err
 		}
 	}
-	if err := s.gather(ctx, others); err != nil {
+	if err := s.gather(ctx, s.spaces[1]); err != nil {
 		return err
 	}
-	strangers := s.censuses.pods.names(others)
 	for range s.rounds {
-		if err := s.measureAmong(ctx, crowd, fmt.Sprintf("%s among %d others", size, len(strangers)), strangers); err != nil {
+		if err := s.measureAmong(ctx, crowd, fmt.Sprintf("%s among %d others", size, s.sizes.Crowd), s.sizes.Updates); err != nil {
 			return err
 		}
 	}
@@ -66,15 +63,15 @@ func (s *step) gather(ctx context.Context, space string) error {
 }
 
 // measureAmong starts the controller anew, and measures its memory, and what updates of strangers cost it.
-func (s *step) measureAmong(ctx context.Context, workload, title string, strangers []string) error {
+func (s *step) measureAmong(ctx context.Context, workload, title string, updates int) error {
 	if err := s.restart(ctx); err != nil {
 		return err
 	}
 	if err := s.mark(ctx); err != nil {
 		return err
 	}
-	if len(strangers) > 0 {
-		if err := s.disturb(ctx, s.spaces[1], strangers, s.sizes.Updates, tick); err != nil {
+	if updates > 0 {
+		if err := s.disturb(ctx, s.spaces[1], updates, tick); err != nil {
 			return err
 		}
 	}
@@ -104,11 +101,29 @@ func (s *step) rest(ctx context.Context) error {
 	return nil
 }
 
-// disturb updates pods, one after the other, again and again: each time an annotation gets another value.
-func (s *step) disturb(ctx context.Context, space string, pods []string, times int, annotation string) error {
-	return inParallel(ctx, times, ownersAtOnce, func(ctx context.Context, i int) error {
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`, annotation, i+1)
-		_, err := s.kube.CoreV1().Pods(space).Patch(ctx, pods[i%len(pods)], types.MergePatchType, patch, metav1.PatchOptions{})
+// disturb updates the pods of a namespace that nobody else writes to: each time an annotation gets another value.
+func (s *step) disturb(ctx context.Context, space string, times int, annotation string) error {
+	list, err := s.kube.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
+	if err != nil {
 		return err
+	}
+	workers := min(ownersAtOnce, len(list.Items))
+	return inParallel(ctx, workers, workers, func(ctx context.Context, worker int) error {
+		own := list.Items[worker*len(list.Items)/workers : (worker+1)*len(list.Items)/workers]
+		for i := range (worker+1)*times/workers - worker*times/workers {
+			pod := &own[i%len(own)]
+			value := "1"
+			if pod.Annotations[annotation] == value {
+				value = "2"
+			}
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, annotation, value)
+			pod.ManagedFields = []metav1.ManagedFieldsEntry{{}} // none, since keeping them costs the API server the most
+			updated, err := s.kube.CoreV1().Pods(space).Update(ctx, pod, metav1.UpdateOptions{})
+			if err != nil {
+				return err
+			}
+			*pod = *updated
+		}
+		return nil
 	})
 }

@@ -45,7 +45,7 @@ func (s *step) measureStandby(ctx context.Context) error {
 	if err := s.takeLease(ctx); err != nil {
 		return err
 	}
-	err := s.measureEvents(ctx, s.censuses.pods.names(s.spaces[0]))
+	err := s.measureEvents(ctx)
 	return errors.Join(err, s.kube.CoordinationV1().Leases(leaseSpace).Delete(context.WithoutCancel(ctx), leaseName, metav1.DeleteOptions{}))
 }
 
@@ -62,7 +62,7 @@ func (s *step) takeLease(ctx context.Context) error {
 
 // measureEvents measures the memory after some events, by when the process has the size that it needs for its work, and again
 // after very many.
-func (s *step) measureEvents(ctx context.Context, pods []string) error {
+func (s *step) measureEvents(ctx context.Context) error {
 	candidate := *s.managers
 	candidate.flags = append(slices.Clone(candidate.flags), "-leader-elect", "-leader-elect-resource-namespace", leaseSpace)
 	s.contender = &candidate
@@ -78,7 +78,7 @@ func (s *step) measureEvents(ctx context.Context, pods []string) error {
 			return err
 		}
 		// This annotation matters: a leader would look at the PodManager for it.
-		if err := s.disturb(ctx, s.spaces[0], pods, part.events, corev1.PodDeletionCost); err != nil {
+		if err := s.disturb(ctx, s.spaces[0], part.events, corev1.PodDeletionCost); err != nil {
 			return err
 		}
 		if err := s.rest(ctx); err != nil {
