@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mycompany/podmanager/hack/lab"
@@ -29,10 +32,10 @@ type bench struct {
 	// spaces is how many namespaces were made.
 	spaces int
 
-	managers, inPlace *managers
-	replicaSets       *replicaSets
-	deployments       *deployments
-	bare              *bare
+	managers    *managers
+	replicaSets *replicaSets
+	deployments *deployments
+	bare        *bare
 }
 
 // workload is something to be measured.
@@ -52,8 +55,10 @@ var workloads = []workload{
 	{name: "planner", estimate: 40 * time.Second, once: true, offline: true, run: (*bench).runPlanner},
 	{name: "1x1000-and-down", estimate: 100 * time.Second, run: (*bench).runOne},
 	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
-	{name: "1000x1", estimate: 80 * time.Second, run: (*bench).runSingles},
+	{name: "1000x1", estimate: 110 * time.Second, run: (*bench).runSingles},
 	{name: "rollout", estimate: 60 * time.Second, run: (*bench).runRollout},
+	{name: "crowd", estimate: 2 * time.Minute, once: true, run: (*bench).runCrowd},
+	{name: "standby", estimate: 3 * time.Minute, once: true, run: (*bench).runStandby},
 	{name: "restart-and-idle", estimate: 10 * time.Minute, once: true, run: (*bench).runRestart},
 	{name: "growth", estimate: 7 * time.Minute, once: true, run: (*bench).runGrowth},
 }
@@ -165,17 +170,48 @@ func (b *bench) setUp(ctx context.Context) error {
 	if b.audit, err = openAudit(cluster.AuditLog); err != nil {
 		return err
 	}
+	if err := b.awaitCollector(ctx); err != nil {
+		return err
+	}
 	version, err := b.kube.Discovery().ServerVersion()
 	if err != nil {
 		return err
 	}
 	b.report.Machine.Kubernetes = version.GitVersion
-	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.RecreatePods, flags: b.flags}
-	b.inPlace = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.InPlaceIfPossible, flags: b.flags}
+	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.RecreatePods, grace: b.sizes.Grace, flags: b.flags}
 	b.replicaSets = &replicaSets{clients: b.clients, cluster: cluster, owners: b.censuses.replicaSets}
 	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.deployments}
 	b.bare = &bare{clients: b.clients, pods: b.censuses.pods}
 	return nil
+}
+
+// awaitCollector waits until the garbage collector watches PodManagers. It learns of a new kind within half a minute, and until
+// then looks every owner of a pod up, which ReplicaSets do not suffer from.
+func (b *bench) awaitCollector(ctx context.Context) error {
+	if b.scale < 0.2 { // only to show that all works
+		return nil
+	}
+	for range 120 {
+		data, err := os.ReadFile(b.audit.path)
+		if err != nil {
+			return err
+		}
+		lines := bytes.Split(data, []byte("\n"))
+		requests, err := parseAudit(lines[:len(lines)-1])
+		if err != nil {
+			return err
+		}
+		knows := func(r request) bool {
+			return r.what == "watch podmanagers" && strings.HasPrefix(r.agent, "kube-controller-manager/")
+		}
+		if slices.ContainsFunc(requests, knows) {
+			return nil
+		}
+		if !lab.Pause(ctx, 500*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return errors.New("the garbage collector does not watch PodManagers")
 }
 
 // awaitSilence waits until the API server has next to nothing to do, so that what came before does not count.

@@ -106,7 +106,11 @@ func TestStateOfOwner(t *testing.T) {
 	manager.Status = v1.PodManagerStatus{ObservedGeneration: 2, Replicas: 3}
 	ready := manager.DeepCopy()
 	ready.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue}}
-	outdated := ready.DeepCopy()
+	good := ready.DeepCopy()
+	good.Status.CurrentRevision, good.Status.UpdateRevision = "web-1", "web-1"
+	rolledOut := good.DeepCopy()
+	rolledOut.Status.UpdateRevision = "web-2"
+	outdated := good.DeepCopy()
 	outdated.Generation = 3
 	terminating := ready.DeepCopy()
 	terminating.Status.TerminatingReplicas = 1
@@ -120,9 +124,11 @@ func TestStateOfOwner(t *testing.T) {
 	}{
 		"not ready":                   {manager, ownerState{counted: true}},
 		"ready":                       {ready, ownerState{counted: true, settled: true}},
+		"known to be good":            {good, ownerState{counted: true, settled: true, good: true}},
+		"with a revision to prove":    {rolledOut, ownerState{counted: true, settled: true}},
 		"of another generation":       {outdated, ownerState{}},
 		"with a pod on its way out":   {terminating, ownerState{counted: true}},
-		"a ReplicaSet":                {set, ownerState{counted: true, settled: true}},
+		"a ReplicaSet":                {set, ownerState{counted: true, settled: true, good: true}},
 		"a Deployment on its way":     {rolling, ownerState{counted: true}},
 		"something that owns nothing": {&corev1.Pod{}, ownerState{}},
 	} {

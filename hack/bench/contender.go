@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -36,8 +37,8 @@ type contender interface {
 	create(ctx context.Context, space string, owners, replicas int) error
 	scale(ctx context.Context, space string, owner, replicas int) error
 	update(ctx context.Context, space string, owner int, image string) error
-	// settled waits until the statuses of that many owners say that all is done; nil if it has none.
-	settled(owners int, spaces ...string) *expectation[ownerState]
+	// statuses counts the owners by what their statuses say; nil if there are none.
+	statuses() *census[ownerState]
 	// remove deletes the owners, once there is neither a controller nor a pod any more.
 	remove(ctx context.Context, space string) error
 }
@@ -56,8 +57,17 @@ type managers struct {
 	cluster *lab.Cluster
 	owners  *census[ownerState]
 	policy  v1.PodUpdatePolicy
+	// grace is how long pods are looked at before their revision is known to be good.
+	grace time.Duration
 	// flags are more of them for the controller.
 	flags []string
+}
+
+// hasty is the same, but calls pods good soon: for where nothing is measured before that.
+func (m *managers) hasty() *managers {
+	hasty := *m
+	hasty.grace = time.Second
+	return &hasty
 }
 
 func (m *managers) name() string {
@@ -75,7 +85,9 @@ func (m *managers) launch() (*lab.Process, func() bool, error) {
 
 func (m *managers) create(ctx context.Context, space string, owners, replicas int) error {
 	return eachOwner(ctx, owners, func(ctx context.Context, name string) error {
-		_, err := m.podManagers.AppsV1().PodManagers(space).Create(ctx, newManager(name, replicas, m.policy), metav1.CreateOptions{})
+		manager := newManager(name, replicas, m.policy)
+		manager.Spec.FailurePolicy.GracePeriodSeconds = ptr.To(int32(m.grace.Seconds()))
+		_, err := m.podManagers.AppsV1().PodManagers(space).Create(ctx, manager, metav1.CreateOptions{})
 		return err
 	})
 }
@@ -93,9 +105,7 @@ func (m *managers) patch(ctx context.Context, space, name string, patch []byte) 
 	return err
 }
 
-func (m *managers) settled(owners int, spaces ...string) *expectation[ownerState] {
-	return m.owners.expect(allSettled(owners), spaces...)
-}
+func (m *managers) statuses() *census[ownerState] { return m.owners }
 
 // remove takes the finalizers off first, since no controller does.
 func (m *managers) remove(ctx context.Context, space string) error {

@@ -45,6 +45,6 @@ func (b *bare) update(context.Context, string, int, string) error {
 	return errors.New("bare requests update nothing")
 }
 
-func (b *bare) settled(int, ...string) *expectation[ownerState] { return nil }
+func (b *bare) statuses() *census[ownerState] { return nil }
 
 func (b *bare) remove(context.Context, string) error { return nil }

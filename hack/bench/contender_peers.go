@@ -41,9 +41,7 @@ func (r *replicaSets) update(context.Context, string, int, string) error {
 	return errors.New("a ReplicaSet does not update its pods")
 }
 
-func (r *replicaSets) settled(owners int, spaces ...string) *expectation[ownerState] {
-	return r.owners.expect(allSettled(owners), spaces...)
-}
+func (r *replicaSets) statuses() *census[ownerState] { return r.owners }
 
 func (r *replicaSets) remove(ctx context.Context, space string) error {
 	return r.kube.AppsV1().ReplicaSets(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{})
@@ -84,9 +82,7 @@ func (d *deployments) patch(ctx context.Context, space string, owner int, patch 
 	return err
 }
 
-func (d *deployments) settled(owners int, spaces ...string) *expectation[ownerState] {
-	return d.owners.expect(allSettled(owners), spaces...)
-}
+func (d *deployments) statuses() *census[ownerState] { return d.owners }
 
 func (d *deployments) remove(ctx context.Context, space string) error {
 	if err := d.kube.AppsV1().Deployments(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{}); err != nil {

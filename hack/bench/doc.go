@@ -8,6 +8,7 @@
 //	contender*.go  the contenders
 //	census.go      a watch that counts objects by state, and tells the time at which a count is reached
 //	audit.go       the API server's audit log: who made which requests
+//	counters.go    our controller's metrics
 //	workload_*.go  the workloads
 //	machine.go     what it runs on
 //	results.go     samples and medians

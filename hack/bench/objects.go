@@ -78,6 +78,13 @@ func newPod(owner string, index int) *corev1.Pod {
 	}, Spec: of.Spec}
 }
 
+// newStranger is a pod that has nothing to do with any contender.
+func newStranger(index int) *corev1.Pod {
+	pod := newPod("stranger", index)
+	pod.Spec.SchedulerName = nobody
+	return pod
+}
+
 // A merge patch does the same to all three kinds of owners.
 
 func replicasPatch(replicas int) []byte {

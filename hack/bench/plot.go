@@ -57,12 +57,19 @@ func speedPanel(r results) panel {
 	p := panel{title: "Speed: ReplicaSet (Deployment for updates) = 1, longer is better"}
 	for _, one := range r.compared() {
 		head, timed := headline[one.Workload]
-		own, measured := one.median(head.metric)
-		other, comparable := r.median(one.Workload, peerOf(one.Workload), head.metric)
-		if !timed || !measured || !comparable || own == 0 || one.Contender == peerOf(one.Workload) {
+		if !timed || one.Contender == peerOf(one.Workload) {
 			continue
 		}
-		p.bars = append(p.bars, bar{label: one.Title + ", " + one.Contender, value: other / own, isLimit: one.Contender == limit})
+		for _, speed := range []struct {
+			metric metric
+			until  string
+		}{{head.metric, ""}, {readyTime, " until Ready"}} {
+			own, measured := one.median(speed.metric)
+			other, comparable := r.median(one.Workload, peerOf(one.Workload), speed.metric)
+			if measured && comparable && own > 0 {
+				p.bars = append(p.bars, bar{label: one.Title + speed.until + ", " + one.Contender, value: other / own, isLimit: one.Contender == limit})
+			}
+		}
 	}
 	return p
 }

@@ -14,6 +14,8 @@ const (
 	goneTime    metric = "gone"
 	updateTime  metric = "update"
 	settledTime metric = "settled"
+	// goodTime is until all PodManagers are known to be good: see ownerState.
+	goodTime metric = "good"
 	// startTime is from the start of the process until the first pod was replaced.
 	startTime metric = "start"
 
@@ -25,6 +27,14 @@ const (
 	allRequests  metric = "requests"
 	writes       metric = "writes"
 	statusWrites metric = "statusWrites"
+	// For each owner, from its creation until it has settled; and what comes after that, until it is known to be good.
+	writesEach       metric = "writesEach"
+	statusWritesEach metric = "statusWritesEach"
+	laterWritesEach  metric = "laterWritesEach"
+	// watchesLost is how many watches, whoever's, the API server closed because it was too busy to serve them.
+	watchesLost metric = "watchesLost"
+	// liveReads is how often our controller read anew because its cache was behind.
+	liveReads metric = "liveReads"
 
 	// Of one change of a small PodManager, in milliseconds.
 	syncMillis metric = "syncMillis"
@@ -45,6 +55,10 @@ const (
 	rollout       = "rollout"
 	restart       = "restart"
 	idle          = "idle"
+	alone         = "alone"
+	crowd         = "crowd"
+	standbyBefore = "standby before"
+	standby       = "standby"
 )
 
 // sample is what one turn of a contender came to.

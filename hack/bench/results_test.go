@@ -64,20 +64,25 @@ PASS`)
 	}
 }
 
-func TestParseSyncs(t *testing.T) {
-	const before = "# HELP x\npodmanager_reconcile_duration_seconds_bucket{le=\"1\"} 5\npodmanager_reconcile_duration_seconds_sum 1.5\npodmanager_reconcile_duration_seconds_count 10\n"
-	first, err := parseSyncs(strings.NewReader(before))
-	if err != nil || first != (syncs{seconds: 1.5, count: 10}) {
-		t.Fatalf("got %+v, %v", first, err)
+func TestParseCounters(t *testing.T) {
+	const metrics = "# HELP x\npodmanager_reconcile_duration_seconds_bucket{le=\"1\"} 5\npodmanager_reconcile_duration_seconds_sum 1.5\n" +
+		"podmanager_reconcile_duration_seconds_count 10\n"
+	found, err := parseCounters(strings.NewReader(metrics + "podmanager_live_reads_total 3\n"))
+	if err != nil || found[syncHistogram+"_sum"] != 1.5 || found[syncHistogram+"_count"] != 10 || found[liveReadsCounter] != 3 || len(found) != 3 {
+		t.Fatalf("got %v, %v", found, err)
 	}
+	if _, err := parseCounters(strings.NewReader(metrics)); err == nil {
+		t.Error("no error although a metric is missing")
+	}
+	if got := sumOf("lost_total", "# HELP lost_total x\nlost_total{a=\"b c\"} 2\nlost_total{a=\"d\"} 3\nlost_total_other{} 5\n"); got != 5 {
+		t.Errorf("the sum is %v", got)
+	}
+	first := syncs{seconds: 1.5, count: 10}
 	if got := (syncs{seconds: 2, count: 20}).since(first); got != 50 {
 		t.Errorf("a sync takes %v ms", got)
 	}
 	if got := first.since(first); got != 0 {
 		t.Errorf("no sync takes %v ms", got)
-	}
-	if _, err := parseSyncs(strings.NewReader("other 1\n")); err == nil {
-		t.Error("no error although the metric is missing")
 	}
 }
 
@@ -123,7 +128,8 @@ func TestParse(t *testing.T) {
 func TestSizes(t *testing.T) {
 	full := sizesAt(1)
 	if full.One != 1000 || full.Tens != 100 || full.Singles != 1000 || full.Rollout != 200 || full.Managers != 1000 ||
-		full.Idle != time.Minute || full.Growth[2] != 50_000 {
+		full.Idle != time.Minute || full.Growth[2] != 50_000 || full.Few*replicasOfMany != 100 || full.Crowd != 10_000 ||
+		full.Updates != 5000 || full.Events != 100_000 || full.Grace != time.Minute {
 		t.Errorf("at full scale: %+v", full)
 	}
 	if small := sizesAt(0.0001); small.One < 1 || small.Managers < 1 || small.Starts < 1 || small.Growth[0] < 1 || small.Growth[1] <= small.Growth[0] {

@@ -42,6 +42,9 @@ type ownerState struct {
 	counted bool
 	// settled tells that besides, by its status, all is done.
 	settled bool
+	// good tells that nothing more is to come: a PodManager has looked at its pods for a while, and then made their
+	// revision the one to return to.
+	good bool
 }
 
 func stateOfOwner(object runtime.Object) ownerState {
@@ -49,17 +52,20 @@ func stateOfOwner(object runtime.Object) ownerState {
 	case *v1.PodManager:
 		status := owner.Status
 		counted := status.ObservedGeneration == owner.Generation && int(status.Replicas) == owner.DesiredReplicas()
-		ready := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
-		return ownerState{counted: counted, settled: counted && ready && status.TerminatingReplicas == 0}
+		settled := counted && meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) && status.TerminatingReplicas == 0
+		good := settled && status.CurrentRevision != "" && status.CurrentRevision == status.UpdateRevision
+		return ownerState{counted: counted, settled: settled, good: good}
 	case *appsv1.ReplicaSet:
 		status := owner.Status
 		counted := status.ObservedGeneration == owner.Generation && status.Replicas == *owner.Spec.Replicas
-		return ownerState{counted: counted, settled: counted && status.ReadyReplicas == *owner.Spec.Replicas}
+		settled := counted && status.ReadyReplicas == *owner.Spec.Replicas
+		return ownerState{counted: counted, settled: settled, good: settled}
 	case *appsv1.Deployment:
 		status := owner.Status
 		wanted := *owner.Spec.Replicas
 		counted := status.ObservedGeneration == owner.Generation && status.Replicas == wanted
-		return ownerState{counted: counted, settled: counted && status.UpdatedReplicas == wanted && status.AvailableReplicas == wanted}
+		settled := counted && status.UpdatedReplicas == wanted && status.AvailableReplicas == wanted
+		return ownerState{counted: counted, settled: settled, good: settled}
 	default:
 		return ownerState{}
 	}
@@ -126,6 +132,12 @@ func allUpdated(pods int, image string) func(tally[podState]) bool {
 func allSettled(owners int) func(tally[ownerState]) bool {
 	return func(t tally[ownerState]) bool {
 		return t.count(func(s ownerState) bool { return s.settled }) == owners
+	}
+}
+
+func allGood(owners int) func(tally[ownerState]) bool {
+	return func(t tally[ownerState]) bool {
+		return t.count(func(s ownerState) bool { return s.good }) == owners
 	}
 }
 

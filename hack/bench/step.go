@@ -27,6 +27,7 @@ type step struct {
 	// What the last sample began with.
 	began  time.Time
 	before lab.Usage
+	lost   float64
 }
 
 // begin makes namespaces and starts the contender's controller.
@@ -94,13 +95,16 @@ func (s *step) start(ctx context.Context) error {
 
 // mark begins a sample: what was before does not count.
 func (s *step) mark(ctx context.Context) error {
+	var err error
+	if s.lost, err = s.lostWatches(ctx); err != nil {
+		return err
+	}
 	if err := s.awaitSilence(ctx); err != nil {
 		return err
 	}
 	if err := s.audit.skip(); err != nil {
 		return err
 	}
-	var err error
 	if s.process != nil {
 		s.before, err = s.process.Usage()
 	}
@@ -117,11 +121,11 @@ func (s *step) take(ctx context.Context, values map[metric]float64) (sample, err
 	if err != nil {
 		return sample{}, err
 	}
-	return s.complete(values, requests)
+	return s.complete(ctx, values, requests)
 }
 
 // complete adds what a sample took.
-func (s *step) complete(values map[metric]float64, requests ledger) (sample, error) {
+func (s *step) complete(ctx context.Context, values map[metric]float64, requests ledger) (sample, error) {
 	values[allRequests] = float64(requests.sum(isAny))
 	values[writes] = float64(requests.sum(isWrite))
 	if s.process != nil {
@@ -133,7 +137,9 @@ func (s *step) complete(values map[metric]float64, requests ledger) (sample, err
 		values[memory], values[peak] = float64(usage.RSS), float64(usage.PeakRSS)
 		values[statusWrites] = float64(requests.sum(isStatusWrite))
 	}
-	return sample{Values: values, Requests: requests}, nil
+	lost, err := s.lostWatches(ctx)
+	values[watchesLost] = lost - s.lost
+	return sample{Values: values, Requests: requests}, err
 }
 
 // awaitQuiet waits until the contender writes nothing any more, and returns its requests since the last sample began.

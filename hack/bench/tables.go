@@ -52,7 +52,7 @@ func peerOf(workload string) string {
 
 // tables are those that there is something to say in.
 func (r *report) tables() []table {
-	all := []table{r.sideBySide(), r.requestTable(), r.growthTable(), r.plannerTable(), r.goalTable()}
+	all := []table{r.sideBySide(), r.requestTable(), r.eachTable(), r.growthTable(), r.plannerTable(), r.goalTable()}
 	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
 }
 
@@ -85,11 +85,12 @@ func (r *results) compared() []*result {
 
 func (r *report) sideBySide() table {
 	t := table{title: "Side by side", columns: []string{
-		"workload", "contender", "time s", "x peer", "x limit", "Ready s", "settled s", "owners s",
-		"requests", "writes", "status writes", "CPU s", "RSS MB", "peak MB",
+		"workload", "contender", "time s", "x peer", "x limit", "Ready s", "x peer", "settled s", "owners s",
+		"requests", "writes", "status writes", "CPU s", "RSS MB", "peak MB", "lost watches",
 	}, note: "x peer and x limit: how many times as fast as ReplicaSet (Deployment for updates), and as bare requests. Ready, settled, " +
 		"owners: the time until all pods are Ready, until the statuses say so, and until the bench had created the owners. " +
-		"Requests, writes, CPU and memory are those of the controller; of the limit, those of the bench."}
+		"Requests, writes, CPU and memory are those of the controller; of the limit, those of the bench. Lost watches: those, whoever's, that the " +
+		"API server closed because it was too busy to serve them."}
 	for _, one := range r.Results.compared() {
 		head, timed := headline[one.Workload]
 		title := one.Title
@@ -105,9 +106,10 @@ func (r *report) sideBySide() table {
 		}
 		t.rows = append(t.rows, []string{title, one.Contender, number(head.metric, "%.2f", 1),
 			r.speed(one, head.metric, peerOf(one.Workload)), r.speed(one, head.metric, limit),
-			number(readyTime, "%.2f", 1), number(settledTime, "%.2f", 1), number(ownersTime, "%.2f", 1),
+			number(readyTime, "%.2f", 1), r.speed(one, readyTime, peerOf(one.Workload)), number(settledTime, "%.2f", 1), number(ownersTime, "%.2f", 1),
 			number(allRequests, "%.0f", 1), number(writes, "%.0f", 1), number(statusWrites, "%.0f", 1),
-			number(cpuTime, "%.2f", 1), number(memory, "%.0f", mega), number(peak, "%.0f", mega)})
+			number(cpuTime, "%.2f", 1), number(memory, "%.0f", mega), number(peak, "%.0f", mega),
+			number(watchesLost, "%.0f", 1)})
 	}
 	return t
 }
@@ -133,6 +135,28 @@ func (r *report) requestTable() table {
 			}
 		}
 		t.rows = append(t.rows, []string{one.Title, one.Contender, strings.Join(parts, ", ")})
+	}
+	return t
+}
+
+// eachTable has what one PodManager costs the API server.
+func (r *report) eachTable() table {
+	t := table{title: "Writes for each PodManager", columns: []string{"workload", "until Ready", "of the status", "later", "known to be good s", "live reads"},
+		note: "Later: when its pods have been looked at for a while and are known to be good, the revision is stored and the status says so. " +
+			"Live reads: how often, in all, the controller had to ask because its cache was behind."}
+	for _, one := range r.Results {
+		if _, counted := one.median(writesEach); !counted || one.Workload == createOne {
+			continue
+		}
+		row := []string{one.Title}
+		for _, m := range []metric{writesEach, statusWritesEach, laterWritesEach, goodTime, liveReads} {
+			text := ""
+			if value, measured := one.median(m); measured {
+				text = fmt.Sprintf("%.2f", value)
+			}
+			row = append(row, text)
+		}
+		t.rows = append(t.rows, row)
 	}
 	return t
 }

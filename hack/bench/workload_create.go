@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// liveReadsCounter counts the syncs that had to read from the API server.
+const liveReadsCounter = "podmanager_live_reads_total"
+
 // creators are the contenders that create pods, in the order of their turns.
 func (b *bench) creators() []contender { return []contender{b.managers, b.replicaSets, b.bare} }
 
@@ -36,7 +39,8 @@ func (b *bench) runSingles(ctx context.Context) error {
 	if err := b.calibrate(ctx); err != nil {
 		return err
 	}
-	return b.inTurn(ctx, b.creators(), func(s *step) error { return s.measureCreate(ctx, createSingles, b.sizes.Singles, 1) })
+	creators := append(b.creators(), b.deployments) // somebody who wants one pod and its updates would take one of these
+	return b.inTurn(ctx, creators, func(s *step) error { return s.measureCreate(ctx, createSingles, b.sizes.Singles, 1) })
 }
 
 // inTurn gives each contender its turn, and cleans up after it.
@@ -73,28 +77,60 @@ func (s *step) measureCreate(ctx context.Context, workload string, owners, repli
 		}
 		values[milestone.metric] = s.since(at)
 	}
-	if err := s.awaitSettled(ctx, owners, values); err != nil {
+	if err := s.timeSettled(ctx, owners, values); err != nil {
 		return err
 	}
 	taken, err := s.take(ctx, values)
 	if err != nil {
 		return err
 	}
+	if s.contender == s.managers {
+		if err := s.countEach(ctx, workload, owners, values); err != nil {
+			return err
+		}
+	}
 	s.add(workload, fmt.Sprintf("%d x %d", owners, replicas), taken, existTime, readyTime)
 	return nil
 }
 
-// awaitSettled waits until the statuses say what is the case.
-func (s *step) awaitSettled(ctx context.Context, owners int, values map[metric]float64) error {
-	settled := s.contender.settled(owners, s.spaces...)
-	if settled == nil {
+// countEach adds what each PodManager cost, and, in the first round with very many of them, what it costs later on: that takes as
+// long as pods are looked at before they are known to be good.
+func (s *step) countEach(ctx context.Context, workload string, owners int, values map[metric]float64) error {
+	each := float64(owners)
+	values[writesEach], values[statusWritesEach] = values[writes]/each, values[statusWrites]/each
+	found, err := readCounters(ctx, s.process)
+	if err != nil {
+		return err
+	}
+	values[liveReads] = found[liveReadsCounter]
+	if workload != createSingles || s.report.Results.find(workload, s.contender.name()) != nil {
 		return nil
 	}
-	at, err := settled.await(ctx, patience, "the statuses say that all is done")
-	if err == nil {
-		values[settledTime] = s.since(at)
+	at, err := s.awaitStatuses(ctx, allGood(owners), "the pods are known to be good")
+	if err != nil {
+		return err
 	}
+	later, err := s.awaitQuiet(ctx)
+	if err != nil {
+		return err
+	}
+	values[goodTime], values[laterWritesEach] = s.since(at), float64(later.sum(isWrite))/each
+	return nil
+}
+
+// timeSettled waits until the statuses say what is the case.
+func (s *step) timeSettled(ctx context.Context, owners int, values map[metric]float64) error {
+	if s.contender.statuses() == nil {
+		return nil
+	}
+	at, err := s.awaitStatuses(ctx, allSettled(owners), "the statuses say that all is done")
+	values[settledTime] = s.since(at)
 	return err
+}
+
+// awaitStatuses returns the time at which the statuses say something.
+func (s *step) awaitStatuses(ctx context.Context, say func(tally[ownerState]) bool, what string) (time.Time, error) {
+	return s.contender.statuses().expect(say, s.spaces...).await(ctx, patience, what)
 }
 
 // measureScaleDown sends all pods of one owner away.
@@ -112,7 +148,7 @@ func (s *step) measureScaleDown(ctx context.Context, pods int) error {
 		return err
 	}
 	values := map[metric]float64{goneTime: s.since(at)}
-	if err := s.awaitSettled(ctx, 1, values); err != nil {
+	if err := s.timeSettled(ctx, 1, values); err != nil {
 		return err
 	}
 	taken, err := s.take(ctx, values)
@@ -128,7 +164,11 @@ func (s *step) add(workload, title string, taken sample, shown ...metric) {
 	s.report.Results.add(workload, title, s.contender.name(), taken)
 	text := ""
 	for _, m := range shown {
-		text += fmt.Sprintf(", %s %.2f s", m, taken.Values[m])
+		if m == memory {
+			text += fmt.Sprintf(", %s %.1f MB", m, taken.Values[m]/mega)
+		} else {
+			text += fmt.Sprintf(", %s %.2f s", m, taken.Values[m])
+		}
 	}
 	s.progress.say("  %-10s  %-20s %s", title, s.contender.name(), text[2:])
 }

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -99,7 +94,7 @@ func (s *step) measureSyncs(ctx context.Context, pods int) error {
 		if err != nil {
 			return err
 		}
-		taken, err := s.complete(map[metric]float64{syncMillis: after.since(before)}, nil)
+		taken, err := s.complete(ctx, map[metric]float64{syncMillis: after.since(before)}, nil)
 		if err != nil {
 			return err
 		}
@@ -131,6 +126,8 @@ func (s *step) changeReplicas(ctx context.Context, times int) error {
 	return nil
 }
 
+const syncHistogram = "podmanager_reconcile_duration_seconds"
+
 // syncs are how many syncs there were, and how long they took.
 type syncs struct{ seconds, count float64 }
 
@@ -139,35 +136,8 @@ func (s syncs) since(before syncs) float64 {
 	return 1000 * (s.seconds - before.seconds) / max(1, s.count-before.count)
 }
 
+// readSyncs finds two numbers among the metrics.
 func readSyncs(ctx context.Context, process *lab.Process) (syncs, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+process.Metrics+"/metrics", nil)
-	if err != nil {
-		return syncs{}, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return syncs{}, err
-	}
-	defer response.Body.Close()
-	return parseSyncs(response.Body)
-}
-
-// parseSyncs finds two numbers among the metrics.
-func parseSyncs(metrics io.Reader) (syncs, error) {
-	const histogram = "podmanager_reconcile_duration_seconds"
-	found := map[string]float64{}
-	lines := bufio.NewScanner(metrics)
-	for lines.Scan() {
-		name, value, _ := strings.Cut(lines.Text(), " ")
-		if number, err := strconv.ParseFloat(value, 64); err == nil && strings.HasPrefix(name, histogram) {
-			found[strings.TrimPrefix(name, histogram)] = number
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return syncs{}, err
-	}
-	if _, both := found["_count"]; !both {
-		return syncs{}, fmt.Errorf("there is no %s among the metrics", histogram)
-	}
-	return syncs{seconds: found["_sum"], count: found["_count"]}, nil
+	found, err := readCounters(ctx, process)
+	return syncs{seconds: found[syncHistogram+"_sum"], count: found[syncHistogram+"_count"]}, err
 }

@@ -18,7 +18,7 @@ const spacesOfMany = 10
 // runRestart has many owners with many pods, and restarts the controller. The contenders have the cluster for themselves
 // one after the other, since each sees all pods that there are.
 func (b *bench) runRestart(ctx context.Context) error {
-	for _, c := range []contender{b.managers, b.replicaSets} {
+	for _, c := range []contender{b.managers.hasty(), b.replicaSets} {
 		if err := b.restartOf(ctx, c); err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}
@@ -65,7 +65,8 @@ func (s *step) populate(ctx context.Context, owners int) error {
 	if _, err := ready.await(ctx, patience, "the pods are ready"); err != nil {
 		return err
 	}
-	return s.awaitSettled(ctx, all, map[metric]float64{})
+	_, err := s.awaitStatuses(ctx, allGood(all), "the pods are known to be good")
+	return err
 }
 
 // measureStart takes a pod away while the controller does not run, and measures from its start until the pod is replaced.
@@ -99,7 +100,7 @@ func (s *step) measureStart(ctx context.Context, space string, owner, owners int
 	if _, err := s.censuses.pods.expect(allReady(pods), s.spaces...).await(ctx, patience, "it is ready"); err != nil {
 		return err
 	}
-	if err := s.awaitSettled(ctx, owners, values); err != nil {
+	if err := s.timeSettled(ctx, owners, values); err != nil {
 		return err
 	}
 	taken, err := s.take(ctx, values)
@@ -136,7 +137,7 @@ func (s *step) measureIdle(ctx context.Context, owners int) error {
 	}
 	all := ledger{}
 	all.add(requests, s.contender.made)
-	taken, err := s.complete(map[metric]float64{}, all)
+	taken, err := s.complete(ctx, map[metric]float64{}, all)
 	if err != nil {
 		return err
 	}

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // runRollout changes the image of one owner's pods. Deployment can only replace them; PodManager can also change them.
 func (b *bench) runRollout(ctx context.Context) error {
-	return b.inTurn(ctx, []contender{b.managers, b.deployments, b.inPlace}, func(s *step) error { return s.measureRollout(ctx, b.sizes.Rollout) })
+	changed := b.managers.hasty()
+	changed.policy = v1.InPlaceIfPossible
+	return b.inTurn(ctx, []contender{b.managers.hasty(), b.deployments, changed}, func(s *step) error { return s.measureRollout(ctx, b.sizes.Rollout) })
 }
 
 func (s *step) measureRollout(ctx context.Context, pods int) error {
@@ -18,7 +22,7 @@ func (s *step) measureRollout(ctx context.Context, pods int) error {
 	if _, err := s.censuses.pods.expect(allReady(pods), s.spaces...).await(ctx, patience, "the pods are ready"); err != nil {
 		return err
 	}
-	if err := s.awaitSettled(ctx, 1, map[metric]float64{}); err != nil {
+	if _, err := s.awaitStatuses(ctx, allGood(1), "the pods are known to be good"); err != nil {
 		return err
 	}
 	if _, err := s.awaitQuiet(ctx); err != nil {
@@ -37,7 +41,7 @@ func (s *step) measureRollout(ctx context.Context, pods int) error {
 		return err
 	}
 	values := map[metric]float64{updateTime: s.since(at)}
-	if err := s.awaitSettled(ctx, 1, values); err != nil {
+	if err := s.timeSettled(ctx, 1, values); err != nil {
 		return err
 	}
 	taken, err := s.take(ctx, values)

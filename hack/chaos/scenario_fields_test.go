@@ -34,11 +34,6 @@ func TestTrialsOf(t *testing.T) {
 			[]string{"spec.outer={}", `spec.outer="text" refused`, "spec.outer=[] refused", "spec.outer=null", `spec.outer.kind="A"`, `spec.outer.kind="B"`,
 				`spec.outer.kind="Nonsense" refused`, `spec.outer.kind="" refused`, "spec.outer.kind=7 refused", "spec.outer.kind=null"},
 		},
-		"a time": {
-			`{"when":{"type":"string","format":"date-time"}}`,
-			[]string{`spec.when="2026-01-02T03:04:05Z"`, `spec.when="2099-01-02T03:04:05Z"`, `spec.when="yesterday" refused`,
-				`spec.when="2026-01-02" refused`, `spec.when="" refused`, "spec.when=5 refused", "spec.when=null"},
-		},
 		"the template is left out, the image cannot be": {
 			`{"image":{"type":"string","minLength":1},"template":{"type":"object"}}`,
 			[]string{`spec.image="nginx:1.26"`, `spec.image="" refused`, "spec.image=5 refused", "spec.image=null refused"},
