@@ -93,7 +93,9 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	restConfig.Wrap(hearing.wrap)
 	leaseConfig := rest.CopyConfig(restConfig)
 	c := &clients{server: restConfig.Host, hearing: hearing}
-	// The flags are about everything that is done to pods, so these clients draw from one bucket.
+	reports := rest.CopyConfig(restConfig)
+	// The flags are about everything that is done to pods, so these clients draw from one bucket and go through one lane.
+	restConfig.Wrap(make(lane, maxInFlight).wrap)
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	var err error
 	if c.PodManagers, err = versioned.NewForConfig(restConfig); err != nil { // JSON: custom resources have no protobuf
@@ -108,8 +110,8 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	if c.Metadata, err = metadata.NewForConfig(restConfig); err != nil {
 		return nil, err
 	}
-	// What is told about pods draws from another bucket, so that it never keeps the pods waiting.
-	reports := rest.CopyConfig(restConfig)
+	// What is told about pods draws from another bucket, so that it never keeps the pods waiting; the controller sees to it that
+	// there is not too much of it at a time.
 	reports.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	if c.Statuses, err = versioned.NewForConfig(reports); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,10 +23,10 @@ func TestDelete(t *testing.T) {
 			s.awaitReady("other", 2)
 			before := uids(s.pods())
 			s.kubectl("delete", "pm", "web", "--cascade="+cascade, "--timeout=30s")
-			// kubectl returns when the PodManager is gone; by then its pods must be, too.
-			if got, want := podNames(s.allPods()), []string{"other-0", "other-1"}; !slices.Equal(got, want) {
-				t.Errorf("pods %v are left, want %v", got, want)
-			}
+			s.await("its pods to be gone, and no others", func() (any, bool) {
+				left := podNames(s.allPods())
+				return left, slices.Equal(left, []string{"other-0", "other-1"})
+			})
 			if after := uids(s.pods()); after["other-0"] != before["other-0"] || after["other-1"] != before["other-1"] {
 				t.Error("pods of another PodManager were touched")
 			}
@@ -63,9 +64,7 @@ func TestDeleteWhileCreating(t *testing.T) {
 	s.apply("web", "{replicas: 200, image: nginx}")
 	s.await("the first pods", func() (any, bool) { n := len(s.allPods()); return n, n > 5 })
 	s.kubectl("delete", "pm", "web", "--timeout=60s")
-	if left := podNames(s.allPods()); len(left) != 0 {
-		t.Errorf("pods are left: %v", left)
-	}
+	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
 }
 
 func TestDeleteNamespace(t *testing.T) {
@@ -80,10 +79,10 @@ func TestDeleteNamespace(t *testing.T) {
 	})
 }
 
-// A pod that holds a finalizer keeps the PodManager until it is gone, and the status says what is left.
+// Where pods go at a pace, one that holds a finalizer keeps the PodManager until it is gone, and the status says what is left.
 func TestDeleteWaitsForPods(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 2, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}")
+	s.apply("web", "{replicas: 2, scaleDown: {maxTerminating: 2}, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}")
 	s.awaitReady("web", 2)
 	s.kubectl("delete", "pm", "web", "--wait=false")
 	s.await("the status to tell", func() (any, bool) {
@@ -97,4 +96,46 @@ func TestDeleteWaitsForPods(t *testing.T) {
 		_, err := shared.managers.AppsV1().PodManagers(s.name).Get(s.ctx, "web", metav1.GetOptions{})
 		return err, apierrors.IsNotFound(err)
 	})
+}
+
+// Where nothing has to happen first, a deletion does not need a controller; a finalizer that is no longer needed is taken back.
+func TestDeleteWithoutController(t *testing.T) {
+	s := newSpace(t)
+	controller := s.private()
+	s.applyPrivate("web", "{replicas: 2, image: nginx, scaleDown: {maxTerminating: 1}}")
+	s.awaitReady("web", 2)
+	if got := s.manager("web").Finalizers; !slices.Equal(got, []string{v1.Finalizer}) {
+		t.Errorf("finalizers %v of one whose pods go at a pace", got)
+	}
+	s.applyPrivate("web", "{replicas: 2, image: nginx}")
+	s.await("the finalizer to be taken back", func() (any, bool) {
+		got := s.manager("web").Finalizers
+		return got, len(got) == 0
+	})
+	if err := controller.kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl("delete", "pm", "web", "--timeout=30s")
+	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
+}
+
+// A namesake made right after a deletion takes the next free indices, and does not warn about pods that are on their way out.
+func TestNamesakeAfterDeletion(t *testing.T) {
+	s := newSpace(t)
+	held := "{replicas: 2, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}"
+	s.apply("web", held)
+	s.awaitReady("web", 2)
+	s.kubectl("delete", "pm", "web", "--timeout=30s")
+	s.apply("web", "{replicas: 2, image: nginx}")
+	manager := s.awaitReady("web", 2)
+	if want := []string{"web-2", "web-3"}; !slices.Equal(manager.Status.PodNames, want) {
+		t.Errorf("pods %v, want %v", manager.Status.PodNames, want)
+	}
+	if message := s.condition("web", v1.ConditionReady).Message; message != "2 of 2 pods available" {
+		t.Errorf("Ready says %q", message)
+	}
+	if events := s.kubectl("get", "events"); strings.Contains(events, v1.EventNameTaken) {
+		t.Errorf("warned about pods of the predecessor:\n%s", events)
+	}
+	s.kubectl("patch", "pods", "web-0", "web-1", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 }

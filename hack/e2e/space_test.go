@@ -110,7 +110,7 @@ func (s *space) try(input string, arguments ...string) (string, error) {
 // apply applies a PodManager of the given name and spec, in YAML's flow style.
 func (s *space) apply(name, spec string) {
 	s.t.Helper()
-	if out, err := s.try(manifest(name, "", spec), "apply", "-f", "-"); err != nil {
+	if out, err := s.try(manifest(name, "", hasty(spec)), "apply", "-f", "-"); err != nil {
 		s.t.Fatalf("kubectl apply: %v\n%s", err, out)
 	}
 }
@@ -118,9 +118,18 @@ func (s *space) apply(name, spec string) {
 // applyPrivate applies one that only the test's own controller looks at.
 func (s *space) applyPrivate(name, spec string) {
 	s.t.Helper()
-	if out, err := s.try(manifest(name, "labels: {"+privateLabel+": ''}", spec), "apply", "-f", "-"); err != nil {
+	if out, err := s.try(manifest(name, "labels: {"+privateLabel+": ''}", hasty(spec)), "apply", "-f", "-"); err != nil {
 		s.t.Fatalf("kubectl apply: %v\n%s", err, out)
 	}
+}
+
+// hasty makes a revision be the one to return to as soon as its pods are available, unless the spec has a failure policy of its own:
+// by default it has to stay available for half a minute, which few tests are about.
+func hasty(spec string) string {
+	if strings.Contains(spec, "failurePolicy") {
+		return spec
+	}
+	return strings.Replace(spec, "{", "{failurePolicy: {gracePeriodSeconds: 0}, ", 1)
 }
 
 func manifest(name, metadata, spec string) string {

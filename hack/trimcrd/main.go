@@ -4,8 +4,8 @@
 //   - drops the descriptions. With them the CRD is larger than the annotation in which `kubectl apply` keeps the last
 //     applied object, and the plain `kubectl apply -f artifacts/crd.yaml` would fail. They are in the Kubernetes
 //     documentation anyway.
-//   - adds what a PodManager demands of a template. CEL rules at the template could say the same, but the API server
-//     evaluates them with every write, that of a status included, and looking into a pod spec is the dear part.
+//   - adds what a PodManager demands of a template, each at the field that it is about. CEL rules at the template could say the
+//     same, but the API server evaluates them with every write, that of a status included, and looking into a pod is the dear part.
 package main
 
 import (
@@ -13,8 +13,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // templatePath leads from the CRD to the schema of the pod template.
@@ -64,12 +67,27 @@ func run(in io.Reader, out io.Writer) error {
 func demand(template map[string]any) error {
 	containers, errContainers := descend(template, []string{"properties", "spec", "properties", "containers"})
 	restartPolicy, errRestart := descend(template, []string{"properties", "spec", "properties", "restartPolicy"})
-	if err := errors.Join(errContainers, errRestart); err != nil {
+	labels, errLabels := descend(template, []string{"properties", "metadata", "properties", "labels"})
+	annotations, errAnnotations := descend(template, []string{"properties", "metadata", "properties", "annotations"})
+	if err := errors.Join(errContainers, errRestart, errLabels, errAnnotations); err != nil {
 		return err
 	}
 	containers["minItems"] = 1
 	restartPolicy["enum"] = []any{"Always"}
+	refuse(labels, "the labels podmanager-uid, apps.mycompany.com/revision and apps.kubernetes.io/pod-index are set by the controller; remove them from the template",
+		v1.LabelManagerUID, v1.LabelRevision, v1.LabelPodIndex)
+	refuse(annotations, "the annotations apps.mycompany.com/delete, failures-before, disruptions-before and in-place-update are for single pods; remove them from the template",
+		v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace)
 	return nil
+}
+
+// refuse adds a rule against some keys of a map.
+func refuse(schema map[string]any, message string, keys ...string) {
+	rules := make([]string, 0, len(keys))
+	for _, key := range keys {
+		rules = append(rules, fmt.Sprintf("!('%s' in self)", key))
+	}
+	schema["x-kubernetes-validations"] = []any{map[string]any{"rule": strings.Join(rules, " && "), "message": message}}
 }
 
 func descend(node any, path []string) (map[string]any, error) {

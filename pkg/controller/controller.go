@@ -46,6 +46,8 @@ type Controller struct {
 	tracker  *consistency.Tracker
 	memories *memories
 	writes   *latency
+	// statuses is the lane of status writes. It is narrow, and nobody waits in it: workers have pods to look after.
+	statuses chan struct{}
 	clock    clock.PassiveClock
 	// decide is plan.Make.
 	decide func(plan.Observed) plan.Plan
@@ -70,6 +72,7 @@ func New(ctx context.Context, clients Clients, scopes []Scope) (*Controller, err
 		decide:   plan.Make,
 		memories: newMemories(),
 		writes:   &latency{},
+		statuses: make(chan struct{}, maxStatusesAtOnce),
 		clock:    clock.RealClock{},
 	}
 	for _, scope := range scopes {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +37,13 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return false, nil
 	}
 	now := c.clock.Now()
+	select {
+	case c.statuses <- struct{}{}:
+		defer func() { <-c.statuses }()
+	default:
+		done.lookAgain(plan.After(now, c.statusTurn(), plan.AgainStatus))
+		return false, nil
+	}
 	if wait := c.memories.of(key).pace.Wait(&done.manager.Status, &status, changed, done.failure, c.writes.now(), now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		done.lookAgain(plan.After(now, wait, plan.AgainStatus))
@@ -52,6 +60,15 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		done.lookAgain(plan.LookAgain{At: now, Why: plan.AgainMore}) // it was written down, now something follows from it
 	}
 	return true, nil
+}
+
+// maxStatusesAtOnce is how many statuses are written at the same time.
+const maxStatusesAtOnce = 8
+
+// statusTurn is how long to wait for a place among those, the longer the busier the API server is.
+func (c *Controller) statusTurn() time.Duration {
+	wait := max(100*time.Millisecond, min(10*c.writes.now(), time.Second))
+	return wait + time.Duration(rand.Float64()*float64(wait))
 }
 
 // tellAhead writes the first status of a new PodManager before a plan that will take a while. If that fails, there is another one

@@ -26,7 +26,7 @@ import (
 // +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.updateRevision`,description="The revision of the present template"
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The reason in words, with the pod that is worst off"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.template) || !has(self.spec.template.metadata) || !has(self.spec.template.metadata.labels) || !('podmanager' in self.spec.template.metadata.labels) || self.spec.template.metadata.labels['podmanager'] == self.metadata.name",message="the template's label podmanager must be the PodManager's own name; leave it out and it is set for you"
+// +kubebuilder:validation:XValidation:rule="self.spec.?template.?metadata.?labels[?'podmanager'].orValue(self.metadata.name) == self.metadata.name",message="the template's label podmanager must be the PodManager's own name; leave it out and it is set for you"
 type PodManager struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -60,8 +60,6 @@ type PodManagerSpec struct {
 	// end by themselves use a Job.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="has(self.spec)",message="spec.template.spec.containers needs at least one container"
-	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.labels) || !('podmanager-uid' in self.metadata.labels || 'apps.mycompany.com/revision' in self.metadata.labels || 'apps.kubernetes.io/pod-index' in self.metadata.labels)",message="the labels podmanager-uid, apps.mycompany.com/revision and apps.kubernetes.io/pod-index are set by the controller; remove them from the template"
-	// +kubebuilder:validation:XValidation:rule="!has(self.metadata) || !has(self.metadata.annotations) || !('apps.mycompany.com/delete' in self.metadata.annotations || 'apps.mycompany.com/failures-before' in self.metadata.annotations || 'apps.mycompany.com/in-place-update' in self.metadata.annotations)",message="the annotations apps.mycompany.com/delete, failures-before and in-place-update are for single pods; remove them from the template"
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 
 	// RestartAt replaces all pods when it is changed, as a changed template does. The time is but a mark, good to the second: a
