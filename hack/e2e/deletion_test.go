@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -34,9 +35,12 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// What --cascade=orphan leaves behind is taken over by a namesake: the pods, and the revisions that they were made from.
 func TestDeleteOrphan(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 3, image: nginx}")
+	s.apply("web", "{replicas: 3, image: 'nginx:1'}")
+	s.awaitReady("web", 3)
+	s.apply("web", "{replicas: 3, image: 'nginx:2'}")
 	s.awaitReady("web", 3)
 	before := uids(s.pods())
 	s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=30s")
@@ -48,13 +52,24 @@ func TestDeleteOrphan(t *testing.T) {
 	if got := len(s.pods()); got != 3 {
 		t.Fatalf("%d pods are left, want 3", got)
 	}
+	s.awaitRevisions("web", 1, 2)
 
-	// A new PodManager of the same name takes them over.
-	s.apply("web", "{replicas: 3, image: nginx}")
-	manager := s.awaitReady("web", 3)
+	// The namesake comes with a template that fails: it returns to the pods that serve.
+	s.apply("web", fmt.Sprintf("{replicas: 3, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}, image: '%s'}", missing))
+	s.await("the namesake to roll back", func() (any, bool) {
+		manager := s.manager("web")
+		return brief(manager), manager.Status.FailedRevision != "" && byImage(s.pods())["nginx:2"] == 3 && len(s.pods()) == 3
+	})
+	manager := s.manager("web")
 	for _, pod := range s.pods() {
-		if pod.UID != before[pod.Name] || !metav1.IsControlledBy(&pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
-			t.Errorf("%s was not adopted: uid %s, owners %v, labels %v", pod.Name, pod.UID, pod.OwnerReferences, pod.Labels)
+		if !metav1.IsControlledBy(&pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
+			t.Errorf("%s was not adopted: owners %v, labels %v", pod.Name, pod.OwnerReferences, pod.Labels)
+		}
+	}
+	s.awaitRevisions("web", 1, 2, 3)
+	for _, revision := range s.revisions("web") {
+		if !metav1.IsControlledBy(&revision, manager) {
+			t.Errorf("revision %s was not adopted: owners %v", revision.Name, revision.OwnerReferences)
 		}
 	}
 }

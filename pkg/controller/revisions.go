@@ -2,13 +2,11 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -61,16 +59,9 @@ var storeHold = plan.HoldKey{Condition: v1.ReasonFailedStore}
 // adoptRevisions takes in revisions that a namesake has left behind, together with the pods that were made from them.
 func (c *Controller) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) bool {
 	for _, revision := range revisions {
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-			"uid": revision.UID, "resourceVersion": revision.ResourceVersion,
-			"ownerReferences": []any{metav1.NewControllerRef(done.manager, v1.GroupVersionKind)},
-		}})
-		if err != nil {
-			done.fails(err)
-			return false
-		}
-		adopted, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Patch(ctx, revision.Name, types.StrategicMergePatchType, patch,
-			metav1.PatchOptions{FieldManager: Name})
+		wanted := revision.DeepCopy()
+		wanted.OwnerReferences = append(wanted.OwnerReferences, *metav1.NewControllerRef(done.manager, v1.GroupVersionKind))
+		adopted, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: Name})
 		switch {
 		case isGone(err) || apierrors.IsInvalid(err):
 			c.giveUp(key, done)

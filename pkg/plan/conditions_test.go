@@ -39,7 +39,7 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"rolling out, one is not ready": {
 			observed: rollingOut(next(3, one), pod(0), pod(1), pod(2, v2, phase(corev1.PodPending))),
-			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: pending",
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolling out, one is ready and waits for its node": {
@@ -86,9 +86,9 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"late": {
 			observed: rollingOut(next(3, one, rolled(0, 11*time.Minute, 0)), pod(0), pod(1), pod(2, v2, phase(corev1.PodPending))),
-			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: pending",
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
 			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
-			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-2: pending",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
 		},
 		"the partition is reached": {
 			observed: rollingOut(next(3, one, partition("2")), pod(0), pod(1), pod(2, v2)),

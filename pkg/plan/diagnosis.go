@@ -51,6 +51,10 @@ func examine(pod *corev1.Pod) finding {
 	if scheduled := condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
 		return finding{unscheduled, oneLine(scheduled.Reason, scheduled.Message)}
 	}
+	if pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+		// Whoever names the node in the template may have named one that does not exist.
+		return finding{unscheduled, fmt.Sprintf("node %s has not taken it up; if that lasts, look whether the node is there", pod.Spec.NodeName)}
+	}
 	for i := range statuses {
 		if status := &statuses[i]; status.State.Running != nil && !status.Ready {
 			return finding{starting, fmt.Sprintf("container %s: not ready", status.Name)}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestDiagnose(t *testing.T) {
@@ -18,9 +19,12 @@ func TestDiagnose(t *testing.T) {
 		pods []*corev1.Pod
 		want string
 	}{
-		"none is unwell":         {pods: pods3(), want: ""},
-		"a new pod":              {pods: []*corev1.Pod{pod(0, phase(""))}, want: "web-0: new"},
-		"pending":                {pods: []*corev1.Pod{pod(0, phase(corev1.PodPending))}, want: "web-0: pending"},
+		"none is unwell":  {pods: pods3(), want: ""},
+		"a new pod":       {pods: []*corev1.Pod{pod(0, phase(""))}, want: "web-0: new"},
+		"pending":         {pods: []*corev1.Pod{pod(0, phase(corev1.PodPending), onNode(""))}, want: "web-0: pending"},
+		"its node has it": {pods: []*corev1.Pod{pod(0, phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: now} })}, want: "web-0: pending"},
+		"a node that is not there": {pods: []*corev1.Pod{pod(0, phase(corev1.PodPending), onNode("gone"))},
+			want: "web-0: node gone has not taken it up; if that lasts, look whether the node is there"},
 		"being created":          {pods: []*corev1.Pod{pod(0, container(waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
 		"probes fail":            {pods: []*corev1.Pod{pod(0, container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
 		"image":                  {pods: []*corev1.Pod{pod(0, container(waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
