@@ -58,7 +58,8 @@ func (p *progress) judge(r *rollout) {
 		p.again = p.again.Sooner(After(r.now, left, AgainDeadline))
 	}
 	if since := p.record.FailingSince; since != nil {
-		p.condemned = r.isCondemned(since.Time)
+		// Once they are, they stay so until they have recovered: a pod that is up for a moment changes nothing.
+		p.condemned = r.isCondemned(since.Time) || reasonOf(&r.manager.Status, v1.ConditionStalled) == v1.ReasonHalted
 		p.again = p.again.Sooner(After(r.now, since.Add(r.manager.FailureGrace()).Sub(r.now), AgainDeadline))
 	}
 }
