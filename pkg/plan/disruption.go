@@ -14,7 +14,7 @@ var disruptions = []string{
 	"Evicted", "Preempting", "NodeLost",
 	"Terminated", "NodeShutdown", "Shutdown", // a node that is shut down: its pods, those that come too late, and both before 1.22
 	// What the scheduler did not know when it chose the node.
-	"NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "TopologyAffinityError", "SMTAlignmentError",
+	"NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "TopologyAffinityError",
 	"VolumeAttachmentLimitExceeded", "UnexpectedAdmissionError", "InvalidNodeInfo", "UnknownReason", "UnexpectedPredicateFailureType",
 }
 
