@@ -286,9 +286,10 @@ func makeFinal(o Observed) Plan {
 	active, ended, ending := split(o.Pods)
 	switch {
 	case hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents):
-		// The user has asked for the pods to stay, and the garbage collector lets them go.
-		for _, pod := range active {
-			if isDrained(pod) {
+		// The user has asked for the pods to stay, and the garbage collector lets them go; it may have done so already.
+		isOurs := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelManagerUID] == string(o.Manager.UID) }
+		for _, pod := range slices.Concat(active, o.Orphans) {
+			if isDrained(pod) && isOurs(pod) {
 				plan.Change = append(plan.Change, InPlace{Pod: pod, Step: StepOpen})
 			}
 		}

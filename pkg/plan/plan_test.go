@@ -210,6 +210,10 @@ func TestMake(t *testing.T) {
 			observed: observe(manager(3, deleting, draining(30), finalizing, orphaning), pod(0), pod(1, closed)),
 			want:     want{change: []string{"web-1"}},
 		},
+		"also of those that the garbage collector has let go already": {
+			observed: observe(manager(3, deleting, draining(30), finalizing, orphaning)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned, closed)} }),
+			want:     want{change: []string{"web-1"}},
+		},
 		"a deleted PodManager adopts nothing": {
 			observed: observe(manager(3, deleting, finalizing, orphaning)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(0, orphaned)} }),
 			want:     want{removeFinalizer: true},
