@@ -126,9 +126,9 @@ endif
 install: ## Install the CRD
 	$(KUBECTL) apply -f artifacts/crd.yaml
 
-uninstall: ## Delete the CRD and with it all PodManagers; the controller must be running, to finalize them
+uninstall: ## Delete the CRD and with it all PodManagers; the controller should be running, some have finalizers
 	$(KUBECTL) delete -f artifacts/crd.yaml --ignore-not-found --timeout=2m || \
-		{ echo "PodManagers go only while a controller runs (make run, make deploy): their finalizers wait for it" >&2; exit 1; }
+		{ echo "PodManagers with a finalizer go only while a controller runs (make run, make deploy)" >&2; exit 1; }
 
 # The image is replaced on the way to the cluster, so that no file in the tree changes.
 deploy: ## Install the CRD and the controller: make deploy IMG=NAME:TAG
