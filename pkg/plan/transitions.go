@@ -55,11 +55,22 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	if reasonOf(status, v1.ConditionStalled) == v1.ReasonDeadline && reasonOf(old, v1.ConditionStalled) != v1.ReasonDeadline {
 		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", messageOf(status, v1.ConditionStalled))
 	}
-	if old.CurrentRevision != status.CurrentRevision {
-		add(corev1.EventTypeNormal, v1.EventCompleted, "Revision %s is rolled out: %s available", status.CurrentRevision,
+	if isCompleted(manager, old, status) {
+		add(corev1.EventTypeNormal, v1.EventCompleted, "Revision %s is rolled out: %s available", status.UpdateRevision,
 			pods(int(status.AvailableReplicas)))
 	}
 	return steps
+}
+
+// isCompleted tells whether a rollout has come to its end. That of a new object is told by its pods.
+func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
+	if reasonOf(status, v1.ConditionReady) != v1.ReasonAllAvailable || (old.CurrentRevision == "" && manager.Generation == 1) {
+		return false
+	}
+	if manager.Strategy() == v1.OnDeleteStrategy { // nobody waits for it, so nothing is remembered of it
+		return old.CurrentRevision != status.CurrentRevision
+	}
+	return old.Rollout != nil && status.Rollout == nil && old.CurrentRevision != status.UpdateRevision
 }
 
 func reasonOf(status *v1.PodManagerStatus, kind string) string {

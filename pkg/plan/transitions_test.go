@@ -30,6 +30,7 @@ func stalledBy(reason string) func(*v1.PodManagerStatus) {
 func TestTransitions(t *testing.T) {
 	failed := func(s *v1.PodManagerStatus) { s.FailedRevision = "two" }
 	rolling := v1.ReasonRollingOut
+	underway := func(s *v1.PodManagerStatus) { s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision} }
 	tests := map[string]struct {
 		manager  *v1.PodManager
 		old, now *v1.PodManagerStatus
@@ -52,7 +53,22 @@ func TestTransitions(t *testing.T) {
 		},
 		"the old template put back": {old: at("two", "one", rolling), now: at("one", "one", rolling)},
 		"complete": {
-			old: at("two", "one", rolling), now: at("two", "two", v1.ReasonAllAvailable),
+			old: at("two", "one", rolling, underway), now: at("two", "one", v1.ReasonAllAvailable),
+			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
+		},
+		"complete, and good at once": {
+			old: at("two", "one", rolling, underway), now: at("two", "two", v1.ReasonAllAvailable),
+			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
+		},
+		"good after a while: that it is complete was told": {old: at("two", "one", v1.ReasonAllAvailable), now: at("two", "two", v1.ReasonAllAvailable)},
+		"the first one is told by its pods": {
+			manager: manager(3, func(m *v1.PodManager) { m.Generation = 1 }),
+			old:     at("one", "", v1.ReasonTooFew, underway), now: at("one", "", v1.ReasonAllAvailable),
+		},
+		"so is what happens to pods later": {old: at("one", "one", v1.ReasonTooFew, underway), now: at("one", "one", v1.ReasonAllAvailable)},
+		"OnDelete, and the last one was": {
+			manager: manager(3, strategy(v1.OnDeleteStrategy)),
+			old:     at("two", "one", v1.ReasonUpdateOnDelete), now: at("two", "two", v1.ReasonAllAvailable),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
 		"started while paused": {
