@@ -206,7 +206,7 @@ func TestKstatusTerminating(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"deleting": {
 			reach: func(s *space) {
-				s.apply("web", s.held("replicas: 2"))
+				s.apply("web", s.held("replicas: 2, scaleDown: {maxTerminating: 2}"))
 				s.awaitReady("web", 2)
 				s.kubectl("delete", "pm", "web", "--wait=false")
 				s.await("the pods to be going", func() (any, bool) { going := s.terminating(); return going, len(going) == 2 })

@@ -130,9 +130,10 @@ func TestListAndDeleteCollection(t *testing.T) {
 		list, err := s.managers().List(s.ctx, shop)
 		return err, err == nil && len(list.Items) == 0
 	})
-	if pods := s.allPods(); len(pods) != 1 || pods[0].UID != before {
-		t.Errorf("pods %v are left, want the one of the other PodManager", podNames(pods))
-	}
+	s.await("only the pod of the other PodManager to be left", func() (any, bool) {
+		pods := s.allPods()
+		return podNames(pods), len(pods) == 1 && pods[0].UID == before
+	})
 }
 
 // What somebody else writes to the status is there to be read, and stays if it is theirs; what is untrue is put right.
@@ -193,13 +194,13 @@ func TestDefaultDeletionPolicy(t *testing.T) {
 		}
 		return manager.ObjectMeta, manager.DeletionTimestamp != nil && slices.Equal(manager.Finalizers, []string{"example.com/user"})
 	})
-	if pods := s.allPods(); len(pods) != 0 {
-		t.Errorf("pods %v are left", podNames(pods))
+	if pods := s.pods(); len(pods) != 2 {
+		t.Errorf("pods %v are left, want both: they go with the PodManager", podNames(pods))
 	}
 	s.patchManager("web", `{"metadata":{"finalizers":null}}`)
-	s.await("the PodManager to be gone", func() (any, bool) {
+	s.await("the PodManager and its pods to be gone", func() (any, bool) {
 		_, err := s.managers().Get(s.ctx, "web", metav1.GetOptions{})
-		return err, apierrors.IsNotFound(err)
+		return err, apierrors.IsNotFound(err) && len(s.allPods()) == 0
 	})
 }
 

@@ -137,7 +137,7 @@ func TestScaleDownRanking(t *testing.T) {
 	type state struct{ status, metadata string }
 	same := state{status: ready(long, 0)}
 	tests := map[string]struct{ goes, stays state }{
-		"marked":      {state{ready(long, 0), mark}, state{in("Pending"), cost("-9")}},
+		"marked":      {state{ready(long, 0), mark}, state{ready(short, 5), cost("-9")}},
 		"pending":     {state{status: in("Pending")}, state{status: in("Unknown")}},
 		"unknown":     {state{status: in("Unknown")}, state{status: unready}},
 		"unready":     {state{status: unready}, state{ready(long, 0), cost("-9")}},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -109,14 +108,8 @@ func TestDeadPredecessor(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", s.held("replicas: 2"))
 	dead := s.awaitReady("web", 2)
-	// Somebody lets the PodManager go before its pods are gone, as the README says one may.
-	s.kubectl("delete", "pm", "web", "--wait=false")
+	s.kubectl("delete", "pm", "web")
 	s.await("the pods to be going", func() (any, bool) { got := s.terminating(); return got, len(got) == 2 })
-	s.patchManager("web", `{"metadata":{"finalizers":null}}`)
-	s.await("the PodManager to be gone", func() (any, bool) {
-		_, err := s.managers().Get(s.ctx, "web", metav1.GetOptions{})
-		return err, apierrors.IsNotFound(err)
-	})
 	// One more, of a PodManager that nobody remembers. The garbage collector will want it, but it is held.
 	s.createPod("web-2", func(pod *corev1.Pod) {
 		labelled("web")(pod)

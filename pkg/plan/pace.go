@@ -89,7 +89,8 @@ func (p Plan) TellsAhead(manager *v1.PodManager) bool {
 func (p *StatusPace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *Failure, latency time.Duration, now time.Time) time.Duration {
 	isNew := old.ObservedGeneration < 1
 	urgent := old.ObservedGeneration != status.ObservedGeneration && !isNew || old.FailedRevision != status.FailedRevision ||
-		failure != nil || isNew && meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
+		failure != nil || isNew && (meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) ||
+		meta.IsStatusConditionTrue(status.Conditions, v1.ConditionStalled))
 	if p.pending.IsZero() {
 		p.pending = now
 	}
@@ -100,7 +101,11 @@ func (p *StatusPace) Wait(old, status *v1.PodManagerStatus, acted bool, failure 
 	wait := p.settling.Sub(now)
 	switch {
 	case isNew:
-		latest = p.pending.Add(max(statusFirst, min(statusRest*latency, statusFirstMost)))
+		most := statusFirst
+		if status.ReadyReplicas < status.Replicas { // busy nodes take as long as the API server does
+			most = max(statusFirst, min(statusRest*latency, statusFirstMost))
+		}
+		latest = p.pending.Add(most)
 		wait = latest.Sub(now)
 	case wait <= 0 && !isNews(old, status):
 		wait = p.written.Add(latest.Sub(p.pending)).Sub(now)

@@ -15,6 +15,8 @@ func TestStatusPace(t *testing.T) {
 	}
 	failed := ready(1, "False")
 	failed.FailedRevision = "web-1"
+	starting := ready(1, "False")
+	starting.Replicas = 3
 	waiting := func(ago time.Duration) StatusPace { return StatusPace{pending: now.Add(-ago)} }
 	tests := map[string]struct {
 		pace        StatusPace
@@ -37,7 +39,10 @@ func TestStatusPace(t *testing.T) {
 			pace: waiting(time.Second), acted: true, old: ready(-1, ""), status: ready(1, "False"),
 		},
 		"a longer one where the API server is busy": {
-			acted: true, latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: 5 * time.Second,
+			acted: true, latency: 100 * time.Millisecond, old: ready(-1, ""), status: starting, want: 5 * time.Second,
+		},
+		"but not if they are ready, and something else is to be waited for": {
+			latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
 		},
 		"when all are there, there is no more to wait for": {
 			pace: waiting(0), old: ready(-1, ""), status: ready(1, "True"),

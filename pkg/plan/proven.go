@@ -21,12 +21,26 @@ func (r *rollout) isGood() bool {
 
 // untilGood is how long the pods still have to stay available together. It is false while that has not begun.
 func (r *rollout) untilGood() (time.Duration, bool) {
-	if !r.isRolling() || len(r.updated) == 0 || len(r.updated) != r.manager.DesiredReplicas() || r.wantBase+len(r.based)+len(r.strays) > 0 ||
+	if !r.isRolling() || len(r.updated) != r.manager.DesiredReplicas() || r.wantBase+len(r.based)+len(r.strays) > 0 ||
 		(len(r.failing) > 0 && r.manager.OnFailure() != v1.ContinueOnFailure) {
 		return 0, false
 	}
+	return r.untilProven(r.updated, r.unhurried())
+}
+
+// untilBaseGood is the same for base, where no revision has proved itself yet: pods that a partition, or a halt, leaves as they
+// are go on to.
+func (r *rollout) untilBaseGood() (time.Duration, bool) {
+	if r.base == nil || r.base.stored == nil || r.manager.Status.CurrentRevision != "" || r.rolledBack || len(r.based) < r.wantBase {
+		return 0, false
+	}
+	return r.untilProven(r.based, 0)
+}
+
+// untilProven is how long these pods still have to stay available together, and some more.
+func (r *rollout) untilProven(pods []*corev1.Pod, more time.Duration) (time.Duration, bool) {
 	var since time.Time
-	for _, pod := range r.updated {
+	for _, pod := range pods {
 		if !isAvailable(pod, r.manager.MinReady(), r.now) {
 			return 0, false
 		}
@@ -34,7 +48,7 @@ func (r *rollout) untilGood() (time.Duration, bool) {
 			since = at
 		}
 	}
-	return max(0, since.Add(r.manager.MinReady()+r.manager.FailureGrace()+r.unhurried()).Sub(r.now)), true
+	return max(0, since.Add(r.manager.MinReady()+r.manager.FailureGrace()+more).Sub(r.now)), len(pods) > 0
 }
 
 // unhurried is how much longer the first revision waits, for which nobody does: of very many PodManagers made at the same time,

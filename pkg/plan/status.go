@@ -105,13 +105,23 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, rollout *rollout, act
 		now.rollout, now.progress.record = assess(&manager, revisions, active, ended, r.Now), nil
 	}
 	status.Rollout = now.progress.record
-	if rollout.isGood() && rollout.revisions.Update.stored != nil {
-		status.CurrentRevision = status.UpdateRevision
-	}
+	again = again.Sooner(nameGood(&status, rollout))
 	status.CurrentReplicas = rollout.revisions.count(active, status.CurrentRevision)
 	status.Conditions = conditions(r, status, now)
-	wait, _ := rollout.untilGood()
-	return status, again.Sooner(now.progress.again).Sooner(After(r.Now, rollout.untilForgiven(), AgainRecovered)).Sooner(After(r.Now, wait, AgainProven))
+	return status, again.Sooner(now.progress.again).Sooner(After(r.Now, rollout.untilForgiven(), AgainRecovered))
+}
+
+// nameGood writes down which revision has proved itself, and returns when the next may have.
+func nameGood(status *v1.PodManagerStatus, r *rollout) LookAgain {
+	wait, underway := r.untilGood()
+	if underway && wait == 0 && r.revisions.Update.stored != nil {
+		status.CurrentRevision = r.revisions.Update.Name
+	}
+	baseWait, baseUnderway := r.untilBaseGood()
+	if baseUnderway && baseWait == 0 && status.CurrentRevision == "" {
+		status.CurrentRevision = r.base.Name
+	}
+	return After(r.now, soonest(wait, baseWait), AgainProven)
 }
 
 // count is how many pods are of the revision with this name.
