@@ -56,11 +56,9 @@ func (w *world) checkNames(plan Plan) error {
 	return nil
 }
 
-// checkCurrent: a revision becomes the current one only when all pods have it, or when another one has failed and all are to
-// return to it.
+// checkCurrent: the present revision becomes the current one only when all pods have it.
 func (w *world) checkCurrent(status *v1.PodManagerStatus) error {
-	isReturn := status.FailedRevision != "" && w.manager.Status.FailedRevision == ""
-	if !isReturn && status.CurrentRevision != w.manager.Status.CurrentRevision && status.CurrentReplicas != status.Replicas {
+	if status.CurrentRevision == status.UpdateRevision && status.CurrentRevision != w.manager.Status.CurrentRevision && status.CurrentReplicas != status.Replicas {
 		return fmt.Errorf("%s is current, but only %d of %d pods have it", status.CurrentRevision, status.CurrentReplicas, status.Replicas)
 	}
 	return nil

@@ -17,7 +17,7 @@ func TestRevisionsInStatus(t *testing.T) {
 	tests := map[string]struct {
 		observed Observed
 		// good tells that the present revision becomes the current one.
-		good             bool
+		good, base       bool
 		updated, current int32
 	}{
 		"half way":                            {observed: rollingOut(next(3, one), pod(0), pod(1), pod(2, v2)), updated: 1, current: 2},
@@ -36,7 +36,8 @@ func TestRevisionsInStatus(t *testing.T) {
 		"the first one, a moment ago failing": {observed: observe(manager(2), pod(0), pod(1, crashed(1, time.Minute), readyFor(29*time.Second))).with(noCurrent), updated: 2},
 		"OnDelete, and nobody did":            {observed: rollingOut(next(2, strategy(v1.OnDeleteStrategy)), pod(0), pod(1)), current: 2},
 		"OnDelete, and somebody did for one":  {observed: rollingOut(next(2, strategy(v1.OnDeleteStrategy)), pod(0), pod(1, v2)), updated: 1, current: 1},
-		"the same with none to return to":     {observed: rollingOut(next(2, strategy(v1.OnDeleteStrategy)), pod(0), pod(1, v2)).with(noCurrent), updated: 1},
+		"the old one proves itself as well":   {observed: rollingOut(next(2, strategy(v1.OnDeleteStrategy)), pod(0), pod(1, v2)).with(noCurrent), base: true, updated: 1, current: 1},
+		"but not in a moment":                 {observed: rollingOut(next(2, strategy(v1.OnDeleteStrategy)), pod(0, readyFor(time.Second)), pod(1, v2)).with(noCurrent), updated: 1},
 		"OnDelete, and somebody did":          {observed: rollingOut(next(1, strategy(v1.OnDeleteStrategy)), pod(0, v2)), good: true, updated: 1, current: 1},
 		"paused, and yet complete":            {observed: rollingOut(next(1, paused), pod(0, v2)), good: true, updated: 1, current: 1},
 		"a pod made by hand":                  {observed: observe(manager(2), pod(0, unlabelled), pod(1)), updated: 2, current: 2},
@@ -56,6 +57,9 @@ func TestRevisionsInStatus(t *testing.T) {
 			want := before
 			if test.good {
 				want = status.UpdateRevision
+			}
+			if test.base {
+				want = revisionFor(manager(0)).Name
 			}
 			if status.CurrentRevision != want {
 				t.Errorf("currentRevision %q, want %q", status.CurrentRevision, want)
