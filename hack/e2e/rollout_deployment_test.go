@@ -64,7 +64,7 @@ func TestFirstRollout(t *testing.T) {
 			t.Errorf("%s is of revision %s", pod.Name, pod.Labels[v1.LabelRevision])
 		}
 	}
-	s.awaitEvents("web", v1.EventCreated, v1.EventCompleted)
+	s.awaitEvents("web", v1.EventCreated)
 }
 
 // A rollout that hangs, and is overtaken by another one. Every count and condition is right on the way.
