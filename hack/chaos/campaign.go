@@ -71,7 +71,7 @@ func (c *campaign) due(round int) []scenario {
 // Runs are mostly spent waiting, so several go on beside each other where only one contender is at work.
 const (
 	lanesOfOne    = 3
-	lanesOfRounds = 6
+	lanesOfRounds = 8
 )
 
 // runRounds plays the scenarios again and again, each time with the next seed.
