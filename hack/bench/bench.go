@@ -57,7 +57,7 @@ var workloads = []workload{
 	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
 	{name: "1000x1", estimate: 110 * time.Second, run: (*bench).runSingles},
 	{name: "rollout", estimate: 60 * time.Second, run: (*bench).runRollout},
-	{name: "crowd", estimate: 2 * time.Minute, once: true, run: (*bench).runCrowd},
+	{name: "crowd", estimate: 150 * time.Second, once: true, run: (*bench).runCrowd},
 	{name: "standby", estimate: 3 * time.Minute, once: true, run: (*bench).runStandby},
 	{name: "restart-and-idle", estimate: 10 * time.Minute, once: true, run: (*bench).runRestart},
 	{name: "growth", estimate: 7 * time.Minute, once: true, run: (*bench).runGrowth},
