@@ -172,8 +172,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
 	if why, broken := observed.Manager.Annotations[undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
-		c.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
-		return resultUnchanged, plan.LookAgain{}, nil
+		return resultUnchanged, plan.LookAgain{}, c.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
 	}
 
 	decided := c.decide(*observed)

@@ -38,29 +38,26 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 	}()
 	if broken, ok := err.(*panicError); ok {
 		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(broken.stack))
-		c.tellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal,
-			fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", broken.value))
+		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", broken.value)
+		if err := c.tellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
+			klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled")
+		}
 	}
 	return result, again, err
 }
 
 // tellBroken shows, in the conditions and in an event, that the controller cannot handle a PodManager. It touches
 // nothing but the conditions: what else there is to say is not known.
-func (c *Controller) tellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) {
-	err := func() (err error) {
-		defer caught(&err) // the object may be what breaks this, too
-		manager, err := c.scopeOf(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
-		if err != nil {
-			return err
-		}
-		status := plan.Broken(manager, reason, message, c.clock.Now())
-		if !plan.StatusDiffers(&manager.Status, &status) {
-			return nil
-		}
-		c.recorder.warn(manager, nil, event, "Sync", message)
-		return c.writeStatus(ctx, key, &outcome{manager: manager}, status)
-	}()
+func (c *Controller) tellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
+	defer caught(&err) // the object may be what breaks this, too
+	manager, err := c.scopeOf(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled", "message", message)
+		return err
 	}
+	status := plan.Broken(manager, reason, message, c.clock.Now())
+	if !plan.StatusDiffers(&manager.Status, &status) {
+		return nil
+	}
+	c.recorder.warn(manager, nil, event, "Sync", message)
+	return c.writeStatus(ctx, key, &outcome{manager: manager}, status)
 }

@@ -156,7 +156,10 @@ func (c *Controller) patchPod(ctx context.Context, key cache.ObjectName, pod *co
 	return result{pod: patched}
 }
 
-// wrote makes the next sync wait until the cache shows the pod at least as it is here.
+// wrote makes the next sync wait until the cache shows the pod at least as it is here. One that has lost the label will not be shown.
 func (c *Controller) wrote(key cache.ObjectName, pod *corev1.Pod) {
+	if pod.Labels[v1.LabelManager] == "" {
+		return
+	}
 	c.tracker.Wrote(key, podsResource, pod.ResourceVersion, c.clock.Now())
 }
