@@ -108,22 +108,24 @@ func (i InPlace) newRecord(now time.Time) record {
 func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	before := i.statusOf(container.Name)
 	was := containerNamed(i.From.Template(), container.Name)
-	image, had := was.Image, was.Resources
-	earlier, unfollowed := i.unfollowed(container.Name)
-	if unfollowed {
-		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
-		image, had = cmp.Or(earlier.From, image), ptr.Deref(earlier.Had, had)
-	}
+	image, had := was.Image, &was.Resources
+	earlier, unfollowed := i.unfollowed(container)
 	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
-	if wasBegun = wasBegun && hasBegun(i.Pod); wasBegun && !unfollowed && was.Image == container.Image {
-		before = begun // it may have been restarted since
+	wasBegun = wasBegun && hasBegun(i.Pod)
+	switch {
+	case unfollowed:
+		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
+		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
+	case wasBegun && was.Image == container.Image: // it may have been restarted since
+		before.Restarts, before.Extra, had = begun.Restarts, begun.Extra, cmp.Or(begun.Had, had)
+	case wasBegun:
+		had = unknown
 	}
-	before.From, before.Had = "", nil
 	if image != container.Image {
 		before.From = image
 	}
-	if restartsWhenResized(had, container) {
-		before.Had = ptr.To(resizableOf(had))
+	if restartsWhenResized(*had, container) {
+		before.Had = ptr.To(resizableOf(*had))
 	}
 	isOther := wasBegun && lastRecord(i.Pod).Revision != i.To.Hash
 	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
@@ -131,16 +133,30 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 			before.Extra++
 		}
 	}
-	if before.From == "" && before.Had == nil {
-		if before.Optional = unfollowed || wasBegun; was.Image != container.Image {
-			before.From = was.Image
-		}
-		return before, before.Optional
+	if before.From == "" && (before.Had == nil || isUnknown(before.Had)) {
+		return i.optional(before, container, unfollowed, wasBegun)
 	}
-	if _, known := i.Pod.Labels[v1.LabelRevision]; !known { // it was made by hand, and may have all of it already
+	_, known := i.Pod.Labels[v1.LabelRevision]
+	if !known || unfollowed && earlier.Optional { // it was made by hand, and may have all of it already
 		before.ImageID, before.Optional = "", true
 	}
 	return before, true
+}
+
+// optional completes what is known of a container that need not be restarted to become what it is to be, but may be: if its
+// node has followed a change that is taken back now, or was before.
+func (i InPlace) optional(before containerBefore, container *corev1.Container, unfollowed, wasBegun bool) (containerBefore, bool) {
+	earlier := inPlaceRecord(i.Pod).Containers[container.Name]
+	if wasBegun || unfollowed && earlier.Had != nil {
+		before.Had = unknown
+	}
+	before.Optional = unfollowed || wasBegun
+	if was := containerNamed(i.From.Template(), container.Name).Image; was != container.Image {
+		before.From = was
+	} else if unfollowed && earlier.Optional && earlier.From != container.Image {
+		before.From = earlier.From
+	}
+	return before, before.Optional
 }
 
 // statusOf is how a container is, as far as its node has told.
@@ -161,25 +177,28 @@ func (i InPlace) leaves(container *corev1.Container) bool {
 
 // unfollowed is what the pod's node has yet to do to a container because of an earlier change. A node that tells what it has
 // seen may not have seen that, although the container was restarted for another reason; and it may have the image, but not
-// the CPU and memory.
-func (i InPlace) unfollowed(container string) (containerBefore, bool) {
-	earlier, found := inPlaceRecord(i.Pod).Containers[container]
-	now := i.statusOf(container)
-	now.Extra = earlier.Extra
-	switch seen := found && isChanged(i.Pod, container, earlier) && hasObserved(i.Pod); {
+// the CPU and memory. It is optional if not even the image is known that the container runs.
+func (i InPlace) unfollowed(container *corev1.Container) (containerBefore, bool) {
+	earlier, found := inPlaceRecord(i.Pod).Containers[container.Name]
+	seen := found && isChanged(i.Pod, container.Name, earlier) && hasObserved(i.Pod)
+	switch {
 	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod)):
 		return containerBefore{}, false
-	case seen:
-		now.Had = earlier.Had
-		return now, true
-	case !earlier.Optional:
+	case !seen && !earlier.Optional: // whatever it got on the way, it takes a restart to get from what it had to something else
 		return earlier, true
-	case now.ImageID != earlier.ImageID: // it runs what was taken back
-		now.From = earlier.From
-		return now, true
-	default:
-		return now, true
 	}
+	now := i.statusOf(container.Name)
+	now.Extra = earlier.Extra
+	if earlier.Had != nil || hasBegun(i.Pod) {
+		now.Had = unknown
+	}
+	switch isOther := now.ImageID != earlier.ImageID; {
+	case earlier.Optional && earlier.ImageID == "":
+		now.Optional = true
+	case earlier.Optional && (isOther || now.Restarts > earlier.Restarts && container.Image == earlier.From):
+		now.From = earlier.From // it runs what was taken back, or may do so under another name of the same image
+	}
+	return now, true
 }
 
 // ResizePatch is the patch for the pod's resize subresource; nil if CPU and memory stay. What a pod has for which another
