@@ -1,14 +1,12 @@
 package plan
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -78,127 +76,6 @@ func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 		patch["spec"] = map[string]any{"containers": containers}
 	}
 	return json.Marshal(patch)
-}
-
-// newRecord is the record of the change: what the pod is like before, and what its node is expected to do.
-func (i InPlace) newRecord(now time.Time) record {
-	left := record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second)}
-	containers := i.To.Template().Spec.Containers
-	for n := range containers {
-		if before, restarts := i.expect(&containers[n]); restarts {
-			if left.Containers == nil {
-				left.Containers = map[string]containerBefore{}
-			}
-			left.Containers[containers[n].Name] = before
-		}
-	}
-	for status := range containerStatuses(i.Pod) {
-		if _, found := left.Containers[status.Name]; !found && status.RestartCount > 0 {
-			if left.Others == nil {
-				left.Others = map[string]int32{}
-			}
-			left.Others[status.Name] = status.RestartCount
-		}
-	}
-	return left
-}
-
-// expect tells whether a container is, or may be, restarted to become what it is to be, and how it is before. What counts is
-// what its node has: it may not have followed earlier changes, and may get back what it has.
-func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
-	before := i.statusOf(container.Name)
-	was := containerNamed(i.From.Template(), container.Name)
-	image, had := was.Image, &was.Resources
-	earlier, unfollowed := i.unfollowed(container)
-	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
-	wasBegun = wasBegun && hasBegun(i.Pod)
-	switch {
-	case unfollowed:
-		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
-		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
-	case wasBegun && was.Image == container.Image: // it may have been restarted since
-		before.Restarts, before.Extra, had = begun.Restarts, begun.Extra, cmp.Or(begun.Had, had)
-	case wasBegun:
-		had = unknown
-	}
-	if image != container.Image {
-		before.From = image
-	}
-	if restartsWhenResized(*had, container) {
-		before.Had = ptr.To(resizableOf(*had))
-	}
-	isOther := wasBegun && lastRecord(i.Pod).Revision != i.To.Hash
-	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
-		if more {
-			before.Extra++
-		}
-	}
-	if before.From == "" && (before.Had == nil || isUnknown(before.Had)) {
-		return i.optional(before, container, unfollowed, wasBegun)
-	}
-	_, known := i.Pod.Labels[v1.LabelRevision]
-	if !known || unfollowed && earlier.Optional { // it was made by hand, and may have all of it already
-		before.ImageID, before.Optional = "", true
-	}
-	return before, true
-}
-
-// optional completes what is known of a container that need not be restarted to become what it is to be, but may be: if its
-// node has followed a change that is taken back now, or was before.
-func (i InPlace) optional(before containerBefore, container *corev1.Container, unfollowed, wasBegun bool) (containerBefore, bool) {
-	earlier := inPlaceRecord(i.Pod).Containers[container.Name]
-	if wasBegun || unfollowed && earlier.Had != nil {
-		before.Had = unknown
-	}
-	before.Optional = unfollowed || wasBegun
-	if was := containerNamed(i.From.Template(), container.Name).Image; was != container.Image {
-		before.From = was
-	} else if unfollowed && earlier.Optional && earlier.From != container.Image {
-		before.From = earlier.From
-	}
-	return before, before.Optional
-}
-
-// statusOf is how a container is, as far as its node has told.
-func (i InPlace) statusOf(container string) containerBefore {
-	for status := range containerStatuses(i.Pod) {
-		if status.Name == container {
-			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount}
-		}
-	}
-	return containerBefore{}
-}
-
-// leaves tells whether the change leaves a container as it is.
-func (i InPlace) leaves(container *corev1.Container) bool {
-	was := containerNamed(i.From.Template(), container.Name)
-	return was.Image == container.Image && !restartsWhenResized(was.Resources, container)
-}
-
-// unfollowed is what the pod's node has yet to do to a container because of an earlier change. A node that tells what it has
-// seen may not have seen that, although the container was restarted for another reason; and it may have the image, but not
-// the CPU and memory. It is optional if not even the image is known that the container runs.
-func (i InPlace) unfollowed(container *corev1.Container) (containerBefore, bool) {
-	earlier, found := inPlaceRecord(i.Pod).Containers[container.Name]
-	seen := found && isChanged(i.Pod, container.Name, earlier) && hasObserved(i.Pod)
-	switch {
-	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod)):
-		return containerBefore{}, false
-	case !seen && !earlier.Optional: // whatever it got on the way, it takes a restart to get from what it had to something else
-		return earlier, true
-	}
-	now := i.statusOf(container.Name)
-	now.Extra = earlier.Extra
-	if earlier.Had != nil || hasBegun(i.Pod) {
-		now.Had = unknown
-	}
-	switch isOther := now.ImageID != earlier.ImageID; {
-	case earlier.Optional && earlier.ImageID == "":
-		now.Optional = true
-	case earlier.Optional && (isOther || now.Restarts > earlier.Restarts && container.Image == earlier.From):
-		now.From = earlier.From // it runs what was taken back, or may do so under another name of the same image
-	}
-	return now, true
 }
 
 // ResizePatch is the patch for the pod's resize subresource; nil if CPU and memory stay. What a pod has for which another

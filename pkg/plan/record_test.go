@@ -124,6 +124,8 @@ func TestExpectations(t *testing.T) {
 	}
 	tests := map[string]struct {
 		through []*Revision
+		// byHand is how the pod was made, if not from the first of them.
+		byHand func(*corev1.PodTemplateSpec)
 		// between is what the node says after each change but the last.
 		between []func(*corev1.Pod)
 		end     func(*corev1.Pod)
@@ -158,6 +160,10 @@ func TestExpectations(t *testing.T) {
 		"CPU after an image, nothing yet":                   {through: []*Revision{one, image, both}, end: follow("id-1", 2), waits: true},
 		"memory after an image, both followed":              {through: []*Revision{one, image, both}, end: follow("id-2", 4)},
 
+		"CPU, with memory that a pod made by hand has not": {through: []*Revision{one, cpu}, byHand: sized("1", "3Gi", ""), end: follow("id-1", 3)},
+		"CPU, with memory that a pod made by hand has":     {through: []*Revision{one, cpu}, byHand: sized("1", "1Gi", ""), end: follow("id-1", 3), crashes: 1},
+		"labels of a pod made by hand":                     {through: []*Revision{one, labels}, byHand: sized("1", "3Gi", ""), end: follow("id-1", 3), crashes: 1},
+
 		"memory that is taken back, and the image's name stands for another one": {through: []*Revision{one, memory, one}, end: follow("id-9", 3)},
 		"memory that is wanted again before it is taken back": {
 			through: []*Revision{one, memory, one, memory}, between: after(silence, hampered("id-1", 3)), end: has("id-1", 3),
@@ -182,6 +188,10 @@ func TestExpectations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := pod(3, labelled(v1.LabelRevision, one.Hash), runs("app:1", "id-1", 2))
 			p.Spec = *one.Template().Spec.DeepCopy()
+			if test.byHand != nil {
+				delete(p.Labels, v1.LabelRevision)
+				p.Spec = templateWith(test.byHand, policies(no, yes)).Spec
+			}
 			for i, to := range test.through[1:] {
 				changeTo(t, p, test.through[i], to)
 				if i < len(test.between) {
