@@ -42,12 +42,17 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	earlier, unfollowed := i.unfollowed(container)
 	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
 	wasBegun = wasBegun && hasBegun(i.Pod)
+	isOther := wasBegun && lastRecord(i.Pod).Revision != i.To.Hash
 	switch {
 	case unfollowed:
 		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
 		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
-	case wasBegun && was.Image == container.Image: // it may have been restarted since
-		before.Restarts, before.Extra, had = begun.Restarts, begun.Extra, cmp.Or(begun.Had, had)
+	case wasBegun && was.Image == container.Image:
+		had = cmp.Or(begun.Had, had)
+		if isOther && before.Restarts > begun.Restarts {
+			had = unknown
+		}
+		before.Restarts, before.Extra = begun.Restarts, begun.Extra // it may have been restarted since
 	case wasBegun:
 		had = unknown
 	}
@@ -57,14 +62,17 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	if restartsWhenResized(*had, container) {
 		before.Had = ptr.To(resizableOf(*had))
 	}
-	isOther := wasBegun && lastRecord(i.Pod).Revision != i.To.Hash
 	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
 		if more {
 			before.Extra++
 		}
 	}
 	if before.From == "" && (before.Had == nil || isUnknown(before.Had)) {
-		return i.optional(before, container, unfollowed, wasBegun)
+		if wasBegun || unfollowed && earlier.Had != nil {
+			before.Had = ptr.To(resizableOf(*had))
+		}
+		before.Optional, before.From = unfollowed || wasBegun, i.takenBack(container, unfollowed)
+		return before, before.Optional
 	}
 	if isMadeByHand(i.Pod) || unfollowed && earlier.Optional { // it was made by hand, and may have all of it already
 		before.ImageID, before.Optional = "", true
@@ -72,20 +80,15 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	return before, true
 }
 
-// optional completes what is known of a container that need not be restarted to become what it is to be, but may be: if its
-// node has followed a change that is taken back now, or was before.
-func (i InPlace) optional(before containerBefore, container *corev1.Container, unfollowed, wasBegun bool) (containerBefore, bool) {
-	earlier := inPlaceRecord(i.Pod).Containers[container.Name]
-	if wasBegun || unfollowed && earlier.Had != nil {
-		before.Had = unknown
-	}
-	before.Optional = unfollowed || wasBegun
+// takenBack is the image that a container may run although it is to have the one that it had before; empty if there is none.
+func (i InPlace) takenBack(container *corev1.Container, unfollowed bool) string {
 	if was := i.was(container.Name).Image; was != container.Image {
-		before.From = was
-	} else if unfollowed && earlier.Optional && earlier.From != container.Image {
-		before.From = earlier.From
+		return was
 	}
-	return before, before.Optional
+	if earlier := inPlaceRecord(i.Pod).Containers[container.Name]; unfollowed && earlier.Optional && earlier.From != container.Image {
+		return earlier.From
+	}
+	return ""
 }
 
 // was is how a container is before the change, as its revision says. One of a pod that was made by hand may have other CPU and
@@ -126,22 +129,24 @@ func (i InPlace) leaves(container *corev1.Container) bool {
 // the CPU and memory. It is optional if not even the image is known that the container runs.
 func (i InPlace) unfollowed(container *corev1.Container) (containerBefore, bool) {
 	earlier, found := inPlaceRecord(i.Pod).Containers[container.Name]
-	seen := found && isChanged(i.Pod, container.Name, earlier) && hasObserved(i.Pod)
-	switch {
-	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod)):
-		return containerBefore{}, false
-	case !seen && !earlier.Optional: // whatever it got on the way, it takes a restart to get from what it had to something else
-		return earlier, true
-	}
 	now := i.statusOf(container.Name)
-	now.Extra = earlier.Extra
-	if earlier.Had != nil || hasBegun(i.Pod) {
+	seen := found && isChanged(i.Pod, container.Name, earlier) && hasObserved(i.Pod)
+	isAsBefore := earlier.Optional && now.Restarts == earlier.Restarts // it takes a restart to get anything else
+	switch {
+	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod) && (!earlier.Optional || i.Pod.Status.ObservedGeneration > 0)):
+		return containerBefore{}, false
+	case !seen && !earlier.Optional: // whatever it got on the way, it was restarted if that is not what it had
+		return earlier, true
+	case isAsBefore:
+		now.Had = earlier.Had
+	case earlier.Had != nil || hasBegun(i.Pod):
 		now.Had = unknown
 	}
+	now.Extra = earlier.Extra
 	switch isOther := now.ImageID != earlier.ImageID; {
 	case earlier.Optional && earlier.ImageID == "":
 		now.Optional = true
-	case earlier.Optional && (isOther || now.Restarts > earlier.Restarts && container.Image == earlier.From):
+	case earlier.Optional && (isOther || !isAsBefore && container.Image == earlier.From):
 		now.From = earlier.From // it runs what was taken back, or may do so under another name of the same image
 	}
 	return now, true

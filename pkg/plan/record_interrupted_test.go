@@ -127,6 +127,7 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 	before, after := memoryOf("1", "1Gi"), memoryOf("1", "2Gi")
 	for name, says := range map[string]func(*corev1.Pod){
 		"its node has not seen it": func(*corev1.Pod) {},
+		"its node does not tell":   func(p *corev1.Pod) { p.Status.ObservedGeneration = 0 },
 		"its node has failed to": func(p *corev1.Pod) {
 			p.Status.ObservedGeneration = p.Generation
 			resizing(corev1.PodResizeInProgress, corev1.PodReasonError)(p)
