@@ -49,7 +49,7 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
 	case wasBegun && was.Image == container.Image:
 		had = cmp.Or(begun.Had, had)
-		if isOther && before.Restarts > begun.Restarts {
+		if begun.ImageID == "" || isOther && before.Restarts > begun.Restarts { // it was not even started, or has got something since
 			had = unknown
 		}
 		before.Restarts, before.Extra = begun.Restarts, begun.Extra // it may have been restarted since
@@ -131,7 +131,7 @@ func (i InPlace) unfollowed(container *corev1.Container) (containerBefore, bool)
 	earlier, found := inPlaceRecord(i.Pod).Containers[container.Name]
 	now := i.statusOf(container.Name)
 	seen := found && isChanged(i.Pod, container.Name, earlier) && hasObserved(i.Pod)
-	isAsBefore := earlier.Optional && now.Restarts == earlier.Restarts // it takes a restart to get anything else
+	isAsBefore := earlier.Optional && earlier.ImageID != "" && now.Restarts == earlier.Restarts // it takes a restart to get anything else
 	switch {
 	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod) && (!earlier.Optional || i.Pod.Status.ObservedGeneration > 0)):
 		return containerBefore{}, false

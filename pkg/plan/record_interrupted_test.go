@@ -158,6 +158,28 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 	}
 }
 
+// A container that was not started when a change of it began is started with what its pod is to have by then: nothing that it
+// had tells what it takes to get that.
+func TestBegunBeforeStart(t *testing.T) {
+	one, two, three := revisionFor(memoryOf("1", "1Gi")), revisionFor(memoryOf("1", "2Gi")), revisionFor(memoryOf("2", "2Gi"))
+	p := pod(0, labelled(v1.LabelRevision, one.Hash))
+	p.Spec, p.Generation = *one.Template().Spec.DeepCopy(), 1
+	begin := InPlace{Pod: p, Step: StepChange, From: one, To: two}
+	for _, patch := range []func() ([]byte, error){func() ([]byte, error) { return begin.BeginPatch(now) }, begin.ResizePatch} {
+		data, err := patch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		applyPatch(p, data)
+	}
+	runs("app:1", "id-1", 0)(p)
+	p.Status.ObservedGeneration = p.Generation
+	changeTo(t, p, one, three)
+	if p.Status.ObservedGeneration = p.Generation; isChanging(p) {
+		t.Errorf("it waits for something that does not come: %s", p.Annotations[v1.AnnotationInPlace])
+	}
+}
+
 // A refused change is not tried again, also where CPU and memory had gone through before: they are restored.
 func TestRefusedAfterResize(t *testing.T) {
 	from, to := &Revision{Hash: "one", template: templateWith()}, &Revision{Hash: "two", template: templateWith(needs(amounts("cpu", "2", "")))}
