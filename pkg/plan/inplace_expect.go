@@ -42,7 +42,7 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	earlier, unfollowed := i.unfollowed(container)
 	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
 	wasBegun = wasBegun && hasBegun(i.Pod)
-	isOther := wasBegun && lastRecord(i.Pod).Revision != i.To.Hash
+	isOther := wasBegun && !i.hasBegun()
 	switch {
 	case unfollowed:
 		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra

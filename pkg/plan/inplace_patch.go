@@ -26,17 +26,20 @@ func (c Change) takesTheNode() bool { return len(c.Images)+len(c.Resources) > 0 
 
 // BeginPatch is the patch that goes before the resize: it leaves a note that the pod may have other CPU and memory than its
 // revision says. Whoever takes over in between knows by it that the change is to be completed, or undone. It is nil if there
-// is nothing to resize, or the note is there.
+// is nothing to resize, or the note is there. One of a change to another revision does not tell what this one may restart.
 func (i InPlace) BeginPatch(now time.Time) ([]byte, error) {
-	if len(i.Change().Resources) == 0 || hasBegun(i.Pod) {
+	if len(i.Change().Resources) == 0 || i.hasBegun() {
 		return nil, nil
 	}
 	return i.notePatch(record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second), Begun: true, Containers: i.resized(), Before: i.recordBefore()})
 }
 
+// hasBegun tells whether this very change has begun before.
+func (i InPlace) hasBegun() bool { return hasBegun(i.Pod) && lastRecord(i.Pod).Revision == i.To.Hash }
+
 // resized are the containers that are restarted to get other CPU or memory, as they are before.
 func (i InPlace) resized() map[string]containerBefore {
-	if hasBegun(i.Pod) {
+	if i.hasBegun() {
 		return lastRecord(i.Pod).Containers
 	}
 	found := i.newRecord(time.Time{}).Containers

@@ -158,20 +158,45 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 	}
 }
 
+// beginChange sends all requests of a change but the last.
+func beginChange(t *testing.T, step InPlace) {
+	t.Helper()
+	for _, patch := range []func() ([]byte, error){func() ([]byte, error) { return step.BeginPatch(now) }, step.ResizePatch} {
+		data, err := patch()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data != nil {
+			applyPatch(step.Pod, data)
+		}
+	}
+}
+
+// A change that begins where another one had begun is noted as well: it may restart what the other one does not.
+func TestBegunAfterAnother(t *testing.T) {
+	one, two, three := revisionFor(memoryOf("1", "1Gi")), revisionFor(memoryOf("2", "1Gi")), revisionFor(memoryOf("2", "2Gi"))
+	p := pod(0, labelled(v1.LabelRevision, one.Hash), runs("app:1", "id-1", 0))
+	p.Spec, p.Generation = *one.Template().Spec.DeepCopy(), 1
+	beginChange(t, InPlace{Pod: p, Step: StepChange, From: one, To: two})
+	beginChange(t, InPlace{Pod: p, Step: StepChange, From: one, To: three})
+	if !mayRestart(p) {
+		t.Errorf("it may not be restarted: %s", p.Annotations[v1.AnnotationInPlace])
+	}
+	runs("app:1", "id-1", 1)(p)
+	p.Status.ObservedGeneration = p.Generation
+	changeTo(t, p, one, three)
+	if isChanging(p) || hasFailed(p) {
+		t.Errorf("waits %v, failed %v: %s", isChanging(p), hasFailed(p), p.Annotations[v1.AnnotationInPlace])
+	}
+}
+
 // A container that was not started when a change of it began is started with what its pod is to have by then: nothing that it
 // had tells what it takes to get that.
 func TestBegunBeforeStart(t *testing.T) {
 	one, two, three := revisionFor(memoryOf("1", "1Gi")), revisionFor(memoryOf("1", "2Gi")), revisionFor(memoryOf("2", "2Gi"))
 	p := pod(0, labelled(v1.LabelRevision, one.Hash))
 	p.Spec, p.Generation = *one.Template().Spec.DeepCopy(), 1
-	begin := InPlace{Pod: p, Step: StepChange, From: one, To: two}
-	for _, patch := range []func() ([]byte, error){func() ([]byte, error) { return begin.BeginPatch(now) }, begin.ResizePatch} {
-		data, err := patch()
-		if err != nil {
-			t.Fatal(err)
-		}
-		applyPatch(p, data)
-	}
+	beginChange(t, InPlace{Pod: p, Step: StepChange, From: one, To: two})
 	runs("app:1", "id-1", 0)(p)
 	p.Status.ObservedGeneration = p.Generation
 	changeTo(t, p, one, three)
