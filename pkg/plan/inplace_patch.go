@@ -1,14 +1,12 @@
 package plan
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -28,17 +26,20 @@ func (c Change) takesTheNode() bool { return len(c.Images)+len(c.Resources) > 0 
 
 // BeginPatch is the patch that goes before the resize: it leaves a note that the pod may have other CPU and memory than its
 // revision says. Whoever takes over in between knows by it that the change is to be completed, or undone. It is nil if there
-// is nothing to resize, or the note is there.
+// is nothing to resize, or the note is there. One of a change to another revision does not tell what this one may restart.
 func (i InPlace) BeginPatch(now time.Time) ([]byte, error) {
-	if len(i.Change().Resources) == 0 || hasBegun(i.Pod) {
+	if len(i.Change().Resources) == 0 || i.hasBegun() {
 		return nil, nil
 	}
 	return i.notePatch(record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second), Begun: true, Containers: i.resized(), Before: i.recordBefore()})
 }
 
+// hasBegun tells whether this very change has begun before.
+func (i InPlace) hasBegun() bool { return hasBegun(i.Pod) && lastRecord(i.Pod).Revision == i.To.Hash }
+
 // resized are the containers that are restarted to get other CPU or memory, as they are before.
 func (i InPlace) resized() map[string]containerBefore {
-	if hasBegun(i.Pod) {
+	if i.hasBegun() {
 		return lastRecord(i.Pod).Containers
 	}
 	found := i.newRecord(time.Time{}).Containers
@@ -78,108 +79,6 @@ func (i InPlace) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 		patch["spec"] = map[string]any{"containers": containers}
 	}
 	return json.Marshal(patch)
-}
-
-// newRecord is the record of the change: what the pod is like before, and what its node is expected to do.
-func (i InPlace) newRecord(now time.Time) record {
-	left := record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second)}
-	containers := i.To.Template().Spec.Containers
-	for n := range containers {
-		if before, restarts := i.expect(&containers[n]); restarts {
-			if left.Containers == nil {
-				left.Containers = map[string]containerBefore{}
-			}
-			left.Containers[containers[n].Name] = before
-		}
-	}
-	for status := range containerStatuses(i.Pod) {
-		if _, found := left.Containers[status.Name]; !found && status.RestartCount > 0 {
-			if left.Others == nil {
-				left.Others = map[string]int32{}
-			}
-			left.Others[status.Name] = status.RestartCount
-		}
-	}
-	return left
-}
-
-// expect tells whether a container is, or may be, restarted to become what it is to be, and how it is before. What counts is
-// what its node has: it may not have followed earlier changes, and may get back what it has.
-func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
-	before := i.statusOf(container.Name)
-	was := containerNamed(i.From.Template(), container.Name)
-	image, had := was.Image, was.Resources
-	earlier, unfollowed := i.unfollowed(container.Name)
-	if unfollowed {
-		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
-		image, had = cmp.Or(earlier.From, image), ptr.Deref(earlier.Had, had)
-	}
-	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
-	if wasBegun = wasBegun && hasBegun(i.Pod); wasBegun && !unfollowed && was.Image == container.Image {
-		before = begun // it may have been restarted since
-	}
-	before.From, before.Had = "", nil
-	if image != container.Image {
-		before.From = image
-	}
-	if restartsWhenResized(had, container) {
-		before.Had = ptr.To(resizableOf(had))
-	}
-	isOther := wasBegun && lastRecord(i.Pod).Revision != i.To.Hash
-	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
-		if more {
-			before.Extra++
-		}
-	}
-	if before.From == "" && before.Had == nil {
-		if before.Optional = unfollowed || wasBegun; was.Image != container.Image {
-			before.From = was.Image
-		}
-		return before, before.Optional
-	}
-	if _, known := i.Pod.Labels[v1.LabelRevision]; !known { // it was made by hand, and may have all of it already
-		before.ImageID, before.Optional = "", true
-	}
-	return before, true
-}
-
-// statusOf is how a container is, as far as its node has told.
-func (i InPlace) statusOf(container string) containerBefore {
-	for status := range containerStatuses(i.Pod) {
-		if status.Name == container {
-			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount}
-		}
-	}
-	return containerBefore{}
-}
-
-// leaves tells whether the change leaves a container as it is.
-func (i InPlace) leaves(container *corev1.Container) bool {
-	was := containerNamed(i.From.Template(), container.Name)
-	return was.Image == container.Image && !restartsWhenResized(was.Resources, container)
-}
-
-// unfollowed is what the pod's node has yet to do to a container because of an earlier change. A node that tells what it has
-// seen may not have seen that, although the container was restarted for another reason; and it may have the image, but not
-// the CPU and memory.
-func (i InPlace) unfollowed(container string) (containerBefore, bool) {
-	earlier, found := inPlaceRecord(i.Pod).Containers[container]
-	now := i.statusOf(container)
-	now.Extra = earlier.Extra
-	switch seen := found && isChanged(i.Pod, container, earlier) && hasObserved(i.Pod); {
-	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod)):
-		return containerBefore{}, false
-	case seen:
-		now.Had = earlier.Had
-		return now, true
-	case !earlier.Optional:
-		return earlier, true
-	case now.ImageID != earlier.ImageID: // it runs what was taken back
-		now.From = earlier.From
-		return now, true
-	default:
-		return now, true
-	}
 }
 
 // ResizePatch is the patch for the pod's resize subresource; nil if CPU and memory stay. What a pod has for which another

@@ -33,7 +33,8 @@ type record struct {
 type containerBefore struct {
 	ImageID  string `json:"imageID,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// From is the image that it runs, if it gets another one, and Had are its CPU and memory, if it is restarted to get others.
+	// From is the image that it runs, if it gets another one, and Had are its CPU and memory, if it is restarted to get others;
+	// empty if it is not known which of several it has.
 	From string                       `json:"from,omitempty"`
 	Had  *corev1.ResourceRequirements `json:"had,omitempty"`
 	// Extra is how many restarts the change may take besides the first.
@@ -41,6 +42,11 @@ type containerBefore struct {
 	// Optional tells that none may come: the change is taken back, and its node may never have followed.
 	Optional bool `json:"optional,omitempty"`
 }
+
+// unknown is the CPU and memory of a container that its node may have given some of what it was to have, and nobody can tell which.
+var unknown = &corev1.ResourceRequirements{}
+
+func isUnknown(had *corev1.ResourceRequirements) bool { return len(had.Requests)+len(had.Limits) == 0 }
 
 // records has annotations that were decoded before: a plan asks for each of them several times, and each plan again.
 var records = lru.New(1 << 14)
@@ -157,8 +163,8 @@ func isChanged(pod *corev1.Pod, name string, before containerBefore) bool {
 		if status.Name != name {
 			continue
 		}
-		if before.Optional { // either it never ran the other image, or it was restarted once more
-			return status.ImageID == before.ImageID || before.ImageID == "" || status.RestartCount > before.Restarts+1
+		if before.Optional { // either it never ran another image, or it was restarted once more
+			return before.From == "" || status.ImageID == before.ImageID || before.ImageID == "" || status.RestartCount > before.Restarts+1
 		}
 		return status.RestartCount > before.Restarts || (status.ImageID != before.ImageID && status.ImageID != "")
 	}

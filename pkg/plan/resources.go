@@ -61,10 +61,10 @@ func restartsWhenResized(had corev1.ResourceRequirements, container *corev1.Cont
 	})
 }
 
-func containerNamed(template *corev1.PodTemplateSpec, name string) *corev1.Container {
-	for i := range template.Spec.Containers {
-		if template.Spec.Containers[i].Name == name {
-			return &template.Spec.Containers[i]
+func containerNamed(spec *corev1.PodSpec, name string) *corev1.Container {
+	for i := range spec.Containers {
+		if spec.Containers[i].Name == name {
+			return &spec.Containers[i]
 		}
 	}
 	return nil

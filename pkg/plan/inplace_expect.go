@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"cmp"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// newRecord is the record of the change: what the pod is like before, and what its node is expected to do.
+func (i InPlace) newRecord(now time.Time) record {
+	left := record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second)}
+	containers := i.To.Template().Spec.Containers
+	for n := range containers {
+		if before, restarts := i.expect(&containers[n]); restarts {
+			if left.Containers == nil {
+				left.Containers = map[string]containerBefore{}
+			}
+			left.Containers[containers[n].Name] = before
+		}
+	}
+	for status := range containerStatuses(i.Pod) {
+		if _, found := left.Containers[status.Name]; !found && status.RestartCount > 0 {
+			if left.Others == nil {
+				left.Others = map[string]int32{}
+			}
+			left.Others[status.Name] = status.RestartCount
+		}
+	}
+	return left
+}
+
+// expect tells whether a container is, or may be, restarted to become what it is to be, and how it is before. What counts is
+// what its node has: it may not have followed earlier changes, and may get back what it has.
+func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
+	before := i.statusOf(container.Name)
+	was := i.was(container.Name)
+	image, had := was.Image, &was.Resources
+	earlier, unfollowed := i.unfollowed(container)
+	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
+	wasBegun = wasBegun && hasBegun(i.Pod)
+	isOther := wasBegun && !i.hasBegun()
+	switch {
+	case unfollowed:
+		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
+		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
+	case wasBegun && was.Image == container.Image:
+		had = cmp.Or(begun.Had, had)
+		if begun.ImageID == "" || isOther && before.Restarts > begun.Restarts { // it was not even started, or has got something since
+			had = unknown
+		}
+		before.Restarts, before.Extra = begun.Restarts, begun.Extra // it may have been restarted since
+	case wasBegun:
+		had = unknown
+	}
+	if image != container.Image {
+		before.From = image
+	}
+	if restartsWhenResized(*had, container) {
+		before.Had = ptr.To(resizableOf(*had))
+	}
+	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
+		if more {
+			before.Extra++
+		}
+	}
+	if before.From == "" && (before.Had == nil || isUnknown(before.Had)) {
+		if wasBegun || unfollowed && earlier.Had != nil {
+			before.Had = ptr.To(resizableOf(*had))
+		}
+		before.Optional, before.From = unfollowed || wasBegun, i.takenBack(container, unfollowed)
+		return before, before.Optional
+	}
+	if isMadeByHand(i.Pod) || unfollowed && earlier.Optional { // it was made by hand, and may have all of it already
+		before.ImageID, before.Optional = "", true
+	}
+	return before, true
+}
+
+// takenBack is the image that a container may run although it is to have the one that it had before; empty if there is none.
+func (i InPlace) takenBack(container *corev1.Container, unfollowed bool) string {
+	if was := i.was(container.Name).Image; was != container.Image {
+		return was
+	}
+	if earlier := inPlaceRecord(i.Pod).Containers[container.Name]; unfollowed && earlier.Optional && earlier.From != container.Image {
+		return earlier.From
+	}
+	return ""
+}
+
+// was is how a container is before the change, as its revision says. One of a pod that was made by hand may have other CPU and
+// memory, and gets all of them anew with those that change.
+func (i InPlace) was(container string) *corev1.Container {
+	was, own := containerNamed(&i.From.Template().Spec, container), containerNamed(&i.Pod.Spec, container)
+	if !isMadeByHand(i.Pod) || own == nil {
+		return was
+	}
+	actual := *was
+	if _, resized := i.Change().Resources[container]; resized || hasBegun(i.Pod) {
+		actual.Resources = own.Resources
+	}
+	return &actual
+}
+
+// isMadeByHand tells whether a pod was not made from a revision: it is taken for one of the current one.
+func isMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == "" }
+
+// statusOf is how a container is, as far as its node has told.
+func (i InPlace) statusOf(container string) containerBefore {
+	for status := range containerStatuses(i.Pod) {
+		if status.Name == container {
+			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount}
+		}
+	}
+	return containerBefore{}
+}
+
+// leaves tells whether the change leaves a container as it is.
+func (i InPlace) leaves(container *corev1.Container) bool {
+	was := i.was(container.Name)
+	return was.Image == container.Image && !restartsWhenResized(was.Resources, container)
+}
+
+// unfollowed is what the pod's node has yet to do to a container because of an earlier change. A node that tells what it has
+// seen may not have seen that, although the container was restarted for another reason; and it may have the image, but not
+// the CPU and memory. It is optional if not even the image is known that the container runs.
+func (i InPlace) unfollowed(container *corev1.Container) (containerBefore, bool) {
+	earlier, found := inPlaceRecord(i.Pod).Containers[container.Name]
+	now := i.statusOf(container.Name)
+	seen := found && isChanged(i.Pod, container.Name, earlier) && hasObserved(i.Pod)
+	isAsBefore := earlier.Optional && earlier.ImageID != "" && now.Restarts == earlier.Restarts // it takes a restart to get anything else
+	switch {
+	case !found || seen && (earlier.Had == nil || !isResizing(i.Pod) && (!earlier.Optional || i.Pod.Status.ObservedGeneration > 0)):
+		return containerBefore{}, false
+	case !seen && !earlier.Optional: // whatever it got on the way, it was restarted if that is not what it had
+		return earlier, true
+	case isAsBefore:
+		now.Had = earlier.Had
+	case earlier.Had != nil || hasBegun(i.Pod):
+		now.Had = unknown
+	}
+	now.Extra = earlier.Extra
+	switch isOther := now.ImageID != earlier.ImageID; {
+	case earlier.Optional && earlier.ImageID == "":
+		now.Optional = true
+	case earlier.Optional && (isOther || !isAsBefore && container.Image == earlier.From):
+		now.From = earlier.From // it runs what was taken back, or may do so under another name of the same image
+	}
+	return now, true
+}
