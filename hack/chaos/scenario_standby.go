@@ -21,8 +21,8 @@ import (
 
 const (
 	// mostPerEvent is how many bytes each event about a pod may leave behind in a standby on average, beside what the heap
-	// varies by in any case. Three strings kept for each event are 48, without the room that a growing slice has to spare.
-	mostPerEvent, heapNoise = 10, 160 << 10
+	// varies by in any case (20 kB were seen). Three strings kept for each event are 48.
+	mostPerEvent, heapNoise = 10, 128 << 10
 	// takeOver is how soon a standby is to have done what the leader was stopped in.
 	takeOver = 20 * time.Second
 	// beatWriters is how many change pods at the same time.
@@ -105,6 +105,7 @@ func (a *arena) beat(name string, least, most int, length time.Duration) int {
 // heap is how much of a process' heap is in use: the least that a few garbage collections from now on leave, since what is
 // on its way when one of them comes is in use, too.
 func (a *arena) heap(process *lab.Process) int64 {
+	a.awaitIdle(process)
 	const live, cycles, count = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total", 8
 	began := a.metrics(process)[cycles] + 1 // the first may have begun before
 	least := math.Inf(1)
@@ -129,9 +130,32 @@ func (a *arena) heap(process *lab.Process) int64 {
 	return int64(least)
 }
 
+// awaitIdle waits until a process has looked at all that it has to: nobody else can tell how far a standby is.
+func (a *arena) awaitIdle(process *lab.Process) {
+	const little = 20 * time.Millisecond // it looks at the lease, too
+	spent := func() time.Duration {
+		usage, err := process.Usage()
+		a.must(err)
+		return usage.CPU
+	}
+	before, quiet := spent(), 0
+	a.await("the standby to be idle", time.Minute, func() (string, bool) {
+		lab.Pause(a.ctx, 500*time.Millisecond)
+		now := spent()
+		if quiet++; now-before > little {
+			quiet = 0
+		}
+		before = now
+		return now.String(), quiet >= 3
+	})
+}
+
+// uncompressed asks for answers as they are: to compress one takes 700 kB of the very heap that is asked about.
+var uncompressed = http.Client{Transport: &http.Transport{DisableCompression: true}}
+
 // metrics are those of a process that have no labels.
 func (a *arena) metrics(process *lab.Process) map[string]float64 {
-	response, err := http.Get("http://" + process.Metrics + "/metrics")
+	response, err := uncompressed.Get("http://" + process.Metrics + "/metrics")
 	a.must(err)
 	defer response.Body.Close()
 	found := map[string]float64{}
