@@ -94,8 +94,7 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	leaseConfig := rest.CopyConfig(restConfig)
 	c := &clients{server: restConfig.Host, hearing: hearing}
 	reports := rest.CopyConfig(restConfig)
-	// The flags are about everything that is done to pods, so these clients draw from one bucket and go through one lane.
-	restConfig.Wrap(make(lane, maxInFlight).wrap)
+	// The flags are about everything that is done to pods, so these clients draw from one bucket.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	var err error
 	if c.PodManagers, err = versioned.NewForConfig(restConfig); err != nil { // JSON: custom resources have no protobuf

@@ -92,10 +92,10 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 // applyClaims lets pods go and takes pods in, and tells whether all went through. The rest of the plan counts on it: beside a
 // pod that is still ours its replacement would be one too many, and without one that was to be ours there is one too few.
 func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *outcome) bool {
-	released := inParallel(len(decided.Release), func(i int) result {
+	released := inParallel(len(decided.Release), c.lanes.of(len(decided.Release)), func(i int) result {
 		return c.releasePod(ctx, key, done.manager, decided.Release[i])
 	})
-	adopted := inParallel(len(decided.Adopt), func(i int) result {
+	adopted := inParallel(len(decided.Adopt), c.lanes.of(len(decided.Adopt)), func(i int) result {
 		return c.adoptPod(ctx, key, done.manager, decided.Adopt[i])
 	})
 	var releasedAll, adoptedAll bool
@@ -111,7 +111,7 @@ func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, deci
 
 // applyDelete deletes pods, and tells whether all went through.
 func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []plan.Deletion, done *outcome) bool {
-	results := inParallel(len(deletions), func(i int) result {
+	results := inParallel(len(deletions), c.lanes.of(len(deletions)), func(i int) result {
 		return c.deletePod(ctx, key, done.manager, deletions[i].Pod)
 	})
 	var all bool
@@ -126,7 +126,7 @@ func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, dele
 // quota or a broken template then costs a few requests instead of hundreds.
 func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *outcome) {
 	memory := c.memories.of(key)
-	results := whileItWorks(len(creations), memory.trustIn(c.clock.Now()), func(i int) result {
+	results := whileItWorks(len(creations), memory.trustIn(c.clock.Now()), c.lanes.of(len(creations)), func(i int) result {
 		return c.createPod(ctx, key, done.manager, creations[i])
 	})
 	byRevision := map[plan.HoldKey][]result{}
@@ -160,7 +160,7 @@ const stepRefused plan.Step = "Refused"
 
 // applyChange takes a step with each pod that is changed in place.
 func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, changes []plan.InPlace, done *outcome) {
-	results := inParallel(len(changes), func(i int) result { return c.changePod(ctx, key, done.manager, changes[i]) })
+	results := inParallel(len(changes), c.lanes.of(len(changes)), func(i int) result { return c.changePod(ctx, key, done.manager, changes[i]) })
 	for i, r := range results {
 		if r.pod == nil || r.err != nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -45,9 +46,10 @@ type Controller struct {
 
 	tracker  *consistency.Tracker
 	memories *memories
+	lanes    lanes
 	writes   *latency
-	// statuses is the lane of status writes. It is narrow, and nobody waits in it: workers have pods to look after.
-	statuses chan struct{}
+	// statuses is how many statuses are being written.
+	statuses atomic.Int32
 	clock    clock.PassiveClock
 	// decide is plan.Make.
 	decide func(plan.Observed) plan.Plan
@@ -71,8 +73,8 @@ func New(ctx context.Context, clients Clients, scopes []Scope) (*Controller, err
 		tracker:  tracker,
 		decide:   plan.Make,
 		memories: newMemories(),
+		lanes:    newLanes(),
 		writes:   &latency{},
-		statuses: make(chan struct{}, maxStatusesAtOnce),
 		clock:    clock.RealClock{},
 	}
 	for _, scope := range scopes {

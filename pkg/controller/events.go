@@ -29,7 +29,7 @@ const (
 	maxNamesInEvent = 10
 	maxNote         = 1024
 	// maxEventsAtOnce is how many events are written at the same time: they make way for pods.
-	maxEventsAtOnce = 4
+	maxEventsAtOnce = 2
 	// flushTimeout is how long the events of the last syncs have to be written when the process ends.
 	flushTimeout = 3 * time.Second
 )

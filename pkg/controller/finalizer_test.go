@@ -48,7 +48,7 @@ func TestPlanEndsWithAnotherPodManager(t *testing.T) {
 			live := cached.DeepCopy()
 			test.live(live)
 			kube, managers := kubefake.NewClientset(), fake.NewSimpleClientset(live)
-			c := &Controller{Clients: fakeClients(kube, managers), tracker: consistency.NewTracker(), memories: newMemories(), writes: &latency{}, clock: clock.RealClock{}}
+			c := &Controller{Clients: fakeClients(kube, managers), tracker: consistency.NewTracker(), memories: newMemories(), writes: &latency{}, lanes: newLanes(), clock: clock.RealClock{}}
 			observed := plan.Observed{Manager: cached, Now: c.clock.Now()}
 			observed.PodNamed = func(string) *corev1.Pod { return nil }
 			done := c.apply(ctx, key("web"), &observed, plan.Make(observed))

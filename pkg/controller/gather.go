@@ -217,7 +217,7 @@ func (c *Controller) getManager(ctx context.Context, key cache.ObjectName) (*v1.
 // have to be looked at each time.
 func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
 	names := c.tracker.Unsettled(key)
-	results := inParallel(len(names), func(i int) result {
+	results := inParallel(len(names), c.lanes.of(len(names)), func(i int) result {
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return result{} // it never arrived, or is gone

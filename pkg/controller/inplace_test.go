@@ -71,7 +71,7 @@ func TestResizeIsNotThere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &Controller{Clients: Clients{Kube: kube}, clock: clock.RealClock{}, tracker: consistency.NewTracker()}
+			c := &Controller{Clients: Clients{Kube: kube}, lanes: newLanes(), clock: clock.RealClock{}, tracker: consistency.NewTracker()}
 			change := plan.InPlace{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
 			r := c.resizePod(ctx, cache.NewObjectName("ns", "web"), change, []byte("{}"), nil)
 			isRefused := r.err != nil && plan.Failed(v1.ReasonFailedChange, r.err).Refused()

@@ -84,7 +84,7 @@ func TestPanicIsIsolated(t *testing.T) {
 }
 
 func TestPanicInARequestIsAnError(t *testing.T) {
-	results := inParallel(3, func(i int) result {
+	results := inParallel(3, newLanes().wide, func(i int) result {
 		if i == 1 {
 			panic("cannot happen")
 		}

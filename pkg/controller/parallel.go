@@ -6,10 +6,31 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// maxParallel is how many requests one sync has under way. A busy API server gives to each client by how much it asks for:
-// with few at a time, the scheduler and the nodes, which act on the pods created first, would slow down the creation of the
-// others. How many there are in a second is for -kube-api-qps to say.
-const maxParallel = 256
+// lanes bound how many requests about pods are under way at the same time. An API server that is asked for more than it can do
+// does not get faster: it stops serving watches in time instead, ours and those of the scheduler and the nodes, and closes them. How
+// many requests there are in a second is for -kube-api-qps to say.
+//
+// Pods of one PodManager that has many come in a burst, which is over soon: it is worth a wide lane, since a busy API server
+// gives to each client by how much it asks for. Very many PodManagers with few pods each keep it busy by themselves.
+type lanes struct{ wide, narrow chan struct{} }
+
+const (
+	wideLane, narrowLane = 64, 8
+	// manyPods is how many a sync has to do something to, to go through the wide lane.
+	manyPods = 4
+)
+
+func newLanes() lanes {
+	return lanes{wide: make(chan struct{}, wideLane), narrow: make(chan struct{}, narrowLane)}
+}
+
+// of is the lane for so many requests.
+func (l lanes) of(count int) chan struct{} {
+	if count < manyPods {
+		return l.narrow
+	}
+	return l.wide
+}
 
 // result is what came of one request. Neither pod nor error means that there was nothing left to do.
 type result struct {
@@ -21,15 +42,14 @@ type result struct {
 	refused bool
 }
 
-// inParallel makes count calls, maxParallel at a time, and returns their results in order.
-func inParallel(count int, call func(i int) result) []result {
+// inParallel makes count calls, as many at a time as the lane takes, and returns their results in order.
+func inParallel(count int, lane chan struct{}, call func(i int) result) []result {
 	results := make([]result, count)
-	slots := make(chan struct{}, maxParallel)
 	var running sync.WaitGroup
 	for i := range count {
-		slots <- struct{}{}
+		lane <- struct{}{}
 		running.Go(func() {
-			defer func() { <-slots }()
+			defer func() { <-lane }()
 			defer caught(&results[i].err)
 			results[i] = call(i)
 		})
@@ -39,16 +59,19 @@ func inParallel(count int, call func(i int) result) []result {
 }
 
 // whileItWorks makes up to count calls. It begins with a few at a time, and each one that goes through makes room for one
-// more. After the first that does not, it begins no other. It returns the results of those that it made, in order.
-func whileItWorks(count, few int, call func(i int) result) []result {
+// more, up to what the lane takes. After the first that does not, it begins no other. It returns the results of those that it made,
+// in order.
+func whileItWorks(count, few int, lane chan struct{}, call func(i int) result) []result {
 	results := make([]result, count)
 	finished := make(chan int)
 	begun, running, room, works := 0, 0, few, true
 	for {
-		for ; works && begun < count && running < min(room, maxParallel); begun++ {
+		for ; works && begun < count && running < min(room, cap(lane)); begun++ {
 			running++
 			go func(i int) {
 				defer func() { finished <- i }()
+				lane <- struct{}{}
+				defer func() { <-lane }()
 				defer caught(&results[i].err)
 				results[i] = call(i)
 			}(begun)

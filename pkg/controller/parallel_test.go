@@ -20,7 +20,7 @@ func TestWhileItWorks(t *testing.T) {
 		"one":                {count: 1, few: 1, fails: never, calls: 1, atOnce: 1, took: 1},
 		"1, 2, 4, 3":         {count: 10, few: 1, fails: never, calls: 10, atOnce: 4, took: 4},
 		"with trust at once": {count: 10, few: 20, fails: never, calls: 10, atOnce: 10, took: 1},
-		"within limits":      {count: 5 * maxParallel, few: 10 * maxParallel, fails: never, calls: 5 * maxParallel, atOnce: maxParallel, took: 5},
+		"within limits":      {count: 5 * wideLane, few: 10 * wideLane, fails: never, calls: 5 * wideLane, atOnce: wideLane, took: 5},
 		"the first fails":    {count: 500, few: 1, fails: 0, calls: 1, atOnce: 1, took: 1},
 	}
 	for name, test := range tests {
@@ -36,7 +36,7 @@ func TestWhileItWorks(t *testing.T) {
 					most = max(most, running)
 				}
 				began := time.Now()
-				results := whileItWorks(test.count, test.few, func(i int) result {
+				results := whileItWorks(test.count, test.few, make(chan struct{}, wideLane), func(i int) result {
 					count(+1)
 					defer count(-1)
 					time.Sleep(time.Second)
@@ -63,7 +63,7 @@ func TestWhileItWorks(t *testing.T) {
 // A quota of 5 costs a few requests of 500. How many depends on who is told first, those that got a pod or those that did not.
 func TestFewAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		results := whileItWorks(500, 1, func(i int) result {
+		results := whileItWorks(500, 1, make(chan struct{}, wideLane), func(i int) result {
 			time.Sleep(time.Second)
 			if i >= 5 {
 				return result{err: errors.New("exceeded quota")}
@@ -94,4 +94,33 @@ func TestTrustGrowsAndEnds(t *testing.T) {
 	if got := m.trustIn(now); got != 1 {
 		t.Errorf("%d after a failure", got)
 	}
+}
+
+// What many syncs do at the same time goes through one lane.
+func TestLanesAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running, most := 0, 0
+		lanes := newLanes()
+		var syncs sync.WaitGroup
+		for range 10 * narrowLane {
+			syncs.Go(func() {
+				inParallel(1, lanes.of(1), func(int) result {
+					mu.Lock()
+					running++
+					most = max(most, running)
+					mu.Unlock()
+					time.Sleep(time.Second)
+					mu.Lock()
+					running--
+					mu.Unlock()
+					return result{}
+				})
+			})
+		}
+		syncs.Wait()
+		if most != narrowLane || lanes.of(manyPods) == lanes.of(manyPods-1) {
+			t.Errorf("%d at the same time, want %d", most, narrowLane)
+		}
+	})
 }

@@ -37,10 +37,8 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 		return false, nil
 	}
 	now := c.clock.Now()
-	select {
-	case c.statuses <- struct{}{}:
-		defer func() { <-c.statuses }()
-	default:
+	defer c.statuses.Add(-1)
+	if c.statuses.Add(1) > c.statusesAtOnce() {
 		done.lookAgain(plan.After(now, c.statusTurn(), plan.AgainStatus))
 		return false, nil
 	}
@@ -62,10 +60,21 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	return true, nil
 }
 
-// maxStatusesAtOnce is how many statuses are written at the same time.
-const maxStatusesAtOnce = 8
+// Statuses make way for pods: few are written at the same time, and fewer while the API server is busy. Nobody waits for a place:
+// workers have pods to look after.
+const (
+	maxStatuses, maxStatusesBusy = 8, 2
+	busyFrom                     = 30 * time.Millisecond
+)
 
-// statusTurn is how long to wait for a place among those, the longer the busier the API server is.
+func (c *Controller) statusesAtOnce() int32 {
+	if c.writes.now() > busyFrom {
+		return maxStatusesBusy
+	}
+	return maxStatuses
+}
+
+// statusTurn is how long it is until the next try to get a place, the longer the busier the API server is.
 func (c *Controller) statusTurn() time.Duration {
 	wait := max(100*time.Millisecond, min(10*c.writes.now(), time.Second))
 	return wait + time.Duration(rand.Float64()*float64(wait))
