@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,10 +21,8 @@ import (
 
 const (
 	// mostPerEvent is how many bytes each event about a pod may leave behind in a standby on average, beside what the heap
-	// varies by in any case (100 kB were seen). A few words kept for each event are more, 170 bytes with the slice around them.
-	mostPerEvent, heapNoise = 20, 192 << 10
-	// leastEvents are needed to tell the two apart. More are made only while there is time.
-	leastEvents = 3000
+	// varies by in any case (70 kB were seen). Three strings kept for each event are 48, and the slice of them has room to spare.
+	mostPerEvent, heapNoise = 10, 128 << 10
 	// takeOver is how soon a standby is to have done what the leader was stopped in.
 	takeOver = 20 * time.Second
 	// beatWriters is how many change pods at the same time.
@@ -33,9 +32,9 @@ const (
 // standby lets a second controller see events for as long as days would bring them, while the first one leads. It keeps no
 // more than its caches, and takes over at once when the leader is stopped.
 func standby(a *arena) {
-	most, length := 20000, time.Minute
+	least, most, length := 10000, 20000, time.Minute // less would be lost in the noise
 	if a.short {
-		most, length = 5000, 15*time.Second
+		least, most, length = 3000, 6000, 15*time.Second
 	}
 	a.allowLeases()
 	// A lease that is released counts for nothing, however long it is; and no busy machine makes the leader lose this one.
@@ -53,9 +52,9 @@ func standby(a *arena) {
 	a.create("idle", 20, ownerOptions{pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
 	a.awaitOwned("idle", 20)
 
-	a.beat("idle", 1000, time.Hour) // until the caches and buffers have their size
+	a.beat("idle", 1000, 1000, 0) // until the caches and buffers have their size
 	before := a.heap(second)
-	events := a.beat("idle", most, length)
+	events := a.beat("idle", least, most, length)
 	grown := a.heap(second) - before
 	a.logf("after %d events the heap is larger by %d kB", events, grown>>10)
 	if most := int64(mostPerEvent*events + heapNoise); grown > most {
@@ -78,15 +77,16 @@ func standby(a *arena) {
 	a.judge()
 }
 
-// beat changes an owner's pods in a way that has to be looked at, so many times, or as often as there is time for.
-func (a *arena) beat(name string, most int, length time.Duration) int {
+// beat changes an owner's pods in a way that has to be looked at: at least so many times, and beyond that up to so many as
+// there is time for.
+func (a *arena) beat(name string, least, most int, length time.Duration) int {
 	pods := a.podsOf(name)
 	began := time.Now()
 	var count atomic.Int64
 	write := func() {
 		for a.ctx.Err() == nil {
 			n := int(count.Add(1))
-			if n > most || n > leastEvents && time.Since(began) > length {
+			if n > most || n > least && time.Since(began) > length {
 				count.Add(-1)
 				return
 			}
@@ -102,29 +102,60 @@ func (a *arena) beat(name string, most int, length time.Duration) int {
 	return int(count.Load())
 }
 
-// heap is how much of a process' heap was in use at the end of a garbage collection that began after now.
+// heap is how much of a process' heap is in use: the least that a few garbage collections from now on leave, since what is
+// on its way when one of them comes is in use, too.
 func (a *arena) heap(process *lab.Process) int64 {
-	const live, cycles = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total"
-	began := a.metrics(process)[cycles]
-	var now map[string]float64
-	a.await("two garbage collections", 2*time.Minute, func() (string, bool) {
+	a.awaitIdle(process)
+	const live, cycles, count = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total", 8
+	began := a.metrics(process)[cycles] + 1 // the first may have begun before
+	least := math.Inf(1)
+	a.await("some garbage collections", 2*time.Minute, func() (string, bool) {
 		for range 20 { // to ask is what makes garbage
-			now = a.metrics(process)
+			now := a.metrics(process)
+			if now[cycles] > began {
+				least = min(least, now[live])
+			}
+			if now[cycles] > began+count {
+				return "", true
+			}
 		}
-		return fmt.Sprint(now[cycles] - began), now[cycles] >= began+2
+		return process.Tail(1), false
 	})
-	if now[live] == 0 {
+	if least == 0 {
 		a.must(fmt.Errorf("there is no metric %s", live))
 	}
 	usage, err := process.Usage()
 	a.must(err)
-	a.logf("the heap of the standby has %.0f kB in use, the process %d kB", now[live]/1024, usage.RSS>>10)
-	return int64(now[live])
+	a.logf("the heap of the standby has %.0f kB in use, the process %d kB", least/1024, usage.RSS>>10)
+	return int64(least)
 }
+
+// awaitIdle waits until a process has looked at all that it has to: nobody else can tell how far a standby is.
+func (a *arena) awaitIdle(process *lab.Process) {
+	const little = 20 * time.Millisecond // it looks at the lease, too
+	spent := func() time.Duration {
+		usage, err := process.Usage()
+		a.must(err)
+		return usage.CPU
+	}
+	before, quiet := spent(), 0
+	a.await("the standby to be idle", time.Minute, func() (string, bool) {
+		lab.Pause(a.ctx, 500*time.Millisecond)
+		now := spent()
+		if quiet++; now-before > little {
+			quiet = 0
+		}
+		before = now
+		return now.String(), quiet >= 3
+	})
+}
+
+// uncompressed asks for answers as they are: to compress one takes 700 kB of the very heap that is asked about.
+var uncompressed = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
 // metrics are those of a process that have no labels.
 func (a *arena) metrics(process *lab.Process) map[string]float64 {
-	response, err := http.Get("http://" + process.Metrics + "/metrics")
+	response, err := uncompressed.Get("http://" + process.Metrics + "/metrics")
 	a.must(err)
 	defer response.Body.Close()
 	found := map[string]float64{}
