@@ -250,3 +250,19 @@ func TestAvailableAfterAChange(t *testing.T) {
 		}
 	}
 }
+
+// A change that was refused after a resize does not make the pod one that was never changed.
+func TestAvailableAfterARefusal(t *testing.T) {
+	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
+		p := pod(0, readyFor(time.Hour), inPlaceTo("v2", 0, ago), runs("v2", "id-after", 1))
+		step := InPlace{Pod: p, Step: StepChange, From: &Revision{template: templateWith()}, To: &Revision{Hash: "other", template: templateWith()}}
+		patch, err := step.RefusalPatch("no", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		applyPatch(p, patch)
+		if got := isAvailable(p, time.Minute, now); got != want {
+			t.Errorf("%v after the change available: %v; %s", ago, got, p.Annotations[v1.AnnotationInPlace])
+		}
+	}
+}

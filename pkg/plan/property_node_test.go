@@ -62,8 +62,8 @@ func (w *world) setReady(p *corev1.Pod, ready bool) {
 func (w *world) isServing(p *corev1.Pod) bool {
 	node := w.nodes[p.UID]
 	behind := w.isBehind(p) && !w.isDelayed(p)
-	if w.oldNodes { // where nothing is restarted, or that is not known, nobody can tell
-		behind = w.restarts(p) && !node.byHand
+	if w.oldNodes { // where nothing is restarted, or that is not known, nobody can tell; nor where a change was taken back that may have come
+		behind = w.restarts(p) && !node.byHand && !inPlaceRecord(p).Containers[p.Spec.Containers[0].Name].Optional
 	}
 	if p.DeletionTimestamp != nil || hasEnded(p) || !isReady(p) || isDrained(p) || behind {
 		return false

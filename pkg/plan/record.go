@@ -92,12 +92,13 @@ func inPlaceRecord(pod *corev1.Pod) record {
 	return last
 }
 
-// changedAt is when a change in place was made to the pod, or began.
+// changedAt is when a change in place was last made to the pod, or began.
 func changedAt(pod *corev1.Pod) time.Time {
-	if last := lastRecord(pod); last.Begun {
+	at := inPlaceRecord(pod).At
+	if last := lastRecord(pod); last.Begun && last.At.After(at) { // one that was refused has no time
 		return last.At
 	}
-	return inPlaceRecord(pod).At
+	return at
 }
 
 // isChanging tells whether the node has not yet carried out a change in place.
