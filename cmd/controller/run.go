@@ -36,6 +36,7 @@ type process struct {
 // worker is the part of *controller.Controller that the process needs.
 type worker interface {
 	Run(ctx context.Context, workers int) error
+	Shutdown()
 }
 
 // scopes is the part of *controller.Scopes that the process needs.
@@ -114,6 +115,7 @@ func (p *process) run(ctx context.Context) error {
 	if errors.Is(err, errLeaseLost) || errors.Is(err, errNotDrained) {
 		return err
 	}
+	p.controller.Shutdown()
 	stop()
 	running.Wait()
 	p.health.shutDown(context.WithoutCancel(ctx))

@@ -18,6 +18,8 @@ type testWorker struct {
 	workers int
 }
 
+func (w *testWorker) Shutdown() {}
+
 func (w *testWorker) Run(ctx context.Context, workers int) error {
 	w.workers = workers
 	return w.run(ctx)

@@ -92,7 +92,7 @@ func TestRollingUpdate(t *testing.T) {
 		t.Errorf("revisions %v", numbers)
 	}
 	started, completed := v1.EventStarted, v1.EventCompleted
-	notes := s.awaitEvents("web", started, started, completed, completed)
+	notes := s.awaitEvents("web", started, started, completed)
 	if !strings.Contains(notes, "RolloutStarted: Rolling out revision "+second+", image nginx:never-ready") ||
 		!strings.Contains(notes, "RolloutCompleted: Revision "+manager.Status.CurrentRevision+" is rolled out: 10 pods available") {
 		t.Errorf("events:\n%s", notes)

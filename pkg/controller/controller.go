@@ -92,12 +92,9 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
 
-	stopRecording, err := c.recorder.start(ctx)
-	if err != nil {
+	if err := c.recorder.start(ctx); err != nil {
 		return err
 	}
-	defer stopRecording()
-
 	var watching sync.WaitGroup
 	for _, scope := range c.scopes {
 		watching.Go(func() { c.takeUp(ctx, scope) })
@@ -125,6 +122,9 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	logger.Info("Workers have stopped")
 	return nil
 }
+
+// Shutdown writes the events of the last syncs. It comes after Run, and after the lease was released: nobody should wait for it.
+func (c *Controller) Shutdown() { c.recorder.stop() }
 
 func (c *Controller) work(ctx context.Context) {
 	for c.processNextWorkItem(ctx) {

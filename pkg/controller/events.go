@@ -39,6 +39,8 @@ type recorder struct {
 	events.EventRecorder
 	broadcaster events.EventBroadcaster
 	sink        *sink
+	// stop ends the recording, once the last events are written.
+	stop func()
 }
 
 func newRecorder(ctx context.Context, client kubernetes.Interface) (*recorder, error) {
@@ -52,21 +54,23 @@ func newRecorder(ctx context.Context, client kubernetes.Interface) (*recorder, e
 		EventRecorder: broadcaster.NewRecorder(scheme, Name).WithLogger(klog.FromContext(ctx)),
 		broadcaster:   broadcaster,
 		sink:          sink,
+		stop:          broadcaster.Shutdown,
 	}, nil
 }
 
-// start begins to write events. What it returns ends that, once the last ones are written: the context may be done by then.
-func (r *recorder) start(ctx context.Context) (stop func(), err error) {
+// start begins to write events. It goes on after the end of the context, until stop is called.
+func (r *recorder) start(ctx context.Context) error {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if err := r.broadcaster.StartRecordingToSinkWithContext(lasting); err != nil {
 		cancel()
-		return nil, fmt.Errorf("starting the event recorder: %w", err)
+		return fmt.Errorf("starting the event recorder: %w", err)
 	}
-	return func() {
+	r.stop = func() {
 		r.sink.flush(lasting)
 		r.broadcaster.Shutdown()
 		cancel()
-	}, nil
+	}
+	return nil
 }
 
 // record writes an event, in as many words as the API server takes.

@@ -31,8 +31,7 @@ func TestEventsAreNotLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stopRecording, err := r.start(ctx)
-	if err != nil {
+	if err := r.start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	stop()
@@ -40,7 +39,7 @@ func TestEventsAreNotLost(t *testing.T) {
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("web-", i)}}
 		r.warn(manager, nil, v1.EventFailedCreate, "Create", strings.Repeat("ä", 1000))
 	}
-	stopRecording()
+	r.stop()
 	list, err := kube.EventsV1().Events("ns").List(context.Background(), metav1.ListOptions{})
 	if err != nil || len(list.Items) != 20 {
 		t.Errorf("%d of 20 events were written: %v", len(list.Items), err)
