@@ -177,6 +177,12 @@ func TestExpectations(t *testing.T) {
 		"an image after memory that is not taken back yet": {
 			through: []*Revision{one, memory, one, image}, between: after(silence, hampered("id-1", 3)), end: has("id-1", 3), waits: true,
 		},
+		"an image when memory is taken back that may have come": {
+			through: []*Revision{one, memory, image}, between: after(behind("id-1", 3)), end: has("id-2", 5),
+		},
+		"an image when memory is taken back that may have come, and a crash": {
+			through: []*Revision{one, memory, image}, between: after(behind("id-1", 3)), end: has("id-2", 6), crashes: 1,
+		},
 		"CPU after a restart for memory that is not told to be over": {
 			through: []*Revision{one, memory, more}, between: after(hampered("id-1", 3)), end: has("id-1", 3),
 		},
