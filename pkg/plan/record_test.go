@@ -193,7 +193,7 @@ func TestExpectations(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := pod(3, labelled(v1.LabelRevision, one.Hash), runs("app:1", "id-1", 2))
-			p.Spec = *one.Template().Spec.DeepCopy()
+			p.Spec, p.Generation = *one.Template().Spec.DeepCopy(), 1
 			if test.byHand != nil {
 				delete(p.Labels, v1.LabelRevision)
 				p.Spec = templateWith(test.byHand, policies(no, yes)).Spec
