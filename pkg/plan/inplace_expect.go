@@ -59,7 +59,8 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	if image != container.Image {
 		before.From = image
 	}
-	if restartsWhenResized(*had, container) {
+	resizes := restartsWhenResized(*had, container)
+	if resizes || wasBegun || unfollowed && earlier.Had != nil { // it may have got others, and have to give them back
 		before.Had = ptr.To(resizableOf(*had))
 	}
 	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
@@ -67,10 +68,7 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 			before.Extra++
 		}
 	}
-	if before.From == "" && (before.Had == nil || isUnknown(before.Had)) {
-		if wasBegun || unfollowed && earlier.Had != nil {
-			before.Had = ptr.To(resizableOf(*had))
-		}
+	if before.From == "" && (!resizes || isUnknown(before.Had)) {
 		before.Optional, before.From = unfollowed || wasBegun, i.takenBack(container, unfollowed)
 		return before, before.Optional
 	}

@@ -53,6 +53,9 @@ func TestInPlaceMoves(t *testing.T) {
 	}
 	one := limits("0", "1")
 	rollback := onFailure(v1.RollbackOnFailure)
+	changed := func(index int, change ...func(*corev1.Pod)) *corev1.Pod {
+		return pod(index, append(change, inPlaceTo("v2", 0, time.Hour), runs("v2", "id-after", 1))...)
+	}
 	infeasible := resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
 	tests := map[string]struct {
 		observed Observed
@@ -74,6 +77,13 @@ func TestInPlaceMoves(t *testing.T) {
 		"and goes in the end, not one that was changed": {
 			observed: rollingOut(next(2, possible, limits("1", "0")), pod(0, v2), pod(1, v2), pod(3, v2, createdAgo(time.Minute))),
 			want:     "-3",
+		},
+		"nor before one that is to go, for which it was made": {
+			observed: rollingOut(next(2, possible, limits("1", "0")), changed(0), changed(1, marked), pod(3, v2, notReady)),
+		},
+		"that one goes when it is ready": {
+			observed: rollingOut(next(2, possible, limits("1", "0")), changed(0), changed(1, marked), pod(3, v2)),
+			want:     "-1",
 		},
 		"a pod that is being changed is waited for": {
 			observed: rollingOut(next(3, possible, one), pod(0), pod(1), pod(2, inPlaceTo("v2", 0, time.Second), runs("nginx", "id-before", 0))),

@@ -16,7 +16,10 @@ func (m *moves) standInsFirst() (away bool) {
 	if !m.isRolling() || !slices.ContainsFunc(m.updated, isChanged) {
 		return false
 	}
-	isStandIn := func(pod *corev1.Pod) bool { return m.kind(pod) == m.revisions.Update && !isChanged(pod) }
+	// One that somebody has asked to go is no less in the way than they are, and may be what one of them is there for.
+	isStandIn := func(pod *corev1.Pod) bool {
+		return m.kind(pod) == m.revisions.Update && !isChanged(pod) || isMarked(pod)
+	}
 	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -falseFirst(isStandIn(a), isStandIn(b)) })
 	return slices.ContainsFunc(m.updated, func(pod *corev1.Pod) bool { return isChanged(pod) && (!isReady(pod) || isChanging(pod)) })
 }

@@ -177,6 +177,12 @@ func TestExpectations(t *testing.T) {
 		"an image after memory that is not taken back yet": {
 			through: []*Revision{one, memory, one, image}, between: after(silence, hampered("id-1", 3)), end: has("id-1", 3), waits: true,
 		},
+		"an image when memory is taken back that may have come": {
+			through: []*Revision{one, memory, image}, between: after(behind("id-1", 3)), end: has("id-2", 5),
+		},
+		"an image when memory is taken back that may have come, and a crash": {
+			through: []*Revision{one, memory, image}, between: after(behind("id-1", 3)), end: has("id-2", 6), crashes: 1,
+		},
 		"CPU after a restart for memory that is not told to be over": {
 			through: []*Revision{one, memory, more}, between: after(hampered("id-1", 3)), end: has("id-1", 3),
 		},
@@ -187,7 +193,7 @@ func TestExpectations(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := pod(3, labelled(v1.LabelRevision, one.Hash), runs("app:1", "id-1", 2))
-			p.Spec = *one.Template().Spec.DeepCopy()
+			p.Spec, p.Generation = *one.Template().Spec.DeepCopy(), 1
 			if test.byHand != nil {
 				delete(p.Labels, v1.LabelRevision)
 				p.Spec = templateWith(test.byHand, policies(no, yes)).Spec
