@@ -59,7 +59,7 @@ func (c *Controller) giveUp(key cache.ObjectName, done *outcome) {
 
 // newFor is how long a PodManager is new. What its creation asks for needs no second look: if it was taken back since, it was
 // so a moment ago, and the next sync, or the garbage collector, takes the pods back.
-const newFor = 3 * time.Second
+const newFor = 10 * time.Second
 
 // isOutdated looks, at the API server itself, whether the PodManager still is what the plan was made for. The cache may
 // be minutes old: that of a leader that was stopped and does not know yet that another one has taken over, say. One
