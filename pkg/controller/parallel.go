@@ -15,7 +15,7 @@ import (
 type lanes struct{ wide, narrow chan struct{} }
 
 const (
-	wideLane, narrowLane = 128, 24
+	wideLane, narrowLane = 128, 14
 	// manyPods is how many a sync has to do something to, to go through the wide lane.
 	manyPods = 4
 )

@@ -63,7 +63,7 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 // Statuses make way for pods: few are written at the same time, and fewer while the API server is busy. Nobody waits for a place:
 // workers have pods to look after.
 const (
-	maxStatuses, maxStatusesBusy = 8, 2
+	maxStatuses, maxStatusesBusy = 8, 1
 	busyFrom                     = 30 * time.Millisecond
 )
 
