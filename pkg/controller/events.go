@@ -90,7 +90,7 @@ func (r *recorder) warn(manager *v1.PodManager, related runtime.Object, reason, 
 type sink struct {
 	events.EventSink
 	slots chan struct{}
-	// waiting is how many are on their way; expected that there were any since the last time it was zero.
+	// waiting is how many are on their way; expected tells that there ever were any.
 	waiting  atomic.Int64
 	expected atomic.Bool
 }

@@ -10,22 +10,21 @@ type LookAgain struct {
 
 // Why a PodManager is looked at again, as logs and metrics call it.
 const (
-	AgainMore         = "more"          // there is more to do than one sync may, or something follows from what was written
-	AgainBackOff      = "backOff"       // the place of a failed pod may be filled again
-	AgainHold         = "hold"          // a refused request may be tried again
-	AgainDrained      = "drained"       // a pod has been out of its Services for long enough
-	AgainAvailable    = "available"     // a pod has been ready for minReadySeconds
-	AgainDeadline     = "deadline"      // a deadline of the rollout passes
-	AgainRecovered    = "recovered"     // a failure is forgiven
-	AgainProven       = "proven"        // the revision has been available for long enough to be the one to return to
-	AgainStatus       = "status"        // a status that was put off is due
-	AgainCache        = "cache"         // the cache may have caught up
-	AgainName         = "name"          // a pod name in other hands may be free again
-	AgainRetry        = "retry"         // the last sync failed
-	AgainUncertain    = "uncertain"     // the events of own writes bring no sync: if they do not come at all, this does
-	AgainRevisionName = "revisionName"  // a revision gets another name
-	AgainChanged      = "changed"       // a change in place that no node has anything to say about was made
-	AgainClaimRecheck = "claimsRecheck" // a pod that left the selector has to be looked at once more
+	AgainMore         = "more"         // there is more to do than one sync may, or something follows from what was written
+	AgainBackOff      = "backOff"      // the place of a failed pod may be filled again
+	AgainHold         = "hold"         // a refused request may be tried again
+	AgainDrained      = "drained"      // a pod has been out of its Services for long enough
+	AgainAvailable    = "available"    // a pod has been ready for minReadySeconds
+	AgainDeadline     = "deadline"     // a deadline of the rollout passes
+	AgainRecovered    = "recovered"    // a failure is forgiven
+	AgainProven       = "proven"       // the revision has been available for long enough to be the one to return to
+	AgainStatus       = "status"       // a status that was put off is due
+	AgainCache        = "cache"        // the cache may have caught up
+	AgainName         = "name"         // a pod name in other hands may be free again
+	AgainRetry        = "retry"        // the last sync failed
+	AgainUncertain    = "uncertain"    // the events of own writes bring no sync: if they do not come at all, this does
+	AgainRevisionName = "revisionName" // a revision gets another name
+	AgainChanged      = "changed"      // a change in place that no node has anything to say about was made
 )
 
 // After is a look after some time; never for a wait that is not above zero.
