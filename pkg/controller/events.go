@@ -216,6 +216,8 @@ func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
 		reason, action = v1.EventFailedStore, "StoreRevision"
 	case v1.ReasonFailedClaim:
 		reason, action = v1.EventFailedClaim, "Claim"
+	case v1.ReasonFailedFinal:
+		reason, action = v1.EventFailedFinal, "Finalize"
 	}
 	c.recorder.warn(done.manager, nil, reason, action, told.Message)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
 )
 
 // addFinalizer makes sure that the PodManager cannot vanish before its pods have been seen to.
@@ -54,7 +55,10 @@ func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName,
 		c.giveUp(key, done)
 		return false
 	case err != nil:
-		done.fails(fmt.Errorf("changing the finalizers: %w", err))
+		// Told even if it is refused for good, and tried again all the same: without the finalizer nothing goes on.
+		err = fmt.Errorf("changing the finalizers: %w", err)
+		done.fail(plan.Failed(v1.ReasonFailedFinal, err), nil)
+		done.fails(err)
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("Changed the finalizers", "finalizers", finalizers)

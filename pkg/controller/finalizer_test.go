@@ -2,12 +2,16 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -61,5 +65,24 @@ func TestPlanEndsWithAnotherPodManager(t *testing.T) {
 				t.Errorf("finalizers %v (%v), want %v", after.Finalizers, err, test.finalizers)
 			}
 		})
+	}
+}
+
+// A finalizer that is refused is told, and tried again: nothing is created without it.
+func TestRefusedFinalizer(t *testing.T) {
+	_, ctx := ktesting.NewTestContext(t)
+	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web"}, Spec: v1.PodManagerSpec{
+		Image: "nginx", ScaleDown: &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(1))},
+	}}
+	managers := fake.NewSimpleClientset(manager)
+	managers.PrependReactor("patch", "podmanagers", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(v1.Resource("podmanagers"), "web", errors.New("a policy is against it"))
+	})
+	c := &Controller{Clients: fakeClients(kubefake.NewClientset(), managers), tracker: consistency.NewTracker(), memories: newMemories(),
+		writes: &latency{}, lanes: newLanes(), clock: clock.RealClock{}}
+	observed := plan.Observed{Manager: manager, Now: c.clock.Now(), PodNamed: func(string) *corev1.Pod { return nil }}
+	done := c.apply(ctx, key("web"), &observed, plan.Make(observed))
+	if len(done.created) > 0 || done.err == nil || done.failure == nil || done.failure.Condition != v1.ReasonFailedFinal || !done.failure.Refused() {
+		t.Errorf("created %d pods, error %v, tells %+v", len(done.created), done.err, done.failure)
 	}
 }

@@ -45,7 +45,7 @@ func (o *outcome) fail(failure plan.Failure, err error) {
 	if o.failure == nil || (failure.Refused() && !o.failure.Refused()) {
 		o.failure = &failure
 	}
-	if !failure.Refused() {
+	if !failure.Refused() && err != nil {
 		o.fails(err)
 	}
 }
