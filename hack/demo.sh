@@ -113,6 +113,8 @@ runs_only() {
 }
 is_rolled_out() { ready_says AllReplicasAvailable && runs_only "$1"; }
 is_back_at() { field_is .status.availableReplicas 5 && runs_only "$1"; }
+finalized() { kubectl get pm my-pod-manager -o jsonpath='{.metadata.finalizers}' | grep podmanager; }
+
 no_pods() { [ -z "$(kubectl get pods --selector podmanager=my-pod-manager --no-headers 2>/dev/null)" ]; }
 
 tour() {
@@ -164,7 +166,9 @@ tour() {
 	show kubectl describe pm my-pod-manager
 	kubectl get events --field-selector involvedObject.name=my-pod-manager | grep PodCreated >/dev/null || fail "there should be events"
 
-	say "9. Delete it: its pods go first"
+	say "9. Delete it: its pods go first, two at a time (without a pace, the garbage collector deletes them afterwards)"
+	show kubectl patch pm my-pod-manager --type=merge -p '{"spec":{"scaleDown":{"maxTerminating":2}}}'
+	observe "the controller has put its finalizer on it" finalized
 	show kubectl delete pm my-pod-manager --timeout=30s
 	no_pods || fail "no pod should be left"
 	show kubectl get pods
