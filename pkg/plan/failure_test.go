@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,5 +48,16 @@ func TestNamespaceIsGoing(t *testing.T) {
 	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	if !NamespaceIsGoing(fmt.Errorf("creating: %w", going)) {
 		t.Error("not recognised")
+	}
+}
+
+// What is shown and logged of an error has neither the dump of a pod, with the values of its variables, nor more words than an event.
+func TestWords(t *testing.T) {
+	refused := errors.New("changing pod web-0: Pod \"web-0\" is invalid: spec: Forbidden: pod updates may not change fields\n  core.PodSpec{Env: {PASSWORD: \"secret\"}}")
+	if got := Words(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {
+		t.Errorf("tells %q", got)
+	}
+	if got := Words(errors.New(strings.Repeat("ä", 2000))); len(got) > longestWords+3 || !utf8.ValidString(got) {
+		t.Errorf("%d bytes", len(got))
 	}
 }
