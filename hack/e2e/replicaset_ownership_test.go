@@ -284,3 +284,23 @@ func TestPodMovesToAnotherManager(t *testing.T) {
 		return now, equality.Semantic.DeepEqual(now, settled)
 	})
 }
+
+// A pod that was relabelled away while no controller ran is let go, although none is missing that would be made in its place.
+func TestRelabelledWhileNobodyWatched(t *testing.T) {
+	s := newSpace(t)
+	controller := s.private()
+	s.applyPrivate("web", "{replicas: 2, image: nginx}")
+	s.awaitReady("web", 2)
+	if err := controller.kill(); err != nil {
+		t.Fatal(err)
+	}
+	before := s.pod("web-1")
+	s.patchPod("web-1", `{"labels":{"podmanager":null}}`)
+	s.patchManager("web", `{"spec":{"replicas":1}}`)
+	s.private()
+	s.await("web-1 to be released", func() (any, bool) {
+		pod := s.pod("web-1")
+		return pod.OwnerReferences, pod.UID == before.UID && len(pod.OwnerReferences) == 0
+	})
+	s.awaitReady("web", 1)
+}
