@@ -16,8 +16,9 @@ const (
 	AgainDrained      = "drained"      // a pod has been out of its Services for long enough
 	AgainAvailable    = "available"    // a pod has been ready for minReadySeconds
 	AgainDeadline     = "deadline"     // a deadline of the rollout passes
-	AgainRecovered    = "recovered"    // a failure is forgiven
+	AgainRecovered    = "recovered"    // a failing pod has recovered, or had its time for that
 	AgainProven       = "proven"       // the revision has been available for long enough to be the one to return to
+	AgainTerminating  = "terminating"  // a pod that is being deleted should be gone
 	AgainStatus       = "status"       // a status that was put off is due
 	AgainCache        = "cache"        // the cache may have caught up
 	AgainName         = "name"         // a pod name in other hands may be free again

@@ -83,7 +83,8 @@ func crashed(times int32, ago time.Duration) func(*corev1.Pod) {
 		last := ended("Error", 1)
 		last.Terminated.FinishedAt = metav1.NewTime(now.Add(-ago))
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name: "app", RestartCount: times, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, LastTerminationState: last,
+			Name: "app", RestartCount: times, LastTerminationState: last,
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-ago))}},
 		}}
 	}
 }

@@ -181,6 +181,9 @@ func after(failures int) func(*corev1.Pod) {
 	return annotated(v1.AnnotationFailuresBefore, strconv.Itoa(failures))
 }
 
+// hasFailed tells whether the pod shows a failure.
+func hasFailed(p *corev1.Pod) bool { return showsFailure(manager(3), p, now) }
+
 func names(pods []*corev1.Pod) []string {
 	var list []string
 	for _, p := range pods {

@@ -39,23 +39,28 @@ func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Co
 			ObservedGeneration: r.Manager.Generation, LastTransitionTime: metav1.NewTime(r.Now),
 		})
 	}
-	ready, stalled := readiness(r, counts, now), stalling(r, counts, now)
+	ready := readiness(r, counts, now)
+	stalled := stalling(r, counts, ready, now)
 	ready.message += hints(r, ready, now)
 	set(v1.ConditionReady, ready)
 	set(v1.ConditionAvailable, availability(r.Manager, counts))
-	set(v1.ConditionProgressing, progressing(r, counts, ready, stalled))
+	set(v1.ConditionProgressing, progressing(r, counts, now, ready, stalled))
 
-	// The next two exist only while they are true, as kstatus and ReplicaSet have it.
+	// The others exist only while they are true, as kstatus and ReplicaSet have it.
+	setIf := func(kind string, v verdict) {
+		if v.reason == "" {
+			meta.RemoveStatusCondition(&list, kind)
+			return
+		}
+		set(kind, v)
+	}
+	failure := verdict{}
 	if r.Failure != nil {
-		set(v1.ConditionReplicaFailure, verdict{metav1.ConditionTrue, r.Failure.Condition, r.Failure.Message})
-	} else {
-		meta.RemoveStatusCondition(&list, v1.ConditionReplicaFailure)
+		failure = verdict{metav1.ConditionTrue, r.Failure.Condition, r.Failure.Message}
 	}
-	if stalled.reason != "" {
-		set(v1.ConditionStalled, stalled)
-	} else {
-		meta.RemoveStatusCondition(&list, v1.ConditionStalled)
-	}
+	setIf(v1.ConditionReplicaFailure, failure)
+	setIf(v1.ConditionStalled, stalled)
+	setIf(v1.ConditionMisconfigured, misconfigured(r.Manager))
 	return list
 }
 
@@ -75,16 +80,20 @@ func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.Po
 }
 
 // stalling tells why the controller will not get further until somebody changes the spec, a quota or a policy; it has no
-// reason if it will.
-func stalling(r Report, counts v1.PodManagerStatus, now situation) verdict {
+// reason if it will, or nothing is left to be done. Whoever is still doing something cannot say that it is all in vain.
+func stalling(r Report, counts v1.PodManagerStatus, ready verdict, now situation) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	switch {
+	case ready.status == metav1.ConditionTrue:
+		return verdict{}
 	case r.Failure != nil && r.Failure.Refused():
 		return yes(r.Failure.Reason, r.Failure.Message)
-	case now.rollout == nil:
+	case now.rollout == nil || r.Plan.acts():
 		return verdict{}
-	case now.rollout.rolledBack:
+	case now.rollout.rolledBack && now.rollout.hasReturned():
 		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
+	case now.rollout.rolledBack:
+		return verdict{}
 	case now.rollout.isHalted() && now.progress.condemned:
 		return yes(v1.ReasonHalted, halted(counts, now))
 	case now.rollout.frozen == v1.ReasonNotInPlace:
@@ -95,6 +104,30 @@ func stalling(r Report, counts v1.PodManagerStatus, now situation) verdict {
 	default:
 		return verdict{}
 	}
+}
+
+// acts tells whether the plan does something about pods that stand.
+func (p Plan) acts() bool {
+	goes := func(d Deletion) bool { return d.Why != WhyEnded }
+	return len(p.Create)+len(p.Change) > 0 || slices.ContainsFunc(p.Delete, goes)
+}
+
+// hasReturned tells whether all is done that can be about a revision that has failed.
+func (r *rollout) hasReturned() bool {
+	return r.frozen != "" || r.outdated() == 0 && r.missing() == 0
+}
+
+// saidLater is how long it is until what was not said because of what is done is looked at again: the events of own doings bring
+// no sync.
+const saidLater = time.Second
+
+// untilSaid is when there may be more to say than now, because nothing is being done any more, or a pod should be gone.
+func (now situation) untilSaid(r Report) LookAgain {
+	again := After(r.Now, untilOverdue(r), AgainTerminating)
+	if r.Plan.acts() && (now.rollout.rolledBack || now.rollout.isHalted() || now.rollout.obstacle != "" || now.progress.late) {
+		again = again.Sooner(After(r.Now, saidLater, AgainStatus))
+	}
+	return again
 }
 
 // readiness is the first thing that stands between the pods and the spec.
@@ -127,16 +160,27 @@ func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 			r.Manager.Spec.MinReadySeconds)
 	case wanted == 0:
 		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
-	case now.rollout.wantBase > 0:
+	case now.rollout.due() < int(wanted) && !now.rollout.rolledBack:
 		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
-			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, now.rollout.wantBase)}
+			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, len(now.rollout.based))}
 	case now.rollout.outdated() > 0:
 		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%d of %s available; %d outdated, each is updated when it is deleted",
 			counts.AvailableReplicas, pods(int(wanted)), now.rollout.outdated())}
 	default:
-		return verdict{metav1.ConditionTrue, v1.ReasonAllAvailable,
-			fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(int(wanted)))}
+		reason, bake := baking(now.rollout)
+		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(wanted)), bake)}
 	}
+}
+
+// baking says that all pods are updated and available, and until when the revision has to prove itself, if another one would be
+// returned to. The time is absolute, so that the text stays the same until then.
+func baking(r *rollout) (reason, message string) {
+	wait, underway := r.untilGood()
+	if r.base == nil || !underway || wait == 0 {
+		return v1.ReasonAllAvailable, ""
+	}
+	until := wholeSecond(r.now.Add(wait)).UTC().Format(time.RFC3339)
+	return v1.ReasonBaking, fmt.Sprintf("; if they stay so until %s, %s is the revision to return to", until, r.revisions.Update.Name)
 }
 
 // rolloutReadiness is what a rollout has to say about readiness, if it has.
@@ -180,12 +224,15 @@ func halted(counts v1.PodManagerStatus, now situation) string {
 
 // rolledBack says what has failed. That is known when it happens; later, the condition has it.
 func rolledBack(manager *v1.PodManager, now situation) string {
-	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionStalled)
+	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
 	if now.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
 		return before.Message
 	}
-	cause := cmp.Or(now.cause, "its pods did not become available in time")
-	return fmt.Sprintf("revision %s has failed and was rolled back to %s: %s", now.rollout.revisions.Update.Name, now.rollout.base.Name, cause)
+	cause, update := cmp.Or(now.cause, "its pods did not become available in time"), now.rollout.revisions.Update.Name
+	if now.rollout.base == nil {
+		return fmt.Sprintf("revision %s has failed, and the one to return to is not known any more: %s", update, cause)
+	}
+	return fmt.Sprintf("revision %s has failed and was rolled back to %s: %s", update, now.rollout.base.Name, cause)
 }
 
 // worst says which pod is worst off.
@@ -207,7 +254,7 @@ func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
 }
 
 // progressing tells what the controller is at.
-func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) verdict {
+func progressing(r Report, counts v1.PodManagerStatus, now situation, ready, stalled verdict) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
 	switch {
@@ -217,7 +264,9 @@ func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) v
 		return no(stalled.reason, stalled.message)
 	case ready.reason == v1.ReasonTerminating:
 		return yes(v1.ReasonTerminating, "deleting the pods")
-	case ready.reason == v1.ReasonPaused, ready.reason == v1.ReasonHalted:
+	case now.rollout.rolledBack:
+		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
+	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.acts():
 		return no(ready.reason, ready.message)
 	case ready.reason == v1.ReasonRollingOut:
 		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)
@@ -236,6 +285,7 @@ func hints(r Report, ready verdict, now situation) string {
 	if ready.status == metav1.ConditionTrue || now.rollout == nil {
 		return text
 	}
+	text += overdueHint(r)
 	if ready.reason != v1.ReasonBackOff { // which tells the same
 		text += disruptionHint(r, now.active)
 	}
@@ -243,6 +293,20 @@ func hints(r Report, ready verdict, now situation) string {
 		text += undrainedHint(now.rollout)
 	}
 	return text
+}
+
+// misconfigured tells of what the spec asks for and cannot have; it has no reason if there is no such thing.
+func misconfigured(manager *v1.PodManager) verdict {
+	enough, most := manager.MaxFailedPods(), manager.DesiredReplicas()
+	if manager.Strategy() == v1.RollingUpdateStrategy {
+		most = min(most, manager.MaxSurge()+manager.MaxUnavailable())
+	}
+	if manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || manager.DesiredReplicas() == 0 || enough <= most {
+		return verdict{}
+	}
+	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
+		"failurePolicy.maxFailedPods is %s, but no more than %s are updated at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower maxFailedPods, or raise maxSurge or maxUnavailable",
+		pods(enough), pods(most))}
 }
 
 // undrainedHint tells of pods that are changed in place while they are in service.

@@ -180,8 +180,7 @@ func TestRolloutConditions(t *testing.T) {
 			observed:  rollingOut(next(3, one, rollback, failingFor(time.Minute)), bad...),
 			ready:     "False/RolledBack",
 			message:   "2 of 3 pods available; revision NEW has failed and was rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
-			available: "True/EnoughReplicas", progressing: "False/RolledBack",
-			stalled: "True/RolledBack: revision NEW has failed and was rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "True/RolledBack", stalled: "-",
 		},
 		"rolled back, though nobody knows why any more": {
 			observed:  rollingOut(next(3, one, rollback, failedNow), pods3()...),

@@ -28,7 +28,7 @@ type finding struct {
 func diagnose(active []*corev1.Pod) string {
 	var worst finding
 	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return ByIndex(a.Name, b.Name) }) {
-		if isReady(pod) && !isDrained(pod) && (!isChanging(pod) || isHeldUp(pod)) {
+		if isInService(pod) {
 			continue
 		}
 		if found := examine(pod); worst.text == "" || found.severity > worst.severity {
@@ -44,6 +44,9 @@ func examine(pod *corev1.Pod) finding {
 		if text := containerTrouble(&statuses[i]); text != "" {
 			return finding{broken, text}
 		}
+	}
+	if pod.Status.Phase == corev1.PodUnknown {
+		return finding{unscheduled, fmt.Sprintf("node %s is lost: nothing is known of the pod", pod.Spec.NodeName)}
 	}
 	if isReady(pod) {
 		return finding{starting, examineChange(pod)}
@@ -91,7 +94,7 @@ func examineChange(pod *corev1.Pod) string {
 func unfinished(active []*corev1.Pod) string {
 	var held []*corev1.Pod
 	for _, pod := range active {
-		if isReady(pod) && isChanging(pod) && isHeldUp(pod) {
+		if isInService(pod) && isChanging(pod) {
 			held = append(held, pod)
 		}
 	}

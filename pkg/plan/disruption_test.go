@@ -100,6 +100,7 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 				t.Errorf("after %d failures, of which %d were disruptions, for %v", made.FailuresBefore, made.DisruptionsBefore, made.Replaces)
 			}
 			replacement := NewPod(manager(1), made)
+			createdAgo(time.Second)(replacement)
 			if got := hasFailed(replacement); got != test.failing {
 				t.Errorf("the replacement counts as failing: %v", got)
 			}

@@ -23,94 +23,78 @@ func inPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod)
 	}
 }
 
-func TestIsFailing(t *testing.T) {
-	graceOf := func(seconds int32) func(*v1.PodManager) {
-		return func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = &seconds }
-	}
+func graceOf(seconds int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = &seconds }
+}
+
+// What a pod shows that was not known to be failing.
+func TestShowsFailure(t *testing.T) {
 	starts := container(waiting("ContainerCreating", ""), corev1.ContainerState{})
 	initCrash := func(p *corev1.Pod) {
 		notReady(p)
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
+	}
+	young := createdAgo(10 * time.Second)
+	ahead := func(p *corev1.Pod) { // a node's clock
+		p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(now.Add(time.Hour))
 	}
 	tests := map[string]struct {
 		manager *v1.PodManager
 		pod     *corev1.Pod
 		want    bool
 	}{
-		"a pod that is ready":               {pod: pod(0)},
-		"a pod that is not ready yet":       {pod: pod(0, notReady)},
-		"a pod that is being started":       {pod: pod(0, starts)},
-		"pending":                           {pod: pod(0, phase(corev1.PodPending))},
-		"crash loop":                        {pod: pod(0, crashing), want: true},
-		"image cannot be had":               {pod: pod(0, container(waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
-		"configuration cannot be had":       {pod: pod(0, container(waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
-		"just ended with an error":          {pod: pod(0, container(ended("Error", 1), corev1.ContainerState{})), want: true},
-		"an init container that crashes":    {pod: pod(0, initCrash), want: true},
-		"Failed":                            {pod: failed(0, time.Second, 0), want: true},
-		"in the place of one that failed":   {pod: pod(0, notReady, after(1)), want: true},
-		"it has proved itself by now":       {pod: pod(0, after(1))},
-		"up again, but for how long":        {pod: pod(0, crashed(1, 40*time.Second), readyFor(29*time.Second)), want: true},
-		"up again for long enough":          {pod: pod(0, crashed(1, 40*time.Second), readyFor(30*time.Second))},
-		"long enough includes minReady":     {manager: manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: pod(0, crashed(1, time.Hour), readyFor(89*time.Second)), want: true},
-		"the grace period is the user's":    {manager: manager(3, graceOf(300)), pod: pod(0, crashed(1, time.Hour), readyFor(299*time.Second)), want: true},
-		"without grace, ready is enough":    {manager: manager(3, graceOf(0)), pod: pod(0, crashed(1, time.Hour), readyFor(0))},
-		"down again after it had recovered": {pod: pod(0, crashed(1, time.Hour), notReady), want: true},
-		"the restart of a change in place":  {pod: pod(0, notReady, inPlaceTo("v2", 0, time.Minute), crashed(1, time.Minute))},
-		"one more than that":                {pod: pod(0, notReady, inPlaceTo("v2", 0, time.Minute), crashed(2, time.Minute)), want: true},
-		"restarts before a change in place": {pod: pod(0, notReady, inPlaceTo("v2", 5, time.Minute), crashed(6, time.Minute))},
+		"a pod that is ready":                {pod: pod(0)},
+		"a pod that is not ready yet":        {pod: pod(0, notReady)},
+		"a pod that is being started":        {pod: pod(0, starts)},
+		"pending":                            {pod: pod(0, phase(corev1.PodPending))},
+		"crash loop":                         {pod: pod(0, crashing), want: true},
+		"image cannot be had":                {pod: pod(0, container(waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
+		"configuration cannot be had":        {pod: pod(0, container(waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
+		"just ended with an error":           {pod: pod(0, container(ended("Error", 1), corev1.ContainerState{})), want: true},
+		"an init container that crashes":     {pod: pod(0, initCrash), want: true},
+		"in the place of one that failed":    {pod: pod(0, notReady, after(1), young), want: true},
+		"a while ago":                        {pod: pod(0, notReady, after(1))},
+		"and changed in place since":         {pod: pod(0, notReady, after(1), young, inPlaceTo("v2", 0, time.Second), crashed(1, time.Second))},
+		"up again, but for how long":         {pod: pod(0, crashed(1, 29*time.Second)), want: true},
+		"up again for long enough":           {pod: pod(0, crashed(1, 30*time.Second))},
+		"long enough includes minReady":      {manager: manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: pod(0, crashed(1, 89*time.Second)), want: true},
+		"the grace period is the user's":     {manager: manager(3, graceOf(300)), pod: pod(0, crashed(1, 299*time.Second)), want: true},
+		"without grace, up is enough":        {manager: manager(3, graceOf(0)), pod: pod(0, crashed(1, 0))},
+		"up again, by a clock that is ahead": {pod: pod(0, crashed(1, time.Minute), ahead), want: true},
+		"unready ten days after a crash":     {pod: pod(0, crashed(1, 240*time.Hour), notReady)},
+		"the restart of a change in place":   {pod: pod(0, notReady, inPlaceTo("v2", 0, time.Minute), crashed(1, time.Second))},
+		"one more than that":                 {pod: pod(0, notReady, inPlaceTo("v2", 0, time.Minute), crashed(2, time.Second)), want: true},
+		"restarts before a change in place":  {pod: pod(0, notReady, inPlaceTo("v2", 5, time.Minute), crashed(6, time.Second))},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if test.manager == nil {
 				test.manager = manager(3)
 			}
-			if got := isFailing(test.manager, test.pod, now); got != test.want {
+			if got := showsFailure(test.manager, test.pod, now); got != test.want {
 				t.Errorf("failing: %v", got)
 			}
 		})
 	}
 }
 
-// A pod that crashes every minute, and is ready in between, is failing at any time: what it has done does not flap.
+// A pod that crashes every minute, and is ready in between, is failing at any time: what is known of it does not flap.
 func TestFlappingIsFailing(t *testing.T) {
-	for second := range 120 {
-		p := pod(0, v2)
+	s := tell(t, next(3, graceOf(45)), pod(0), pod(1), pod(2, v2))
+	for second := range 180 {
+		p := s.pods[2]
 		up := second%60 >= 20
-		crashed(int32(1+second/60), time.Duration(second%60)*time.Second)(p)
-		if up {
-			readyFor(time.Duration(second%60-20) * time.Second)(p)
+		crashed(int32(1+second/60), 0)(p)
+		p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.start.Add(time.Duration(second/60*60+20) * time.Second))
+		if up { // for 40 seconds, and it would have to be for longer
+			readyFor(0)(p)
 		} else {
-			notReady(p)
+			crashing(p)
+			p.Status.ContainerStatuses[0].RestartCount = int32(1 + second/60)
 		}
-		// It is up for 40 seconds, and would have to be for longer.
-		grace := int32(45)
-		m := manager(1, func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = &grace })
-		if !isFailing(m, p, now) {
+		if status := s.after(time.Second); len(status.Rollout.Failing) != 1 {
 			t.Fatalf("after %d s, ready %v, it does not count as failing", second, up)
 		}
-	}
-}
-
-func TestIsCondemned(t *testing.T) {
-	since := func(ago time.Duration) time.Time { return now.Add(-ago) }
-	tests := map[string]struct {
-		pod   *corev1.Pod
-		since time.Time
-		want  bool
-	}{
-		"it has time to recover":                       {pod: pod(0, crashing), since: since(29 * time.Second)},
-		"which is over":                                {pod: pod(0, crashing), since: since(30 * time.Second), want: true},
-		"it is up when the time is over":               {pod: pod(0, crashed(1, 40*time.Second)), since: since(time.Minute)},
-		"it was, and has crashed since":                {pod: pod(0, crashed(2, 10*time.Second)), since: since(time.Minute), want: true},
-		"a crash from before the time was over is old": {pod: pod(0, crashed(2, 31*time.Second)), since: since(time.Minute)},
-		"a pod that has ended cannot recover":          {pod: failed(0, time.Minute, 0), since: since(time.Minute), want: true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := isCondemned(manager(3), test.pod, test.since, now); got != test.want {
-				t.Errorf("condemned: %v", got)
-			}
-		})
 	}
 }
 

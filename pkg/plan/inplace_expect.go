@@ -23,11 +23,12 @@ func (i InPlace) newRecord(now time.Time) record {
 		}
 	}
 	for status := range containerStatuses(i.Pod) {
-		if _, found := left.Containers[status.Name]; !found && status.RestartCount > 0 {
+		other := otherBefore{Restarts: status.RestartCount, Trouble: troubleKind(status)}
+		if _, found := left.Containers[status.Name]; !found && other != (otherBefore{}) {
 			if left.Others == nil {
-				left.Others = map[string]int32{}
+				left.Others = map[string]otherBefore{}
 			}
-			left.Others[status.Name] = status.RestartCount
+			left.Others[status.Name] = other
 		}
 	}
 	return left
@@ -110,7 +111,7 @@ func isMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] ==
 func (i InPlace) statusOf(container string) containerBefore {
 	for status := range containerStatuses(i.Pod) {
 		if status.Name == container {
-			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount}
+			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Trouble: troubleKind(status)}
 		}
 	}
 	return containerBefore{}

@@ -76,7 +76,7 @@ func TestPatch(t *testing.T) {
 				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: 3}, {Name: "side"}}
 				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
 			}),
-			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"others\":{\"app\":3,\"init\":1}}","note":"y"},` +
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"others\":{\"app\":{\"restarts\":3},\"init\":{\"restarts\":1}}}","note":"y"},` +
 				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
 		},
 		"a limit brings its request": {

@@ -67,10 +67,10 @@ func newMoves(r *rollout) *moves {
 		}
 	}
 	outdated := away || len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
-	if r.frozen != "" { // half way, there may be more
-		outdated = len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
+	if r.frozen != "" { // a halt may be over at any time, half way; for whatever else may last, replicas is what was asked for
+		outdated = r.frozen == v1.ReasonHalted && len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
 	}
-	if outdated || r.manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, isMarked) {
+	if m.desired > 0 && (outdated || r.manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, isMarked)) {
 		m.surge = r.manager.MaxSurge()
 	}
 	return m
@@ -188,11 +188,45 @@ func (m *moves) goneYet() int {
 	return m.going + len(m.deletions)
 }
 
-// takeSurplus takes away the pods that are too many even for a rollout. While nothing may be moved, all kinds are equal.
+// takeSurplus takes away the pods that are too many even for a rollout. While nothing may be moved, each kind keeps its part of
+// the pods that stay; those that are not available go first, though.
 func (m *moves) takeSurplus(allowed int) {
+	parts := m.parts()
 	m.take(min(m.left()-m.desired-m.surge, allowed), func(pod *corev1.Pod) (Why, bool) {
-		return m.why(pod), m.spare(pod) && (m.frozen != "" || m.over[m.kind(pod)] > 0)
+		kind := m.kind(pod)
+		if m.frozen == "" {
+			return m.why(pod), m.spare(pod) && m.over[kind] > 0
+		}
+		if !m.spare(pod) || m.available[pod] && parts[kind] <= 0 {
+			return "", false
+		}
+		parts[kind]--
+		return m.why(pod), true
 	})
+}
+
+// parts is how many of the pods that are too many each kind has to give, in proportion to how many it has. What is left over by
+// rounding is for the kind that is furthest above its part.
+func (m *moves) parts() map[*Revision]int {
+	count, parts := map[*Revision]int{}, map[*Revision]int{}
+	for _, pod := range m.active {
+		count[m.kind(pod)]++
+	}
+	surplus := max(0, m.left()-m.desired-m.surge)
+	left := surplus
+	kinds := []*Revision{nil, m.base, m.revisions.Update} // the same every time
+	for _, kind := range slices.Compact(kinds) {
+		parts[kind] = surplus * count[kind] / max(1, m.left())
+		left -= parts[kind]
+	}
+	for ; left > 0; left-- {
+		furthest := slices.MaxFunc(kinds, func(a, b *Revision) int {
+			above := func(kind *Revision) int { return surplus*count[kind] - parts[kind]*m.left() }
+			return above(a) - above(b)
+		})
+		parts[furthest]++
+	}
+	return parts
 }
 
 // why tells people why the pod goes.
@@ -236,6 +270,15 @@ func (m *moves) recreate(ending []*corev1.Pod) comes {
 		return comes{}
 	}
 	return m.refill()
+}
+
+// changeWhileCrowded changes pods in place while there are more than there may be, and those that are to go first do not: neither
+// comes nor goes a pod by that.
+func (m *moves) changeWhileCrowded() {
+	if m.frozen == "" && m.manager.Strategy() == v1.RollingUpdateStrategy {
+		inPlace, _ := m.outdatedPods()
+		m.changeInPlace(inPlace, m.quota())
+	}
 }
 
 // roll moves pods from one revision to the other, and returns what is to come.

@@ -92,8 +92,9 @@ func TestPaused(t *testing.T) {
 		"nothing is updated": {
 			observed: rollingOut(next(3, paused), pods3()...),
 		},
-		"nor half way": {
+		"half way, the surge goes: replicas is what was asked for": {
 			observed: rollingOut(next(3, paused), pod(0), pod(1), pod(2), pod(3, v2)),
+			want:     "-2",
 		},
 		"a lost old pod comes back old": {
 			observed: rollingOut(next(3, paused), pod(0), pod(1, v2)),
@@ -111,8 +112,21 @@ func TestPaused(t *testing.T) {
 			observed: rollingOut(next(2, paused, limits("0", "1")), pod(0), pod(1, v2, notReady), pod(2, v2)),
 			want:     "-1",
 		},
-		"half way, the surge stays": {
+		"so does a surge that does not serve": {
 			observed: rollingOut(next(2, paused, limits("1", "0")), pod(0), pod(1, v2, notReady), pod(2, v2)),
+			want:     "-1",
+		},
+		"each revision keeps its part": {
+			observed: rollingOut(next(3, paused, limits("5", "0")), pod(0), pod(1), pod(2, v2), pod(3, v2), pod(4, v2), pod(5, v2)),
+			want:     "-5, -4, -1",
+		},
+		"zero means zero": {
+			observed: rollingOut(next(0, paused, limits("5", "0")), pod(0), pod(1, v2)),
+			want:     "-1, -0",
+		},
+		"also beside one that has ended": {
+			observed: rollingOut(next(0, paused, limits("5", "0")), pod(0), pod(1, v2), failed(2, time.Second, 0, v2)),
+			want:     "-1, -0",
 		},
 		"a failed pod is replaced by its like": {
 			observed: rollingOut(next(2, paused), pod(0), failed(1, time.Second, 0)),
@@ -127,6 +141,10 @@ func TestPaused(t *testing.T) {
 		},
 		"also if all its pods are lost": {
 			observed: observe(manager(2, paused)).with(fresh).with(func(o *Observed) { o.Manager.Status.Replicas = 2 }),
+			want:     "+0 new, +1 new",
+		},
+		"also if that was told, and the first try was refused": {
+			observed: observe(manager(2, paused, rolled(2, 0, 0))).with(func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new",
 		},
 		"without a change there is nothing to pause": {

@@ -177,6 +177,7 @@ func decideMoves(o Observed, r *rollout, ending []*corev1.Pod) (*moves, comes) {
 	m.takeSurplus(allowed - len(m.deletions))
 	switch {
 	case m.left() > m.desired+m.surge:
+		m.changeWhileCrowded()
 		return m, comes{} // first things first
 	case r.isUnstarted():
 		return m, comes{}

@@ -46,28 +46,32 @@ func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 	return readySince(pod).Sub(pod.CreationTimestamp.Time), true
 }
 
-// untilAvailable is how long the pod still has to stay ready to be available. It is false while the pod is not ready, or
-// is being changed: what it says of itself is no longer true then. A pod that has to wait for its CPU or memory serves.
+// isInService tells whether the pod serves: it is ready, it runs on a node that is not lost, and it is not being changed. What a
+// pod says of itself that is being changed is no longer true; one that has to wait for its CPU or memory serves.
+func isInService(pod *corev1.Pod) bool {
+	return isReady(pod) && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" &&
+		!isDrained(pod) && (!isChanging(pod) || isHeldUp(pod))
+}
+
+// untilAvailable is how long a pod that is in service has to stay so to be available; false if it is not in service.
 func untilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
-	heldUp := isHeldUp(pod)
-	if !isReady(pod) || isDrained(pod) || (isChanging(pod) && !heldUp) {
+	if !isInService(pod) {
 		return 0, false
 	}
 	if minReady == 0 {
 		return 0, true
 	}
 	since := readySince(pod)
-	if changed := changedAt(pod); changed.After(since) && !heldUp {
+	if changed := changedAt(pod); changed.After(since) && !isHeldUp(pod) {
 		since = changed
 	}
 	return max(0, since.Add(minReady).Sub(now)), true
 }
 
-// isAvailable tells whether the pod can be relied on: one that does not run, or whose node is lost, cannot, whatever it
-// last said of itself.
+// isAvailable tells whether the pod can be relied on. It is the only judge of that, for what is done and for what is said.
 func isAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) bool {
-	wait, ready := untilAvailable(pod, minReady, now)
-	return ready && wait == 0 && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != ""
+	wait, inService := untilAvailable(pod, minReady, now)
+	return inService && wait == 0
 }
 
 // containerStatuses are those of all containers, the ones that run first included.

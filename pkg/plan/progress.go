@@ -3,14 +3,12 @@ package plan
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // progress is what is to be remembered of a rollout, and what follows from it.
 type progress struct {
-	// record is nil while there is no rollout under way.
+	// record is nil while no revision has to prove itself.
 	record *v1.RolloutStatus
 	// condemned tells that failing pods have had their time to recover, late that the deadline has passed.
 	condemned, late bool
@@ -18,62 +16,54 @@ type progress struct {
 	again LookAgain
 }
 
-// follow carries on the record of the rollout. The clock of the deadline starts anew only with a new maximum of available
-// pods, so that pods which come and go do not keep it from ever ending; and it stands still during a pause.
-func follow(r *rollout, available int, done bool) progress {
-	if !r.isRolling() || done || r.manager.Strategy() == v1.OnDeleteStrategy {
+// follow carries on the record of the rollout, until its revision has proved itself. The clock of the deadline starts anew only
+// with a new maximum of available pods, so that pods which come and go do not keep it from ever ending.
+func follow(r *rollout, available int) progress {
+	isOnDelete := r.manager.Strategy() == v1.OnDeleteStrategy
+	if !r.isRolling() || r.isGood() && r.revisions.Update.stored != nil || r.isUnstarted() || isOnDelete && r.revisions.Current != nil {
 		return progress{}
 	}
-	now := metav1.NewTime(r.now.Truncate(time.Second)) // as the API server will store it
 	next := v1.RolloutStatus{Revision: r.revisions.Update.Name}
 	if old := r.manager.Status.Rollout; old != nil && old.Revision == next.Revision {
 		next = *old.DeepCopy()
 	}
-	if available > int(next.MostAvailable) {
-		next.MostAvailable, next.SpentSeconds, next.Since = int32(available), 0, nil
-	}
-	switch paused := r.manager.Spec.Paused; {
-	case paused && next.Since != nil:
-		next.SpentSeconds += int32(max(0, now.Sub(next.Since.Time)) / time.Second)
-		next.Since = nil
-	case !paused && next.Since == nil:
-		next.Since = &now
-	}
-	if !r.isHalted() {
-		next.FailingSince = nil
-	} else if next.FailingSince == nil {
-		next.FailingSince = &now
-	}
-	p := progress{record: &next}
-	p.judge(r)
+	next.Failing = r.failingRecords()
+	p := progress{record: &next, condemned: r.isHalted() && r.isCondemned(), again: After(r.now, r.untilJudged(), AgainRecovered)}
+	p.runClock(r, available)
 	return p
 }
 
-// judge tells what time has to say.
-func (p *progress) judge(r *rollout) {
-	if since := p.record.Since; since != nil {
-		spent := time.Duration(p.record.SpentSeconds) * time.Second
-		left := r.manager.ProgressDeadline() - spent - r.now.Sub(since.Time)
-		p.late = left <= 0
-		p.again = p.again.Sooner(After(r.now, left, AgainDeadline))
+// runClock lets the clock of the deadline run, or stand still.
+func (p *progress) runClock(r *rollout, available int) {
+	next, due, deadline := p.record, r.due(), r.manager.ProgressDeadline()
+	// Pods that were moved back, or are not wanted any more, will have to be earned again.
+	next.MostAvailable = min(next.MostAvailable, int32(due))
+	if available > int(next.MostAvailable) || available >= due {
+		next.MostAvailable, next.SpentSeconds, next.Since = int32(min(available, due)), 0, nil
 	}
-	if since := p.record.FailingSince; since != nil {
-		// Once they are, they stay so until they have recovered: a pod that is up for a moment changes nothing.
-		p.condemned = r.isCondemned(since.Time) || reasonOf(&r.manager.Status, v1.ConditionStalled) == v1.ReasonHalted
-		p.again = p.again.Sooner(After(r.now, since.Add(r.manager.FailureGrace()).Sub(r.now), AgainDeadline))
+	runs := available < due && r.isAtWork(available)
+	spent := time.Duration(next.SpentSeconds) * time.Second
+	if next.Since != nil {
+		spent += max(0, r.now.Sub(next.Since.Time))
+	}
+	switch {
+	case runs && spent >= deadline, !runs && next.Since != nil:
+		next.SpentSeconds, next.Since = int32(min(spent, deadline)/time.Second), nil
+	case runs && next.Since == nil:
+		next.Since = wholeSecond(r.now)
+	}
+	p.late = runs && next.Since == nil
+	if next.Since != nil {
+		p.again = p.again.Sooner(After(r.now, deadline-spent, AgainDeadline))
 	}
 }
 
-// untilForgiven is when the first of the failing pods will have recovered, if it stays ready; zero for never.
-func (r *rollout) untilForgiven() (again time.Duration) {
-	for _, pod := range r.failing {
-		if hasEnded(pod) {
-			again = soonest(again, untilForgotten(pod, r.now))
-		} else if isReady(pod) {
-			again = soonest(again, untilRecovered(r.manager, pod, r.now))
-		}
-	}
-	return again
+// isAtWork tells whether it is up to pods of the present revision to become available. It is not while the rollout stands still,
+// or has no such pod on its way: because old pods take all that may be unavailable, because others have to be gone first, or
+// because the API server will not have it.
+func (r *rollout) isAtWork(available int) bool {
+	stands := r.manager.Spec.Paused || r.manager.Strategy() == v1.OnDeleteStrategy || r.isHalted() || r.obstacle != ""
+	return !stands && len(r.updated)+r.unfilled > available
 }
 
 // failedRevision is the name of the revision that is not to be tried any more. It is written down before anything is undone: or a

@@ -34,33 +34,57 @@ func TestDeadline(t *testing.T) {
 		late  bool
 		again time.Duration
 	}{
-		"the clock starts with the rollout": {
-			observed: rollingOut(next(3), pods3()...),
+		"the clock starts with the first pod": {
+			observed: rollingOut(next(3), pod(0), pod(1), pod(2), fresh),
 			again:    deadline,
+		},
+		"before that there is nothing to wait for": {
+			observed: rollingOut(next(3), pods3()...),
+			ran:      -1,
 		},
 		"and goes on": {
 			observed: rollingOut(next(3, rolled(0, time.Minute, 0)), pod(0), pod(1), pod(2), fresh),
 			ran:      time.Minute, again: 9 * time.Minute,
 		},
 		"a pod more makes it start anew": {
-			observed: rollingOut(next(3, rolled(0, time.Minute, 0)), pod(0), pod(1), pod(2, v2)),
+			observed: rollingOut(next(3, rolled(0, time.Minute, 0)), pod(0), pod(1), pod(2, v2), fresh),
 			most:     1, again: deadline,
 		},
 		"one that was available before does not": {
-			observed: rollingOut(next(3, rolled(2, time.Minute, 0)), pod(0), pod(1, v2), pod(2, v2)),
+			observed: rollingOut(next(3, rolled(2, time.Minute, 0)), pod(0), pod(1, v2), pod(2, v2), fresh),
 			most:     2, ran: time.Minute, again: 9 * time.Minute,
 		},
 		"the most there were is remembered when there are fewer": {
-			observed: rollingOut(next(3, rolled(2, time.Minute, 0)), pod(0), pod(1), pod(2, v2)),
+			observed: rollingOut(next(3, rolled(2, time.Minute, 0)), pod(0), pod(1), pod(2, v2), fresh),
 			most:     2, ran: time.Minute, again: 9 * time.Minute,
 		},
 		"an old pod that becomes available is no progress": {
-			observed: rollingOut(next(3, rolled(1, time.Minute, 0)), pod(0), pod(1), pod(2), pod(3, v2)),
+			observed: rollingOut(next(3, rolled(1, time.Minute, 0)), pod(0), pod(1), pod(2, v2), fresh),
+			most:     1, ran: time.Minute, again: 9 * time.Minute,
+		},
+		"what old pods take does not count": {
+			observed: rollingOut(next(3, rolled(1, time.Minute, 0)), pod(0, notReady), pod(1), pod(2, v2)),
+			most:     1, ran: -1, spent: 60,
+		},
+		"nor does what waits for the partition": {
+			observed: rollingOut(next(3, rolled(1, time.Minute, 0), partition("2")), pod(0, notReady), pod(1), pod(2, v2)),
+			most:     1, ran: -1,
+		},
+		"pods that are moved back are to be earned again": {
+			observed: rollingOut(next(3, rolled(3, time.Minute, 0), partition("2")), pod(0), pod(1, notReady), pod(2, v2, notReady)),
 			most:     1, ran: time.Minute, again: 9 * time.Minute,
 		},
 		"it ends": {
 			observed: rollingOut(next(3, rolled(0, deadline, 0)), pod(0), pod(1), pod(2), fresh),
-			ran:      deadline, late: true,
+			ran:      -1, spent: 600, late: true,
+		},
+		"and stays so": {
+			observed: rollingOut(next(3, rolled(0, 0, 600)), pod(0), pod(1), pod(2), fresh),
+			ran:      -1, spent: 600, late: true,
+		},
+		"until the deadline is raised": {
+			observed: rollingOut(next(3, rolled(0, 0, 600), func(m *v1.PodManager) { m.Spec.ProgressDeadlineSeconds = ptr.To[int32](660) }), pod(0), pod(1), pod(2), fresh),
+			spent:    600, again: time.Minute,
 		},
 		"just not yet": {
 			observed: rollingOut(next(3, rolled(0, deadline-time.Second, 0)), pod(0), pod(1), pod(2), fresh),
@@ -84,14 +108,14 @@ func TestDeadline(t *testing.T) {
 		},
 		"what was spent before counts": {
 			observed: rollingOut(next(3, rolled(0, time.Minute, 540)), pod(0), pod(1), pod(2), fresh),
-			ran:      time.Minute, spent: 540, late: true,
+			ran:      -1, spent: 600, late: true,
 		},
 		"progress forgives that": {
-			observed: rollingOut(next(3, rolled(0, time.Minute, 540)), pod(0), pod(1), pod(2, v2)),
+			observed: rollingOut(next(3, rolled(0, time.Minute, 540)), pod(0), pod(1), pod(2, v2), fresh),
 			most:     1, again: deadline,
 		},
 		"another template starts it anew": {
-			observed: rollingOut(next(3, rolled(2, time.Hour, 540), other), pods3()...),
+			observed: rollingOut(next(3, rolled(2, time.Hour, 540), other), pod(0), pod(1), pod(2), fresh),
 			again:    deadline,
 		},
 	}
@@ -123,9 +147,12 @@ func TestDeadline(t *testing.T) {
 func TestClockShowsWholeSeconds(t *testing.T) {
 	o := rollingOut(next(3), pod(0), pod(1), pod(2, v2, crashing))
 	o.Now = now.Add(700 * time.Millisecond)
+	o.Pods = append(o.Pods, pod(3, v2, notReady))
+	maxFailed("2")(o.Manager) // or the clock would stand still
 	status, _ := Status(reportOf(o))
-	if since, failing := status.Rollout.Since, status.Rollout.FailingSince; !since.Time.Equal(now) || !failing.Time.Equal(now) {
-		t.Errorf("since %v, failing since %v; want %v", since, failing, now)
+	want := now.Add(time.Second) // rather too late than too early
+	if since, failing := status.Rollout.Since, status.Rollout.Failing[0].Since; !since.Time.Equal(want) || !failing.Time.Equal(want) {
+		t.Errorf("since %v, failing since %v; want %v", since, failing, want)
 	}
 }
 
@@ -140,7 +167,7 @@ func TestNoRolloutNoClock(t *testing.T) {
 	}
 	for name, o := range tests {
 		t.Run(name, func(t *testing.T) {
-			if status, again := Status(reportOf(o)); status.Rollout != nil || !again.Never() {
+			if status, again := Status(reportOf(o)); status.Rollout != nil && status.Rollout.Since != nil || !again.Never() {
 				t.Errorf("remembers %v, again %v", status.Rollout, again)
 			}
 		})
@@ -150,11 +177,18 @@ func TestNoRolloutNoClock(t *testing.T) {
 // failedNow tells that the present revision was rolled back.
 func failedNow(m *v1.PodManager) { m.Status.FailedRevision = revisionFor(m).Name }
 
-// failingFor tells since when so many pods have been failing.
+// failingFor tells since when web-2 has been failing.
 func failingFor(ago time.Duration) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		rolled(0, ago, 0)(m)
-		m.Status.Rollout.FailingSince = ptr.To(metav1.NewTime(now.Add(-ago)))
+		m.Status.Rollout.Failing = []v1.FailingPod{{Name: "web-2", UID: "uid-web-2", Since: metav1.NewTime(now.Add(-ago))}}
+	}
+}
+
+// readyAgain tells since when it has been ready again.
+func readyAgain(ago time.Duration) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		m.Status.Rollout.Failing[0].ReadySince = ptr.To(metav1.NewTime(now.Add(-ago)))
 	}
 }
 
@@ -171,8 +205,9 @@ func TestFailedRevision(t *testing.T) {
 		"pods have time to recover":       {observed: rollingOut(next(3, rollback, failingFor(29*time.Second)), bad...), failing: true},
 		"then the revision has failed":    {observed: rollingOut(next(3, rollback, failingFor(30*time.Second)), bad...), want: true},
 		"the time begins now":             {observed: rollingOut(next(3, rollback), bad...), failing: true},
-		"none fails any more":             {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), pod(0), pod(1), pod(2, v2))},
-		"too few fail":                    {observed: rollingOut(next(3, rollback, failingFor(time.Minute), maxFailed("2")), bad...)},
+		"it is up again":                  {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), pod(0), pod(1), pod(2, v2)), failing: true},
+		"none fails any more":             {observed: rollingOut(next(3, rollback, failingFor(time.Minute), readyAgain(30*time.Second)), pod(0), pod(1), pod(2, v2))},
+		"too few fail":                    {observed: rollingOut(next(3, rollback, failingFor(time.Minute), maxFailed("2")), bad...), failing: true},
 		"Halt only halts":                 {observed: rollingOut(next(3, failingFor(time.Minute)), bad...), failing: true},
 		"paused":                          {observed: rollingOut(next(3, rollback, failingFor(time.Minute), paused), bad...), failing: true},
 		"nothing is known to be good":     {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), bad...).with(noCurrent), want: true},
@@ -191,13 +226,13 @@ func TestFailedRevision(t *testing.T) {
 			if failed := status.FailedRevision != ""; failed != test.want {
 				t.Errorf("failed: %v", failed)
 			}
-			if test.want && (status.FailedRevision != status.UpdateRevision || reasonOf(&status, v1.ConditionStalled) != v1.ReasonRolledBack || status.Rollout != nil) {
-				t.Errorf("failed %s, stalled %s, remembers %v", status.FailedRevision, reasonOf(&status, v1.ConditionStalled), status.Rollout)
+			if test.want && (status.FailedRevision != status.UpdateRevision || reasonOf(&status, v1.ConditionProgressing) != v1.ReasonRolledBack || status.Rollout != nil) {
+				t.Errorf("failed %s, progressing %s, remembers %v", status.FailedRevision, reasonOf(&status, v1.ConditionProgressing), status.Rollout)
 			}
 			if name == "nothing to return to" && (reasonOf(&status, v1.ConditionReady) != v1.ReasonHalted || reasonOf(&status, v1.ConditionStalled) != v1.ReasonHalted) {
 				t.Errorf("ready %s, stalled %s: it goes on for ever", reasonOf(&status, v1.ConditionReady), reasonOf(&status, v1.ConditionStalled))
 			}
-			if failing := status.Rollout != nil && status.Rollout.FailingSince != nil; failing != test.failing {
+			if failing := status.Rollout != nil && len(status.Rollout.Failing) > 0; failing != test.failing {
 				t.Errorf("failing: %v", failing)
 			}
 		})

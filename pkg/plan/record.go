@@ -22,17 +22,27 @@ type record struct {
 	Begun bool `json:"begun,omitempty"`
 	// Containers has those that the change restarts, as they were before.
 	Containers map[string]containerBefore `json:"containers,omitempty"`
-	// Others is how often each of the others had been restarted before, if it had.
-	Others map[string]int32 `json:"others,omitempty"`
+	// Others has the others that were not as new, as they were before: all kinds of containers.
+	Others map[string]otherBefore `json:"others,omitempty"`
 	// Refused is why the API server would not have the change; the pod has its old revision then.
 	Refused string `json:"refused,omitempty"`
 	// Before is, in that case and for a change that has begun, the record of how the pod got the revision that it has.
 	Before *record `json:"before,omitempty"`
 }
 
+// otherBefore is how a container was before a change that leaves it alone.
+type otherBefore struct {
+	Restarts int32 `json:"restarts,omitempty"`
+	// Trouble is what kept it from running, see troubleKind.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// containerBefore is how a container was before a change that restarts it.
 type containerBefore struct {
 	ImageID  string `json:"imageID,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
+	// Trouble is what kept it from running, see troubleKind.
+	Trouble string `json:"trouble,omitempty"`
 	// From is the image that it runs, if it gets another one, and Had are its CPU and memory, if it is restarted to get others;
 	// empty if it is not known which of several it has.
 	From string                       `json:"from,omitempty"`
@@ -189,30 +199,4 @@ func resizeTrouble(pod *corev1.Pod) string {
 func isInfeasible(pod *corev1.Pod) bool {
 	pending := condition(pod, corev1.PodResizePending)
 	return hasObserved(pod) && pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible
-}
-
-// beforeChange is how a container was before the change in place that may restart it; false if none does.
-func beforeChange(pod *corev1.Pod, container string) (containerBefore, bool) {
-	if last := lastRecord(pod); last.Begun {
-		if before, changing := last.Containers[container]; changing {
-			return before, true
-		}
-	}
-	before, changed := inPlaceRecord(pod).Containers[container]
-	return before, changed
-}
-
-// crashes is how often a container was restarted, but for what a change in place takes and what was before it.
-func crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
-	known := inPlaceRecord(pod).Others[status.Name]
-	if before, changed := beforeChange(pod, status.Name); changed {
-		known = before.Restarts + 1 + before.Extra
-	}
-	return max(0, status.RestartCount-known)
-}
-
-// isBeingChanged tells whether a container has ended because it is to be started anew with what it was given in place.
-func isBeingChanged(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
-	before, changed := beforeChange(pod, status.Name)
-	return changed && status.State.Terminated != nil && status.RestartCount <= before.Restarts+before.Extra
 }

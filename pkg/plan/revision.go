@@ -108,8 +108,16 @@ func revisionsOf(o Observed) Revisions {
 		revisions.Update = o.name(update, revisions.others)
 	}
 	for _, remembered := range o.Remembered {
-		if remembered.stored == nil && remembered.Hash != revisions.Update.Hash && revisions.others[remembered.Hash] == nil {
-			revisions.others[remembered.Hash] = remembered
+		if remembered.Hash == revisions.Update.Hash || revisions.others[remembered.Hash] != nil {
+			continue
+		}
+		known := remembered
+		if known.stored != nil { // somebody has deleted it
+			known = &Revision{Name: known.Name, Hash: known.Hash, template: known.Template(), data: known.stored.Data.Raw}
+		}
+		revisions.others[known.Hash] = known
+		if known.Name == o.Manager.Status.CurrentRevision && known.Template() != nil {
+			revisions.Current = known
 		}
 	}
 	return revisions
@@ -156,13 +164,20 @@ func toStore(o Observed, r *rollout) (stores []Store, remember []*Revision) {
 		newest = max(newest, stored.Revision)
 	}
 	update := r.revisions.Update
-	for _, known := range o.Remembered {
+	for _, remembered := range o.Remembered {
+		known := r.revisions.others[remembered.Hash]
+		if known == nil || known.stored != nil || known == update {
+			continue
+		}
 		isOfIt := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == known.Hash }
-		if r.revisions.others[known.Hash] == known && slices.ContainsFunc(o.Pods, isOfIt) {
+		if known == r.revisions.Current || slices.ContainsFunc(o.Pods, isOfIt) {
 			newest++
 			stores = append(stores, Store{Revision: newRevision(o.Manager, known, newest), of: known})
 			remember = append(remember, known)
 		}
+	}
+	if current := r.revisions.Current; current != nil && current != update && !slices.Contains(remember, current) {
+		remember = append(remember, current) // somebody may delete it
 	}
 	isOther := func(pod *corev1.Pod) bool { return r.revisions.hashOf(pod) != update.Hash }
 	switch {

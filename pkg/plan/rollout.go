@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -24,8 +25,9 @@ type rollout struct {
 	frozen string
 	// rolledBack tells that the present revision has failed, and all pods are to return to base.
 	rolledBack bool
-	// failing are the pods of the present revision that have failed and not recovered.
+	// failing are the pods of the present revision that have failed and not recovered; records what is remembered of them.
 	failing []*corev1.Pod
+	records map[types.UID]v1.FailingPod
 	// unfilled is how many pods of the present revision have failed for good and not been replaced.
 	unfilled int
 	// obstacle is why pods cannot be changed in place although nothing else is allowed.
@@ -42,7 +44,7 @@ type comparison struct {
 
 // assess looks at active pods, and at those that have ended.
 func assess(manager *v1.PodManager, revisions Revisions, active, ended []*corev1.Pod, now time.Time) *rollout {
-	r := &rollout{manager: manager, revisions: revisions, now: now, compared: map[[2]*Revision]comparison{}}
+	r := &rollout{manager: manager, revisions: revisions, now: now, compared: map[[2]*Revision]comparison{}, records: map[types.UID]v1.FailingPod{}}
 	r.base = r.findBase(active)
 	for _, pod := range active {
 		switch r.kind(pod) {
@@ -54,9 +56,8 @@ func assess(manager *v1.PodManager, revisions Revisions, active, ended []*corev1
 			r.updated = append(r.updated, pod)
 		}
 	}
-	status := &manager.Status
-	r.rolledBack = status.FailedRevision == revisions.Update.Name && r.base != nil && r.base == revisions.Current &&
-		manager.OnFailure() != v1.ContinueOnFailure
+	r.rolledBack = manager.Status.FailedRevision == revisions.Update.Name && manager.OnFailure() != v1.ContinueOnFailure &&
+		(revisions.Current == nil || revisions.Current.Name != revisions.Update.Name)
 	if r.isRolling() {
 		r.findFailing(ended)
 	}
@@ -113,8 +114,8 @@ func (r *rollout) mustReplace(pod *corev1.Pod) bool {
 // it is replaced, or was long ago, or no more pods are to be updated. One that its node has stopped does not count.
 func (r *rollout) findFailing(ended []*corev1.Pod) {
 	for _, pod := range r.updated {
-		if isFailing(r.manager, pod, r.now) {
-			r.failing = append(r.failing, pod)
+		if record, failing := r.judge(pod); failing {
+			r.failing, r.records[pod.UID] = append(r.failing, pod), record
 		}
 	}
 	retries := retriesOf(r.revisions.Update, r.updated, ended, r.now)
@@ -122,7 +123,7 @@ func (r *rollout) findFailing(ended []*corev1.Pod) {
 	for _, retry := range slices.Concat(retries.waiting, retries.due) {
 		r.unfilled++
 		if !complete && disruption(retry.Pod) == "" && untilForgotten(retry.Pod, r.now) > 0 {
-			r.failing = append(r.failing, retry.Pod)
+			r.failing, r.records[retry.Pod.UID] = append(r.failing, retry.Pod), r.judgeEnded(retry.Pod)
 		}
 	}
 }
@@ -133,21 +134,13 @@ func (r *rollout) isHalted() bool {
 	return (r.base != nil || len(r.strays) > 0) && len(r.failing) >= r.manager.MaxFailedPods() && r.manager.OnFailure() != v1.ContinueOnFailure
 }
 
-// isCondemned tells whether the failing pods have had their time to recover.
-func (r *rollout) isCondemned(failingSince time.Time) bool {
-	condemned := 0
-	for _, pod := range r.failing {
-		if isCondemned(r.manager, pod, failingSince, r.now) {
-			condemned++
-		}
-	}
-	return condemned >= r.manager.MaxFailedPods()
-}
-
+// findFrozen tells why no pod is moved from one revision to the other, if none is.
 func (r *rollout) findFrozen() string {
 	switch {
 	case r.manager.Spec.Paused:
 		return v1.ReasonPaused
+	case r.rolledBack && r.base == nil:
+		return v1.ReasonRolledBack // what there was to return to is not known any more
 	case r.manager.Strategy() == v1.OnDeleteStrategy:
 		return v1.ReasonUpdateOnDelete
 	case r.isHalted() && r.manager.Strategy() != v1.RecreateStrategy && len(r.based) >= r.manager.Partition():
@@ -245,19 +238,25 @@ func (r *rollout) findWantBase() int {
 	}
 }
 
-// isUnstarted tells that the first rollout is not to begin yet.
+// isUnstarted tells that the first rollout is not to begin yet: there was never a pod.
 func (r *rollout) isUnstarted() bool {
-	return r.manager.Spec.Paused && r.revisions.Current == nil && r.manager.Status.Replicas == 0 &&
+	status := &r.manager.Status
+	return r.manager.Spec.Paused && r.revisions.Current == nil && status.Replicas == 0 && status.Rollout == nil &&
 		len(r.updated)+len(r.based)+len(r.strays) == 0
+}
+
+// due is how many pods are to have the present revision once the rollout is done.
+func (r *rollout) due() int {
+	if r.base == nil {
+		return r.manager.DesiredReplicas()
+	}
+	return r.manager.DesiredReplicas() - r.manager.Partition()
 }
 
 // outdated is how many active pods are still to be moved to another revision, were there no freeze.
 func (r *rollout) outdated() int {
-	want := r.manager.Partition()
-	switch {
-	case r.base == nil:
-		want = 0
-	case r.rolledBack:
+	want := r.manager.DesiredReplicas() - r.due()
+	if r.rolledBack && r.base != nil {
 		want = r.manager.DesiredReplicas()
 	}
 	return len(r.strays) + max(0, len(r.based)-want, want-len(r.based)-r.missing())

@@ -93,9 +93,7 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, rollout *rollout, act
 	}
 	status.UpdateRevision = rollout.revisions.Update.Name
 	status.UpdatedReplicas = int32(len(rollout.updated))
-	now := situation{active: active, rollout: rollout}
-	settled := readiness(r, status, now).status == metav1.ConditionTrue
-	now.progress = follow(rollout, available, settled)
+	now := situation{active: active, rollout: rollout, progress: follow(rollout, available)}
 	if status.FailedRevision = failedRevision(rollout, now.progress); status.FailedRevision != "" && !rollout.rolledBack {
 		// From now on it is another situation.
 		now.cause = failureOf(rollout.failing)
@@ -108,7 +106,7 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, rollout *rollout, act
 	again = again.Sooner(nameGood(&status, rollout))
 	status.CurrentReplicas = rollout.revisions.count(active, status.CurrentRevision)
 	status.Conditions = conditions(r, status, now)
-	return status, again.Sooner(now.progress.again).Sooner(After(r.Now, rollout.untilForgiven(), AgainRecovered))
+	return status, again.Sooner(now.progress.again).Sooner(now.untilSaid(r))
 }
 
 // nameGood writes down which revision has proved itself, and returns when the next may have.

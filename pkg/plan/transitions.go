@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -50,10 +51,10 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		}
 	}
 	if old.FailedRevision != status.FailedRevision && status.FailedRevision != "" {
-		add(corev1.EventTypeWarning, v1.EventRolledBack, "Rolling back: %s", messageOf(status, v1.ConditionStalled))
+		add(corev1.EventTypeWarning, v1.EventRolledBack, "Rolling back: %s", messageOf(status, v1.ConditionProgressing))
 	}
-	if reasonOf(status, v1.ConditionStalled) == v1.ReasonDeadline && reasonOf(old, v1.ConditionStalled) != v1.ReasonDeadline {
-		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", messageOf(status, v1.ConditionStalled))
+	if isLate(manager, status) && !isLate(manager, old) {
+		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", cmp.Or(messageOf(status, v1.ConditionStalled), messageOf(status, v1.ConditionReady)))
 	}
 	if isCompleted(manager, old, status) {
 		add(corev1.EventTypeNormal, v1.EventCompleted, "Revision %s is rolled out: %s available", status.UpdateRevision,
@@ -62,15 +63,26 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	return steps
 }
 
-// isCompleted tells whether a rollout has come to its end. That of a new object is told by its pods.
+// isLate tells whether a rollout has used up the time until its deadline: it is told once, whatever else happens.
+func isLate(manager *v1.PodManager, status *v1.PodManagerStatus) bool {
+	rollout := status.Rollout
+	return rollout != nil && rollout.Since == nil && int(rollout.SpentSeconds) >= int(manager.ProgressDeadline()/time.Second)
+}
+
+// isCompleted tells whether a rollout has come to its end: all pods are updated and available. That of a new object is told by
+// its pods.
 func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
-	if reasonOf(status, v1.ConditionReady) != v1.ReasonAllAvailable || (old.CurrentRevision == "" && manager.Generation == 1) {
+	isDone := func(s *v1.PodManagerStatus) bool {
+		reason := reasonOf(s, v1.ConditionReady)
+		return (reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking) && s.UpdateRevision == status.UpdateRevision
+	}
+	if !isDone(status) || old.CurrentRevision == "" && manager.Generation == 1 {
 		return false
 	}
 	if manager.Strategy() == v1.OnDeleteStrategy { // nobody waits for it, so nothing is remembered of it
 		return old.CurrentRevision != status.CurrentRevision
 	}
-	return old.Rollout != nil && status.Rollout == nil && old.CurrentRevision != status.UpdateRevision
+	return !isDone(old) && old.Rollout != nil && old.CurrentRevision != status.UpdateRevision
 }
 
 func reasonOf(status *v1.PodManagerStatus, kind string) string {

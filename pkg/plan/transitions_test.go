@@ -31,6 +31,12 @@ func TestTransitions(t *testing.T) {
 	failed := func(s *v1.PodManagerStatus) { s.FailedRevision = "two" }
 	rolling := v1.ReasonRollingOut
 	underway := func(s *v1.PodManagerStatus) { s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision} }
+	late := func(s *v1.PodManagerStatus) {
+		s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision, SpentSeconds: 600}
+	}
+	goingBack := func(s *v1.PodManagerStatus) {
+		s.Conditions = append(s.Conditions, metav1.Condition{Type: v1.ConditionProgressing, Reason: v1.ReasonRolledBack, Message: "broken"})
+	}
 	tests := map[string]struct {
 		manager  *v1.PodManager
 		old, now *v1.PodManagerStatus
@@ -53,14 +59,14 @@ func TestTransitions(t *testing.T) {
 		},
 		"the old template put back": {old: at("two", "one", rolling), now: at("one", "one", rolling)},
 		"complete": {
-			old: at("two", "one", rolling, underway), now: at("two", "one", v1.ReasonAllAvailable),
+			old: at("two", "one", rolling, underway), now: at("two", "one", v1.ReasonBaking, underway),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
 		"complete, and good at once": {
 			old: at("two", "one", rolling, underway), now: at("two", "two", v1.ReasonAllAvailable),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
-		"good after a while: that it is complete was told": {old: at("two", "one", v1.ReasonAllAvailable), now: at("two", "two", v1.ReasonAllAvailable)},
+		"good after a while: that it is complete was told": {old: at("two", "one", v1.ReasonBaking, underway), now: at("two", "two", v1.ReasonAllAvailable)},
 		"the first one is told by its pods": {
 			manager: manager(3, func(m *v1.PodManager) { m.Generation = 1 }),
 			old:     at("one", "", v1.ReasonTooFew, underway), now: at("one", "", v1.ReasonAllAvailable),
@@ -98,13 +104,14 @@ func TestTransitions(t *testing.T) {
 			want: []string{"Warning InPlaceImpossible why"},
 		},
 		"late": {
-			old: at("two", "one", rolling), now: at("two", "one", rolling, stalledBy(v1.ReasonDeadline)),
+			old: at("two", "one", rolling), now: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline)),
 			want: []string{"Warning ProgressDeadlineExceeded stuck"},
 		},
-		"still late": {old: at("two", "one", rolling, stalledBy(v1.ReasonDeadline)), now: at("two", "one", rolling, stalledBy(v1.ReasonDeadline))},
+		"still late": {old: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline)), now: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline))},
+		"late, told once, whatever was done in between": {old: at("two", "one", rolling, late), now: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline))},
 		"rolled back": {
-			old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonRolledBack, failed, stalledBy(v1.ReasonRolledBack)),
-			want: []string{"Warning RolledBack Rolling back: stuck"},
+			old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonRolledBack, failed, goingBack),
+			want: []string{"Warning RolledBack Rolling back: broken"},
 		},
 		"still rolled back": {
 			old: at("two", "one", v1.ReasonRolledBack, failed, stalledBy(v1.ReasonRolledBack)),

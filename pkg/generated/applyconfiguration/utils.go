@@ -32,6 +32,8 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=apps.mycompany.com, Version=v1
+	case v1.SchemeGroupVersion.WithKind("FailingPod"):
+		return &podmanagerv1.FailingPodApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("FailurePolicy"):
 		return &podmanagerv1.FailurePolicyApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManager"):

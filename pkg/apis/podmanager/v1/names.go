@@ -59,11 +59,14 @@ const (
 	ConditionStalled = "Stalled"
 	// ConditionReplicaFailure exists, and is then True, only while creating or deleting pods fails.
 	ConditionReplicaFailure = "ReplicaFailure"
+	// ConditionMisconfigured exists, and is then True, only while the spec asks for something that cannot come about.
+	ConditionMisconfigured = "Misconfigured"
 )
 
 // Reasons of the conditions.
 const (
 	ReasonAllAvailable  = "AllReplicasAvailable"
+	ReasonBaking        = "Baking"
 	ReasonScaledToZero  = "ScaledToZero"
 	ReasonTooFew        = "TooFewReplicas"
 	ReasonTooMany       = "TooManyReplicas"
@@ -90,6 +93,7 @@ const (
 	ReasonFailedFinal   = "FailedFinalizer"
 	ReasonInvalidPod    = "InvalidPod"
 	ReasonForbidden     = "Forbidden"
+	ReasonUnreachable   = "MaxFailedPodsUnreachable"
 	ReasonBackOff       = "FailedPodsBackOff"
 	ReasonInternalError = "InternalError"
 	ReasonUndecodable   = "Undecodable"

@@ -3,6 +3,7 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -44,6 +45,8 @@ type PodManager struct {
 // PodManagerSpec is what the user wants.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.image) != has(self.template)",message="set exactly one of spec.image (short form: one container named app) and spec.template (a whole pod template)"
+// +kubebuilder:validation:XValidation:rule="self.?minReadySeconds.orValue(0) < self.?progressDeadlineSeconds.orValue(600)",message="minReadySeconds must be below progressDeadlineSeconds: no pod could become available before the deadline"
+// +kubebuilder:validation:XValidation:rule="self.?failurePolicy.?gracePeriodSeconds.orValue(30) < self.?progressDeadlineSeconds.orValue(600)",message="failurePolicy.gracePeriodSeconds (30 unless set) must be below progressDeadlineSeconds: the deadline would pass before a failing pod has had its time to recover"
 type PodManagerSpec struct {
 	// Replicas is how many pods to keep running. 0 stops them all.
 	// +optional
@@ -68,7 +71,9 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.getFullYear() >= 1970",message="restartAt must be a time such as 2026-11-15T12:00:00Z"
 	RestartAt *metav1.Time `json:"restartAt,omitempty"`
 
-	// MinReadySeconds is how long a pod has to be ready before it counts as available.
+	// MinReadySeconds is how long a pod has to be ready before it counts as available. It is also what tells a rollout that a
+	// new pod is good enough to go on with the next ones: with 0, a pod that crashes a second after it was ready does not hold
+	// them up. Set it to as long as your program takes to fail if it will; 10 or more is a good choice in production.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
@@ -87,8 +92,9 @@ type PodManagerSpec struct {
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
-	// ProgressDeadlineSeconds is how long a rollout may go without another updated pod becoming available, before it
-	// counts as stalled. The time during which it is paused does not count.
+	// ProgressDeadlineSeconds is how long updated pods may take until the next of them becomes available, before the rollout
+	// counts as stalled. Only time counts during which such pods exist: not while the rollout is paused or halted, and not
+	// what pods of the old revision take.
 	// +optional
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
@@ -211,8 +217,9 @@ type FailurePolicy struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self.matches('^([1-9][0-9]?|100)%$')",message="failurePolicy.maxFailedPods must be a number of at least 1 or a percentage from 1% to 100%"
 	MaxFailedPods *intstr.IntOrString `json:"maxFailedPods,omitempty"`
 
-	// GracePeriodSeconds is how long failing pods have to recover. A pod that has failed counts as recovered when it
-	// has been available for as long.
+	// GracePeriodSeconds is how long a pod has to recover, from its own first failure on. It has recovered when it has been
+	// available for as long; what it does later counts anew. A revision is the one to return to when all of its pods have been
+	// available together for as long (its bake time); until then this policy judges it.
 	// +optional
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=0
@@ -318,7 +325,7 @@ type PodManagerStatus struct {
 	// +optional
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
-	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled and ReplicaFailure.
+	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled, ReplicaFailure and Misconfigured.
 	// +optional
 	// +patchMergeKey=type
 	// +patchStrategy=merge
@@ -332,21 +339,44 @@ type RolloutStatus struct {
 	// Revision names the revision that is being rolled out.
 	Revision string `json:"revision"`
 
-	// MostAvailable is the highest number of its pods that were available at the same time.
+	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
 	MostAvailable int32 `json:"mostAvailable"`
 
-	// Since is when the clock of progressDeadlineSeconds was started: with the last progress, or when the rollout was
-	// resumed. It is absent while the clock stands still.
+	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
+	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// SpentSeconds is what the clock showed when it was stopped.
+	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress.
 	// +optional
 	SpentSeconds int32 `json:"spentSeconds,omitempty"`
 
-	// FailingSince is since when as many pods have been failing as failurePolicy.maxFailedPods says.
+	// Failing are pods of the revision that have failed and not recovered; the first 100 of them.
 	// +optional
-	FailingSince *metav1.Time `json:"failingSince,omitempty"`
+	// +listType=map
+	// +listMapKey=uid
+	Failing []FailingPod `json:"failing,omitempty"`
+}
+
+// FailingPod is a pod that has failed and not recovered. All times are those of the controller.
+type FailingPod struct {
+	Name string    `json:"name"`
+	UID  types.UID `json:"uid"`
+
+	// Since is when it was first seen to have failed. From then on it has failurePolicy.gracePeriodSeconds to recover.
+	Since metav1.Time `json:"since"`
+
+	// Crashes is how often its containers have crashed.
+	// +optional
+	Crashes int32 `json:"crashes,omitempty"`
+
+	// ReadySince is since when it has been seen ready without another crash.
+	// +optional
+	ReadySince *metav1.Time `json:"readySince,omitempty"`
+
+	// Condemned tells that the time to recover was over and the pod was not ready.
+	// +optional
+	Condemned bool `json:"condemned,omitempty"`
 }
 
 // PodManagerList is a list of PodManagers.

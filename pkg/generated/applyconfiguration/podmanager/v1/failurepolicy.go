@@ -35,8 +35,9 @@ type FailurePolicyApplyConfiguration struct {
 	// MaxFailedPods is how many pods have to fail for that: a number, or a percentage of replicas, rounded down, but never
 	// below 1.
 	MaxFailedPods *intstr.IntOrString `json:"maxFailedPods,omitempty"`
-	// GracePeriodSeconds is how long failing pods have to recover. A pod that has failed counts as recovered when it
-	// has been available for as long.
+	// GracePeriodSeconds is how long a pod has to recover, from its own first failure on. It has recovered when it has been
+	// available for as long; what it does later counts anew. A revision is the one to return to when all of its pods have been
+	// available together for as long (its bake time); until then this policy judges it.
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
 }
 

@@ -39,7 +39,9 @@ type PodManagerSpecApplyConfiguration struct {
 	// RestartAt replaces all pods when it is changed, as a changed template does. The time is but a mark, good to the second: a
 	// time to come is not waited for. It is part of the revision; pods have it as the annotation kubectl.kubernetes.io/restartedAt.
 	RestartAt *metav1.Time `json:"restartAt,omitempty"`
-	// MinReadySeconds is how long a pod has to be ready before it counts as available.
+	// MinReadySeconds is how long a pod has to be ready before it counts as available. It is also what tells a rollout that a
+	// new pod is good enough to go on with the next ones: with 0, a pod that crashes a second after it was ready does not hold
+	// them up. Set it to as long as your program takes to fail if it will; 10 or more is a good choice in production.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// UpdateStrategy tells how a changed template reaches the pods.
 	UpdateStrategy *UpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
@@ -47,8 +49,9 @@ type PodManagerSpecApplyConfiguration struct {
 	FailurePolicy *FailurePolicyApplyConfiguration `json:"failurePolicy,omitempty"`
 	// Paused freezes rollouts. Scaling, and replacing pods that are lost, go on.
 	Paused *bool `json:"paused,omitempty"`
-	// ProgressDeadlineSeconds is how long a rollout may go without another updated pod becoming available, before it
-	// counts as stalled. The time during which it is paused does not count.
+	// ProgressDeadlineSeconds is how long updated pods may take until the next of them becomes available, before the rollout
+	// counts as stalled. Only time counts during which such pods exist: not while the rollout is paused or halted, and not
+	// what pods of the old revision take.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 	// RevisionHistoryLimit is how many old revisions are kept that no pod uses any more.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`

@@ -60,7 +60,7 @@ type PodManagerStatusApplyConfiguration struct {
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 	// Rollout is how far the rollout under way has come; absent while there is none.
 	Rollout *RolloutStatusApplyConfiguration `json:"rollout,omitempty"`
-	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled and ReplicaFailure.
+	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled, ReplicaFailure and Misconfigured.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -29,15 +29,15 @@ import (
 type RolloutStatusApplyConfiguration struct {
 	// Revision names the revision that is being rolled out.
 	Revision *string `json:"revision,omitempty"`
-	// MostAvailable is the highest number of its pods that were available at the same time.
+	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
 	MostAvailable *int32 `json:"mostAvailable,omitempty"`
-	// Since is when the clock of progressDeadlineSeconds was started: with the last progress, or when the rollout was
-	// resumed. It is absent while the clock stands still.
+	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
+	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
 	Since *metav1.Time `json:"since,omitempty"`
-	// SpentSeconds is what the clock showed when it was stopped.
+	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress.
 	SpentSeconds *int32 `json:"spentSeconds,omitempty"`
-	// FailingSince is since when as many pods have been failing as failurePolicy.maxFailedPods says.
-	FailingSince *metav1.Time `json:"failingSince,omitempty"`
+	// Failing are pods of the revision that have failed and not recovered; the first 100 of them.
+	Failing []FailingPodApplyConfiguration `json:"failing,omitempty"`
 }
 
 // RolloutStatusApplyConfiguration constructs a declarative configuration of the RolloutStatus type for use with
@@ -78,10 +78,15 @@ func (b *RolloutStatusApplyConfiguration) WithSpentSeconds(value int32) *Rollout
 	return b
 }
 
-// WithFailingSince sets the FailingSince field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the FailingSince field is set to the value of the last call.
-func (b *RolloutStatusApplyConfiguration) WithFailingSince(value metav1.Time) *RolloutStatusApplyConfiguration {
-	b.FailingSince = &value
+// WithFailing adds the given value to the Failing field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Failing field.
+func (b *RolloutStatusApplyConfiguration) WithFailing(values ...*FailingPodApplyConfiguration) *RolloutStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithFailing")
+		}
+		b.Failing = append(b.Failing, *values[i])
+	}
 	return b
 }

@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What a container does counts against the revision that its pod has. A pod that was changed in place has a past: what was
+// there before the change, or belongs to it, does not count. So it is written down before each change, for every container.
+
+// Kinds of what keeps a container from running; those that are missing are called by the reason that the node gives.
+const (
+	troubleCrash = "Crash"
+	troubleImage = "Image"
+)
+
+// troubleKind is what keeps a container from running; empty while it runs, or is only being started.
+func troubleKind(status *corev1.ContainerStatus) string {
+	if containerTrouble(status) == "" {
+		return ""
+	}
+	if status.State.Waiting == nil {
+		return troubleCrash
+	}
+	switch reason := status.State.Waiting.Reason; reason {
+	case "CrashLoopBackOff":
+		return troubleCrash
+	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable":
+		return troubleImage
+	default:
+		return reason
+	}
+}
+
+// beforeChange is how a container was before the change in place that may restart it; false if none does.
+func beforeChange(pod *corev1.Pod, container string) (containerBefore, bool) {
+	if last := lastRecord(pod); last.Begun {
+		if before, changing := last.Containers[container]; changing {
+			return before, true
+		}
+	}
+	before, changed := inPlaceRecord(pod).Containers[container]
+	return before, changed
+}
+
+// crashes is how often a container was restarted, but for what a change in place takes and what was before it.
+func crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
+	known := inPlaceRecord(pod).Others[status.Name].Restarts
+	if before, changed := beforeChange(pod, status.Name); changed {
+		known = before.Restarts + 1 + before.Extra
+	}
+	return max(0, status.RestartCount-known)
+}
+
+// allCrashes is the same for all containers.
+func allCrashes(pod *corev1.Pod) (count int32) {
+	for status := range containerStatuses(pod) {
+		count += crashes(pod, status)
+	}
+	return count
+}
+
+// isTroubleOwn tells whether a container is in trouble, and not as it was before the pod was changed in place, nor because it is
+// being started anew for that.
+func isTroubleOwn(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
+	kind := troubleKind(status)
+	if kind == "" {
+		return false
+	}
+	if before, changed := beforeChange(pod, status.Name); changed {
+		switch {
+		case kind == troubleCrash:
+			return status.RestartCount > before.Restarts+before.Extra
+		case kind == troubleImage && before.From != "":
+			return !mentions(status.State.Waiting.Message, before.From)
+		default:
+			return kind != before.Trouble
+		}
+	}
+	before := inPlaceRecord(pod).Others[status.Name]
+	return kind != before.Trouble || status.RestartCount > before.Restarts
+}
+
+// mentions tells whether a text has an image in it, and not only one whose name begins in the same way.
+func mentions(text, image string) bool {
+	_, rest, found := strings.Cut(text, image)
+	for ; found; _, rest, found = strings.Cut(rest, image) {
+		if rest == "" || strings.HasPrefix(rest, ": ") || !strings.ContainsRune("._-/:@", rune(rest[0])) && !isAlphanumeric(rest[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
