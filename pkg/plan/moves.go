@@ -42,8 +42,9 @@ type moves struct {
 }
 
 func newMoves(r *rollout) *moves {
-	m := &moves{rollout: r, desired: r.manager.DesiredReplicas(), available: map[*corev1.Pod]bool{}, unsafe: map[*corev1.Pod]bool{}, changing: map[*corev1.Pod]bool{}}
+	m := &moves{rollout: r, desired: r.manager.DesiredReplicas(), unsafe: map[*corev1.Pod]bool{}, changing: map[*corev1.Pod]bool{}}
 	m.active = slices.Concat(r.updated, r.based, r.strays)
+	m.available = make(map[*corev1.Pod]bool, len(m.active))
 	m.over = map[*Revision]int{r.base: len(r.based) - r.wantBase}
 	m.over[r.revisions.Update] = len(r.updated) - (m.desired - r.wantBase)
 	m.over[nil] = len(r.strays)
@@ -62,7 +63,7 @@ func newMoves(r *rollout) *moves {
 		}
 	}
 	for _, pod := range r.updated {
-		if m.isUnderway(pod) {
+		if !m.available[pod] || isChanging(pod) {
 			m.underway++
 		}
 	}

@@ -19,8 +19,7 @@ type progress struct {
 // follow carries on the record of the rollout, until its revision has proved itself. The clock of the deadline starts anew only
 // with a new maximum of available pods, so that pods which come and go do not keep it from ever ending.
 func follow(r *rollout, available int) progress {
-	isOnDelete := r.manager.Strategy() == v1.OnDeleteStrategy
-	if !r.isRolling() || r.isGood() && r.revisions.Update.stored != nil || r.isUnstarted() || isOnDelete && r.revisions.Current != nil {
+	if !r.isRolling() || r.isGood() && r.revisions.Update.stored != nil || r.isUnstarted() {
 		return progress{}
 	}
 	next := v1.RolloutStatus{Revision: r.revisions.Update.Name}
@@ -28,7 +27,7 @@ func follow(r *rollout, available int) progress {
 		next = *old.DeepCopy()
 	}
 	next.Failing = r.failingRecords()
-	p := progress{record: &next, condemned: r.isHalted() && r.isCondemned(), again: After(r.now, r.untilJudged(), AgainRecovered)}
+	p := progress{record: &next, condemned: r.isHalted() && r.isCondemned() && r.manager.Strategy() != v1.OnDeleteStrategy, again: After(r.now, r.untilJudged(), AgainRecovered)}
 	p.runClock(r, available)
 	return p
 }

@@ -61,6 +61,9 @@ func isUnknown(had *corev1.ResourceRequirements) bool { return len(had.Requests)
 // records has annotations that were decoded before: a plan asks for each of them several times, and each plan again.
 var records = lru.New(1 << 14)
 
+// hasRecord tells whether the pod was ever to be changed in place. Most were not, and need not be looked at any further.
+func hasRecord(pod *corev1.Pod) bool { return pod.Annotations[v1.AnnotationInPlace] != "" }
+
 // lastRecord is what the pod's annotation says; empty if it has none. Nobody may change what it points to.
 func lastRecord(pod *corev1.Pod) record {
 	text := pod.Annotations[v1.AnnotationInPlace]
@@ -88,7 +91,7 @@ func refusalOf(pod *corev1.Pod, revision string) string {
 
 // hasBegun tells whether a change of the pod's CPU or memory has begun and was not completed: whoever did it has died, or
 // was given no answer. It is completed, or else what the pod's revision says is restored.
-func hasBegun(pod *corev1.Pod) bool { return lastRecord(pod).Begun }
+func hasBegun(pod *corev1.Pod) bool { return hasRecord(pod) && lastRecord(pod).Begun }
 
 // inPlaceRecord is the record of how the pod got the revision that it has; empty if it was made from it.
 func inPlaceRecord(pod *corev1.Pod) record {
@@ -113,6 +116,9 @@ func changedAt(pod *corev1.Pod) time.Time {
 
 // isChanging tells whether the node has not yet carried out a change in place.
 func isChanging(pod *corev1.Pod) bool {
+	if !hasRecord(pod) {
+		return false
+	}
 	record := inPlaceRecord(pod)
 	if record.Revision == "" && !hasBegun(pod) {
 		return false
@@ -156,6 +162,9 @@ func isHeldUp(pod *corev1.Pod) bool {
 
 // mayRestart tells whether the node may restart a container at any time, to give it its CPU or memory.
 func mayRestart(pod *corev1.Pod) bool {
+	if !hasRecord(pod) {
+		return false
+	}
 	if last := lastRecord(pod); last.Begun && len(last.Containers) > 0 {
 		return true
 	}

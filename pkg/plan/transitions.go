@@ -76,13 +76,10 @@ func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool 
 		reason := reasonOf(s, v1.ConditionReady)
 		return (reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking) && s.UpdateRevision == status.UpdateRevision
 	}
-	if !isDone(status) || old.CurrentRevision == "" && manager.Generation == 1 {
+	if old.CurrentRevision == "" && manager.Generation == 1 {
 		return false
 	}
-	if manager.Strategy() == v1.OnDeleteStrategy { // nobody waits for it, so nothing is remembered of it
-		return old.CurrentRevision != status.CurrentRevision
-	}
-	return !isDone(old) && old.Rollout != nil && old.CurrentRevision != status.UpdateRevision
+	return isDone(status) && !isDone(old) && old.Rollout != nil && old.CurrentRevision != status.UpdateRevision
 }
 
 func reasonOf(status *v1.PodManagerStatus, kind string) string {

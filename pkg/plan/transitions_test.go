@@ -74,7 +74,7 @@ func TestTransitions(t *testing.T) {
 		"so is what happens to pods later": {old: at("one", "one", v1.ReasonTooFew, underway), now: at("one", "one", v1.ReasonAllAvailable)},
 		"OnDelete, and the last one was": {
 			manager: manager(3, strategy(v1.OnDeleteStrategy)),
-			old:     at("two", "one", v1.ReasonUpdateOnDelete), now: at("two", "two", v1.ReasonAllAvailable),
+			old:     at("two", "one", v1.ReasonUpdateOnDelete, underway), now: at("two", "two", v1.ReasonAllAvailable),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
 		"started while paused": {
