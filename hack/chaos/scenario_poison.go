@@ -181,8 +181,8 @@ func extremes() map[string]func(*v1.PodManagerSpec) {
 		"in-place":  rolling(v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceOnly, InPlaceGracePeriodSeconds: math.MaxInt32}),
 		"recreate":  func(spec *v1.PodManagerSpec) { spec.UpdateStrategy.Type = v1.RecreateStrategy },
 		"times": func(spec *v1.PodManagerSpec) {
-			spec.MinReadySeconds, spec.ProgressDeadlineSeconds = math.MaxInt32, ptr.To(int32(math.MaxInt32))
-			spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.RollbackOnFailure, MaxFailedPods: ptr.To(intstr.FromInt32(math.MaxInt32)), GracePeriodSeconds: ptr.To(int32(math.MaxInt32))}
+			spec.MinReadySeconds, spec.ProgressDeadlineSeconds = math.MaxInt32-1, ptr.To(int32(math.MaxInt32))
+			spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.RollbackOnFailure, MaxFailedPods: ptr.To(intstr.FromInt32(math.MaxInt32)), GracePeriodSeconds: ptr.To(int32(math.MaxInt32 - 1))}
 			spec.RevisionHistoryLimit, spec.FailedPodsHistoryLimit = ptr.To(int32(math.MaxInt32)), ptr.To(int32(math.MaxInt32))
 		},
 	}

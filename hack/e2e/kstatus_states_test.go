@@ -64,7 +64,7 @@ func TestKstatusInProgress(t *testing.T) {
 		},
 		"halted a moment ago": {
 			reach: func(s *space) {
-				s.roll("{replicas: 2, failurePolicy: {gracePeriodSeconds: 600}, image: '%s'}", missing)
+				s.roll("{replicas: 2, failurePolicy: {gracePeriodSeconds: 599}, image: '%s'}", missing)
 				s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, "ImagePullBackOff")
 			},
 			want:    "InProgress",

@@ -122,9 +122,12 @@ func TestProgressDeadline(t *testing.T) {
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 	s.awaitEvents("web", v1.EventDeadline)
 
-	s.apply("late", "{replicas: 2, image: nginx, minReadySeconds: 5, progressDeadlineSeconds: 2}")
-	s.awaitState("late", "2 pods, 0 current, 2 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas "+
+	s.apply("late", "{replicas: 2, progressDeadlineSeconds: 2, template: {spec: {schedulingGates: [{name: example.com/wait}], containers: [{name: a, image: a}]}}}")
+	s.awaitState("late", "2 pods, 0 current, 2 updated, 0 available: Ready=False/PodsNotReady Available=False/NotEnoughReplicas "+
 		"Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded")
+	for _, name := range []string{"late-0", "late-1"} {
+		s.kubectl("patch", "pod", name, "--type=json", `-p=[{"op": "remove", "path": "/spec/schedulingGates"}]`)
+	}
 	s.awaitState("late", "2 pods, 2 current, 2 updated, 2 available: "+allDone)
 }
 

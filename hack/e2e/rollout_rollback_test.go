@@ -167,7 +167,7 @@ func TestRollbackMaxFailedPods(t *testing.T) {
 // Pods that do not fail, but do not get ready either, are rolled back when the deadline has passed.
 func TestRollbackDeadline(t *testing.T) {
 	s := newSpace(t)
-	policy := "progressDeadlineSeconds: 4, failurePolicy: {onFailure: Rollback}"
+	policy := "progressDeadlineSeconds: 4, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
 	s.apply("web", risky(4, budget, policy, good))
 	s.awaitReady("web", 4)
 	w := s.observe(servesImage(good))

@@ -68,13 +68,21 @@ func newMoves(r *rollout) *moves {
 		}
 	}
 	outdated := away || len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
-	if r.frozen != "" { // a halt may be over at any time, half way; for whatever else may last, replicas is what was asked for
-		outdated = r.frozen == v1.ReasonHalted && len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
+	if r.frozen != "" {
+		outdated = r.keepsSurge() && len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
 	}
 	if m.desired > 0 && (outdated || r.manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, isMarked)) {
 		m.surge = r.manager.MaxSurge()
 	}
 	return m
+}
+
+// keepsSurge tells whether a rollout that does not go on keeps what it has beside the wanted pods: during a halt, which may be over
+// at any time, and during a pause, until somebody scales down.
+func (r *rollout) keepsSurge() bool {
+	last := r.manager.Status.Rollout
+	isScaledDown := last != nil && last.Revision == r.revisions.Update.Name && r.manager.DesiredReplicas() < int(last.Replicas)
+	return r.frozen == v1.ReasonHalted || r.frozen == v1.ReasonPaused && !isScaledDown
 }
 
 // needUpdated and needBase are how many pods of each kind are yet to come.

@@ -82,6 +82,13 @@ func TestPartition(t *testing.T) {
 	}
 }
 
+// wanted tells how many pods were wanted when the rollout last went on.
+func wanted(replicas int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		m.Status.Rollout = &v1.RolloutStatus{Revision: revisionFor(m).Name, Replicas: replicas}
+	}
+}
+
 func TestPaused(t *testing.T) {
 	lost := func(o *Observed) { o.Manager.Status.UpdatedReplicas = 1 }
 	fresh := func(o *Observed) { o.Manager.Status = v1.PodManagerStatus{} }
@@ -92,9 +99,8 @@ func TestPaused(t *testing.T) {
 		"nothing is updated": {
 			observed: rollingOut(next(3, paused), pods3()...),
 		},
-		"half way, the surge goes: replicas is what was asked for": {
+		"nor half way": {
 			observed: rollingOut(next(3, paused), pod(0), pod(1), pod(2), pod(3, v2)),
-			want:     "-2",
 		},
 		"a lost old pod comes back old": {
 			observed: rollingOut(next(3, paused), pod(0), pod(1, v2)),
@@ -112,12 +118,15 @@ func TestPaused(t *testing.T) {
 			observed: rollingOut(next(2, paused, limits("0", "1")), pod(0), pod(1, v2, notReady), pod(2, v2)),
 			want:     "-1",
 		},
-		"so does a surge that does not serve": {
+		"half way, the surge stays": {
 			observed: rollingOut(next(2, paused, limits("1", "0")), pod(0), pod(1, v2, notReady), pod(2, v2)),
+		},
+		"until somebody scales down": {
+			observed: rollingOut(next(2, paused, limits("1", "0"), wanted(3)), pod(0), pod(1, v2, notReady), pod(2, v2)),
 			want:     "-1",
 		},
-		"each revision keeps its part": {
-			observed: rollingOut(next(3, paused, limits("5", "0")), pod(0), pod(1), pod(2, v2), pod(3, v2), pod(4, v2), pod(5, v2)),
+		"then each revision keeps its part": {
+			observed: rollingOut(next(3, paused, limits("5", "0"), wanted(4)), pod(0), pod(1), pod(2, v2), pod(3, v2), pod(4, v2), pod(5, v2)),
 			want:     "-5, -4, -1",
 		},
 		"zero means zero": {

@@ -26,6 +26,9 @@ func follow(r *rollout, available int) progress {
 	if old := r.manager.Status.Rollout; old != nil && old.Revision == next.Revision {
 		next = *old.DeepCopy()
 	}
+	if desired := int32(r.manager.DesiredReplicas()); !r.manager.Spec.Paused || desired > next.Replicas {
+		next.Replicas = desired
+	}
 	next.Failing = r.failingRecords()
 	p := progress{record: &next, condemned: r.isHalted() && r.isCondemned() && r.manager.Strategy() != v1.OnDeleteStrategy, again: After(r.now, r.untilJudged(), AgainRecovered)}
 	p.runClock(r, available)

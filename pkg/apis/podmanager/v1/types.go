@@ -342,6 +342,11 @@ type RolloutStatus struct {
 	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
 	MostAvailable int32 `json:"mostAvailable"`
 
+	// Replicas is how many pods were wanted when the rollout last went on, or the most since. If it is paused and fewer are
+	// wanted by now, none stays beside them.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+
 	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
 	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
 	// +optional

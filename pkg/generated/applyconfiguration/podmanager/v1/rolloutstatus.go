@@ -31,6 +31,9 @@ type RolloutStatusApplyConfiguration struct {
 	Revision *string `json:"revision,omitempty"`
 	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
 	MostAvailable *int32 `json:"mostAvailable,omitempty"`
+	// Replicas is how many pods were wanted when the rollout last went on, or the most since. If it is paused and fewer are
+	// wanted by now, none stays beside them.
+	Replicas *int32 `json:"replicas,omitempty"`
 	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
 	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
 	Since *metav1.Time `json:"since,omitempty"`
@@ -59,6 +62,14 @@ func (b *RolloutStatusApplyConfiguration) WithRevision(value string) *RolloutSta
 // If called multiple times, the MostAvailable field is set to the value of the last call.
 func (b *RolloutStatusApplyConfiguration) WithMostAvailable(value int32) *RolloutStatusApplyConfiguration {
 	b.MostAvailable = &value
+	return b
+}
+
+// WithReplicas sets the Replicas field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Replicas field is set to the value of the last call.
+func (b *RolloutStatusApplyConfiguration) WithReplicas(value int32) *RolloutStatusApplyConfiguration {
+	b.Replicas = &value
 	return b
 }
 
