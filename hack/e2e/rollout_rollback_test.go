@@ -38,7 +38,7 @@ func (s *space) awaitRolledBack(replicas int, why string) *v1.PodManager {
 	words := fmt.Sprintf("revision %s has failed and was rolled back to %s: %s", manager.Status.UpdateRevision, manager.Status.CurrentRevision, why)
 	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonRolledBack, "^"+words)
 	s.awaitCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonRolledBack, "^"+words)
-	s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonRolledBack, fmt.Sprintf("^%[1]d of %[1]d pods available; %[2]s", replicas, words))
+	s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonRolledBack, fmt.Sprintf("^%[1]d of %[1]d pods? available; %[2]s", replicas, words))
 	return manager
 }
 
