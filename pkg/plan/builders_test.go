@@ -182,7 +182,12 @@ func after(failures int) func(*corev1.Pod) {
 }
 
 // hasFailed tells whether the pod shows a failure.
-func hasFailed(p *corev1.Pod) bool { return showsFailure(manager(3), p, now) }
+func hasFailed(p *corev1.Pod) bool { return showsFailure(manager(3), p) }
+
+func showsFailure(m *v1.PodManager, p *corev1.Pod) bool {
+	_, failing := assess(m, revisionsOf(Observed{Manager: m}), nil, nil, now).judge(p)
+	return failing
+}
 
 func names(pods []*corev1.Pod) []string {
 	var list []string

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -22,17 +23,26 @@ const maxFailingPods = 100
 // youngFor is how long a pod counts for new at the least.
 const youngFor = time.Minute
 
-// judge tells whether a pod that runs, or is to, is failing, and what is to be remembered of that.
-func (r *rollout) judge(pod *corev1.Pod) (v1.FailingPod, bool) {
+// judgement is what is to be remembered of a pod that has failed.
+type judgement struct {
+	v1.FailingPod
+	// wait is how long it is until the judgement changes although nothing happens to the pod; zero for never.
+	wait time.Duration
+}
+
+// judge judges a pod that runs, or is to; false if there is nothing to be remembered.
+func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
 	record, known := r.remembered(pod)
-	crashes := allCrashes(pod)
-	if !known {
-		if !showsFailure(r.manager, pod, r.now) {
-			return v1.FailingPod{}, false
-		}
-		record.Crashes = crashes
+	crashes, behind := allCrashes(pod), r.untilOutlived(pod)
+	if record.Recovered && (crashes > record.Crashes || hasOwnTrouble(pod)) {
+		record, known = r.newRecord(pod), false
 	}
-	if !isReady(pod) || crashes > record.Crashes {
+	switch {
+	case record.Recovered: // it is remembered for as long as it would look like a new failure
+		return judgement{record, behind}, behind > 0
+	case !known && !hasOwnTrouble(pod) && (behind == 0 || disruption(pod) != "" || !hasObserved(pod)):
+		return judgement{}, false
+	case !isReady(pod) || known && crashes > record.Crashes:
 		record.ReadySince = nil
 	}
 	record.Crashes = crashes
@@ -40,14 +50,30 @@ func (r *rollout) judge(pod *corev1.Pod) (v1.FailingPod, bool) {
 		record.ReadySince = wholeSecond(r.now)
 	}
 	record.Condemned = record.Condemned || !isReady(pod) && r.untilCondemned(record) <= 0
-	return record, record.ReadySince == nil || r.untilRecovered(record) > 0
+	return r.recover(pod, record), true
+}
+
+// recover lets go of a failure that the pod has recovered from.
+func (r *rollout) recover(pod *corev1.Pod, record v1.FailingPod) judgement {
+	judged := judgement{FailingPod: record}
+	if !record.Condemned {
+		judged.wait = max(0, r.untilCondemned(record))
+	}
+	switch {
+	case record.ReadySince == nil:
+	case r.untilRecovered(record) > 0:
+		judged.wait = soonest(judged.wait, r.untilRecovered(record))
+	default:
+		judged.Recovered, judged.Condemned, judged.ReadySince, judged.wait = true, false, nil, r.untilOutlived(pod)
+	}
+	return judged
 }
 
 // judgeEnded is the same for a pod that has ended, which cannot recover.
-func (r *rollout) judgeEnded(pod *corev1.Pod) v1.FailingPod {
+func (r *rollout) judgeEnded(pod *corev1.Pod) judgement {
 	record, _ := r.remembered(pod)
 	record.Condemned = r.untilCondemned(record) <= 0
-	return record
+	return judgement{record, soonest(max(0, r.untilCondemned(record)), untilForgotten(pod, r.now))}
 }
 
 // remembered is what the status knows of a failing pod; a new record, and false, if that is nothing.
@@ -59,7 +85,11 @@ func (r *rollout) remembered(pod *corev1.Pod) (v1.FailingPod, bool) {
 			}
 		}
 	}
-	return v1.FailingPod{Name: pod.Name, UID: pod.UID, Since: *wholeSecond(r.now)}, false
+	return r.newRecord(pod), false
+}
+
+func (r *rollout) newRecord(pod *corev1.Pod) v1.FailingPod {
+	return v1.FailingPod{Name: pod.Name, UID: pod.UID, Since: *wholeSecond(r.now)}
 }
 
 // untilCondemned is how long a failing pod still has to recover, and untilRecovered how long it still has to stay ready for that.
@@ -75,20 +105,10 @@ func (r *rollout) untilRecovered(record v1.FailingPod) time.Duration {
 	return record.ReadySince.Add(takes).Sub(r.now)
 }
 
-// untilJudged is how long it is until the judgement of a failing pod changes although nothing happens to it; zero for never.
+// untilJudged is how long it is until a judgement changes although nothing happens; zero for never.
 func (r *rollout) untilJudged() (wait time.Duration) {
-	for _, record := range r.failingRecords() {
-		if !record.Condemned {
-			wait = soonest(wait, max(0, r.untilCondemned(record)))
-		}
-		if record.ReadySince != nil {
-			wait = soonest(wait, max(0, r.untilRecovered(record)))
-		}
-	}
-	for _, pod := range r.failing {
-		if hasEnded(pod) {
-			wait = soonest(wait, untilForgotten(pod, r.now))
-		}
+	for _, judged := range r.remember() {
+		wait = soonest(wait, judged.wait)
 	}
 	return wait
 }
@@ -98,23 +118,33 @@ func untilForgotten(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(0, endedAt(pod, now).Add(lastBackOff).Sub(now))
 }
 
-// showsFailure tells whether a pod that was not known to be failing shows that it, or one in whose place it was made, has failed
-// just now. A crash that its container has outlived for long enough is over. What was done to a pod is not its failure, and
-// nothing counts before its node has seen what it is to be.
-func showsFailure(manager *v1.PodManager, pod *corev1.Pod, now time.Time) bool {
+// hasOwnTrouble tells whether a container of the pod is in trouble now that counts against the revision. What was done to a pod is
+// not its failure, and nothing counts before its node has seen what it is to be.
+func hasOwnTrouble(pod *corev1.Pod) bool {
 	if disruption(pod) != "" || !hasObserved(pod) {
 		return false
 	}
-	recovery := manager.MinReady() + manager.FailureGrace()
-	if replacesFailed(pod) && now.Sub(pod.CreationTimestamp.Time) < max(recovery, youngFor) {
-		return true
-	}
 	for status := range containerStatuses(pod) {
-		if isTroubleOwn(pod, status) || crashes(pod, status) > 0 && !hasRunFor(status, recovery, now) {
+		if isTroubleOwn(pod, status) {
 			return true
 		}
 	}
 	return false
+}
+
+// untilOutlived is how long it is until what the pod has behind it is over, its crashes and its predecessors; zero if it is, or
+// there is nothing. Nodes whose clocks are ahead make it longer.
+func (r *rollout) untilOutlived(pod *corev1.Pod) (wait time.Duration) {
+	takes := r.manager.MinReady() + r.manager.FailureGrace()
+	if replacesFailed(pod) {
+		wait = max(0, pod.CreationTimestamp.Add(max(takes, youngFor)).Sub(r.now))
+	}
+	for status := range containerStatuses(pod) {
+		if crashes(pod, status) > 0 {
+			wait = max(wait, untilRunFor(status, takes, r.now))
+		}
+	}
+	return wait
 }
 
 // replacesFailed tells whether the pod was made in the place of one that has failed with the revision that it has.
@@ -122,10 +152,18 @@ func replacesFailed(pod *corev1.Pod) bool {
 	return failuresBefore(pod) > disruptionsBefore(pod) && inPlaceRecord(pod).Revision == ""
 }
 
-// hasRunFor tells whether the container runs, and has for so long. A start in the future is one by a clock that is wrong.
-func hasRunFor(status *corev1.ContainerStatus, duration time.Duration, now time.Time) bool {
-	running := status.State.Running
-	return running != nil && (duration == 0 || now.Sub(running.StartedAt.Time) >= duration)
+// untilRunFor is how long the container still has to run, or to be done with what it had to do, to have outlived its crashes.
+func untilRunFor(status *corev1.ContainerStatus, takes time.Duration, now time.Time) time.Duration {
+	switch running, ended := status.State.Running, status.State.Terminated; {
+	case running != nil && takes == 0, ended != nil && ended.ExitCode == 0 && takes == 0:
+		return 0
+	case running != nil:
+		return max(0, running.StartedAt.Add(takes).Sub(now))
+	case ended != nil && ended.ExitCode == 0:
+		return max(0, ended.FinishedAt.Add(takes).Sub(now))
+	default:
+		return max(takes, time.Second)
+	}
 }
 
 // wholeSecond is the time as the API server will store it: rather too late than too early.
@@ -133,27 +171,32 @@ func wholeSecond(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second)}
 }
 
-// failingRecords are what the status is to remember, those that have been failing for longest first. Where failures do not matter
-// that is nothing.
-func (r *rollout) failingRecords() []v1.FailingPod {
-	var records []v1.FailingPod
+// remember is what the status is to remember, those that have been failing for longest first. Where failures do not matter that is
+// nothing.
+func (r *rollout) remember() []judgement {
 	if r.manager.OnFailure() == v1.ContinueOnFailure {
 		return nil
 	}
-	for _, pod := range r.failing {
-		records = append(records, r.records[pod.UID])
-	}
-	slices.SortFunc(records, func(a, b v1.FailingPod) int {
-		return cmp.Or(a.Since.Compare(b.Since.Time), ByIndex(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	judged := slices.SortedFunc(maps.Values(r.judged), func(a, b judgement) int {
+		return cmp.Or(falseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), ByIndex(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
-	return records[:min(len(records), maxFailingPods)]
+	return judged[:min(len(judged), maxFailingPods)]
+}
+
+// failingRecords is the same as the status has it.
+func (r *rollout) failingRecords() []v1.FailingPod {
+	var records []v1.FailingPod
+	for _, judged := range r.remember() {
+		records = append(records, judged.FailingPod)
+	}
+	return records
 }
 
 // isCondemned tells whether so many pods have had their chance that the revision has.
 func (r *rollout) isCondemned() bool {
 	condemned := 0
-	for _, record := range r.failingRecords() {
-		if record.Condemned {
+	for _, judged := range r.remember() {
+		if judged.Condemned {
 			condemned++
 		}
 	}

@@ -71,7 +71,7 @@ func TestShowsFailure(t *testing.T) {
 			if test.manager == nil {
 				test.manager = manager(3)
 			}
-			if got := showsFailure(test.manager, test.pod, now); got != test.want {
+			if got := showsFailure(test.manager, test.pod); got != test.want {
 				t.Errorf("failing: %v", got)
 			}
 		})

@@ -232,7 +232,7 @@ func TestFailedRevision(t *testing.T) {
 			if name == "nothing to return to" && (reasonOf(&status, v1.ConditionReady) != v1.ReasonHalted || reasonOf(&status, v1.ConditionStalled) != v1.ReasonHalted) {
 				t.Errorf("ready %s, stalled %s: it goes on for ever", reasonOf(&status, v1.ConditionReady), reasonOf(&status, v1.ConditionStalled))
 			}
-			if failing := status.Rollout != nil && len(status.Rollout.Failing) > 0; failing != test.failing {
+			if failing := status.Rollout != nil && len(failingIn(status)) > 0; failing != test.failing {
 				t.Errorf("failing: %v", failing)
 			}
 		})

@@ -25,9 +25,10 @@ type rollout struct {
 	frozen string
 	// rolledBack tells that the present revision has failed, and all pods are to return to base.
 	rolledBack bool
-	// failing are the pods of the present revision that have failed and not recovered; records what is remembered of them.
+	// failing are the pods of the present revision that have failed and not recovered; judged is what is remembered of them, and
+	// of those that have recovered a moment ago.
 	failing []*corev1.Pod
-	records map[types.UID]v1.FailingPod
+	judged  map[types.UID]judgement
 	// unfilled is how many pods of the present revision have failed for good and not been replaced.
 	unfilled int
 	// obstacle is why pods cannot be changed in place although nothing else is allowed.
@@ -44,7 +45,7 @@ type comparison struct {
 
 // assess looks at active pods, and at those that have ended.
 func assess(manager *v1.PodManager, revisions Revisions, active, ended []*corev1.Pod, now time.Time) *rollout {
-	r := &rollout{manager: manager, revisions: revisions, now: now, compared: map[[2]*Revision]comparison{}, records: map[types.UID]v1.FailingPod{}}
+	r := &rollout{manager: manager, revisions: revisions, now: now, compared: map[[2]*Revision]comparison{}, judged: map[types.UID]judgement{}}
 	r.base = r.findBase(active)
 	for _, pod := range active {
 		switch r.kind(pod) {
@@ -114,8 +115,12 @@ func (r *rollout) mustReplace(pod *corev1.Pod) bool {
 // it is replaced, or was long ago, or no more pods are to be updated. One that its node has stopped does not count.
 func (r *rollout) findFailing(ended []*corev1.Pod) {
 	for _, pod := range r.updated {
-		if record, failing := r.judge(pod); failing {
-			r.failing, r.records[pod.UID] = append(r.failing, pod), record
+		judged, found := r.judge(pod)
+		if !found {
+			continue
+		}
+		if r.judged[pod.UID] = judged; !judged.Recovered {
+			r.failing = append(r.failing, pod)
 		}
 	}
 	retries := retriesOf(r.revisions.Update, r.updated, ended, r.now)
@@ -123,7 +128,7 @@ func (r *rollout) findFailing(ended []*corev1.Pod) {
 	for _, retry := range slices.Concat(retries.waiting, retries.due) {
 		r.unfilled++
 		if !complete && disruption(retry.Pod) == "" && untilForgotten(retry.Pod, r.now) > 0 {
-			r.failing, r.records[retry.Pod.UID] = append(r.failing, retry.Pod), r.judgeEnded(retry.Pod)
+			r.failing, r.judged[retry.Pod.UID] = append(r.failing, retry.Pod), r.judgeEnded(retry.Pod)
 		}
 	}
 }

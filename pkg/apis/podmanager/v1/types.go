@@ -356,7 +356,7 @@ type RolloutStatus struct {
 	// +optional
 	SpentSeconds int32 `json:"spentSeconds,omitempty"`
 
-	// Failing are pods of the revision that have failed and not recovered; the first 100 of them.
+	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
@@ -382,6 +382,10 @@ type FailingPod struct {
 	// Condemned tells that the time to recover was over and the pod was not ready.
 	// +optional
 	Condemned bool `json:"condemned,omitempty"`
+
+	// Recovered tells that it has been available for long enough: its crashes so far are over.
+	// +optional
+	Recovered bool `json:"recovered,omitempty"`
 }
 
 // PodManagerList is a list of PodManagers.

@@ -38,6 +38,8 @@ type FailingPodApplyConfiguration struct {
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
 	// Condemned tells that the time to recover was over and the pod was not ready.
 	Condemned *bool `json:"condemned,omitempty"`
+	// Recovered tells that it has been available for long enough: its crashes so far are over.
+	Recovered *bool `json:"recovered,omitempty"`
 }
 
 // FailingPodApplyConfiguration constructs a declarative configuration of the FailingPod type for use with
@@ -91,5 +93,13 @@ func (b *FailingPodApplyConfiguration) WithReadySince(value metav1.Time) *Failin
 // If called multiple times, the Condemned field is set to the value of the last call.
 func (b *FailingPodApplyConfiguration) WithCondemned(value bool) *FailingPodApplyConfiguration {
 	b.Condemned = &value
+	return b
+}
+
+// WithRecovered sets the Recovered field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Recovered field is set to the value of the last call.
+func (b *FailingPodApplyConfiguration) WithRecovered(value bool) *FailingPodApplyConfiguration {
+	b.Recovered = &value
 	return b
 }

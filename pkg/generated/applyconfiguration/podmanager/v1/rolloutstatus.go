@@ -39,7 +39,7 @@ type RolloutStatusApplyConfiguration struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress.
 	SpentSeconds *int32 `json:"spentSeconds,omitempty"`
-	// Failing are pods of the revision that have failed and not recovered; the first 100 of them.
+	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them.
 	Failing []FailingPodApplyConfiguration `json:"failing,omitempty"`
 }
 
