@@ -72,14 +72,20 @@ func isTroubleOwn(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 		switch {
 		case kind == troubleCrash:
 			return status.RestartCount > before.Restarts+before.Extra
-		case kind == troubleImage && before.From != "":
-			return !mentions(status.State.Waiting.Message, before.From)
+		case kind == troubleImage && before.From != "" && isAboutImageOf(pod, status):
+			return true // it had trouble with another one, if at all
 		default:
 			return kind != before.Trouble
 		}
 	}
 	before := inPlaceRecord(pod).Others[status.Name]
 	return kind != before.Trouble || status.RestartCount > before.Restarts
+}
+
+// isAboutImageOf tells whether what a container is told to wait for has to do with the image that it is to have now.
+func isAboutImageOf(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
+	container := containerNamed(&pod.Spec, status.Name)
+	return container != nil && mentions(status.State.Waiting.Message, container.Image)
 }
 
 // mentions tells whether a text has an image in it, and not only one whose name begins in the same way.

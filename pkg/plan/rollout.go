@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -177,7 +178,22 @@ func (r *rollout) findObstacle() string {
 			return pod.Name + ": " + why
 		}
 	}
-	return ""
+	return r.findObstacleBack()
+}
+
+// findObstacleBack is the same for pods that are to be moved back, if none of them can be.
+func (r *rollout) findObstacleBack() (obstacle string) {
+	if r.base == nil || r.rolledBack || len(r.based)+r.missing() >= r.manager.Partition() || len(r.updated) <= r.due() {
+		return ""
+	}
+	for _, pod := range r.updated {
+		why := r.notInPlace(pod, r.base)
+		if why == "" {
+			return ""
+		}
+		obstacle = cmp.Or(obstacle, pod.Name+": "+why)
+	}
+	return obstacle
 }
 
 // notInPlace tells why a pod cannot be changed to a revision in place; empty if it can.
