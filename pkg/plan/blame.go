@@ -46,7 +46,11 @@ func beforeChange(pod *corev1.Pod, container string) (containerBefore, bool) {
 
 // crashes is how often a container was restarted, but for what a change in place takes and what was before it.
 func crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
-	known := inPlaceRecord(pod).Others[status.Name].Restarts
+	other := inPlaceRecord(pod).Others[status.Name]
+	known := other.Restarts
+	if other.Trouble == troubleCrash {
+		known++ // it was yet to be started again
+	}
 	if before, changed := beforeChange(pod, status.Name); changed {
 		known = before.Restarts + 1 + before.Extra
 	}
