@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/lru"
 	"k8s.io/utils/ptr"
 
@@ -127,11 +128,20 @@ func isChanging(pod *corev1.Pod) bool {
 		return true
 	}
 	for name, before := range record.Containers {
-		if !isChanged(pod, name, before) {
+		if !isChanged(pod, name, before) && !hasAllItHad(pod, name, before) {
 			return true
 		}
 	}
 	return false
+}
+
+// hasAllItHad tells whether a change that was not carried out is being taken back, so far that the container is to have what it
+// had before it: there is nothing left to restart it for.
+func hasAllItHad(pod *corev1.Pod, name string, before containerBefore) bool {
+	begun, container := lastRecord(pod), containerNamed(&pod.Spec, name)
+	had := begun.Containers[name].Had
+	return begun.Begun && before.From == "" && had != nil && !isUnknown(had) && container != nil &&
+		equality.Semantic.DeepEqual(resizableOf(container.Resources), *had)
 }
 
 // hasObserved tells whether the node has seen the pod's spec as it is; one that does not tell, before Kubernetes 1.34, is
