@@ -111,11 +111,15 @@ func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 	if hasLived(pod, now) {
 		count = 0
 	}
-	if disruption(pod) != "" {
+	if !isOwnEnd(pod) {
 		count++
 	}
 	return count
 }
+
+// isOwnEnd tells whether a pod that has ended tells something about its revision: nobody else has stopped it, and its node had seen
+// that it has this revision.
+func isOwnEnd(pod *corev1.Pod) bool { return disruption(pod) == "" && hasObserved(pod) }
 
 func hasLived(pod *corev1.Pod, now time.Time) bool {
 	return endedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= lastBackOff

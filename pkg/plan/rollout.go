@@ -128,7 +128,7 @@ func (r *rollout) findFailing(ended []*corev1.Pod) {
 	complete := len(r.updated) >= r.manager.DesiredReplicas()-r.manager.Partition()
 	for _, retry := range slices.Concat(retries.waiting, retries.due) {
 		r.unfilled++
-		if !complete && disruption(retry.Pod) == "" && untilForgotten(retry.Pod, r.now) > 0 {
+		if !complete && isOwnEnd(retry.Pod) && untilForgotten(retry.Pod, r.now) > 0 {
 			r.failing, r.judged[retry.Pod.UID] = append(r.failing, retry.Pod), r.judgeEnded(retry.Pod)
 		}
 	}
