@@ -108,8 +108,11 @@ func failuresWith(pod *corev1.Pod, now time.Time) int {
 // again in no time.
 func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 	count := disruptionsBefore(pod)
-	if hasLived(pod, now) {
+	switch {
+	case hasLived(pod, now):
 		count = 0
+	case inPlaceRecord(pod).Revision != "":
+		count = failuresBefore(pod) // these had another revision
 	}
 	if !isOwnEnd(pod) {
 		count++
@@ -117,9 +120,9 @@ func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 	return count
 }
 
-// isOwnEnd tells whether a pod that has ended tells something about its revision: nobody else has stopped it, and its node had seen
-// that it has this revision.
-func isOwnEnd(pod *corev1.Pod) bool { return disruption(pod) == "" && hasObserved(pod) }
+// isOwnEnd tells whether a pod that has ended tells something about its revision: nobody else has stopped it, and it did run that
+// revision, if it was changed to it in place.
+func isOwnEnd(pod *corev1.Pod) bool { return disruption(pod) == "" && hasObserved(pod) && !isToRestart(pod) }
 
 func hasLived(pod *corev1.Pod, now time.Time) bool {
 	return endedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= lastBackOff

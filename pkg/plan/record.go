@@ -124,10 +124,12 @@ func isChanging(pod *corev1.Pod) bool {
 	if record.Revision == "" && !hasBegun(pod) {
 		return false
 	}
-	if !hasObserved(pod) || isResizing(pod) {
-		return true
-	}
-	for name, before := range record.Containers {
+	return !hasObserved(pod) || isResizing(pod) || isToRestart(pod)
+}
+
+// isToRestart tells whether a container has yet to be restarted for the change that gave the pod its revision.
+func isToRestart(pod *corev1.Pod) bool {
+	for name, before := range inPlaceRecord(pod).Containers {
 		if !isChanged(pod, name, before) && !hasAllItHad(pod, name, before) {
 			return true
 		}
