@@ -122,7 +122,9 @@ func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 
 // isOwnEnd tells whether a pod that has ended tells something about its revision: nobody else has stopped it, and it did run that
 // revision, if it was changed to it in place.
-func isOwnEnd(pod *corev1.Pod) bool { return disruption(pod) == "" && hasObserved(pod) && !isToRestart(pod) }
+func isOwnEnd(pod *corev1.Pod) bool {
+	return disruption(pod) == "" && hasObserved(pod) && !isToRestart(pod)
+}
 
 func hasLived(pod *corev1.Pod, now time.Time) bool {
 	return endedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= lastBackOff

@@ -235,3 +235,55 @@ func TestRolloutConditions(t *testing.T) {
 		})
 	}
 }
+
+func TestMisconfigured(t *testing.T) {
+	tests := map[string]struct {
+		manager *v1.PodManager
+		want    bool
+	}{
+		"the default":                   {manager: manager(3)},
+		"one pod":                       {manager: manager(1)},
+		"as many as are on their way":   {manager: manager(10, limits("1", "1"), maxFailed("2"))},
+		"more":                          {manager: manager(10, limits("1", "1"), maxFailed("3")), want: true},
+		"a percentage":                  {manager: manager(10, limits("1", "1"), maxFailed("30%")), want: true},
+		"more than there are":           {manager: manager(2, limits("100%", "100%"), maxFailed("3")), want: true},
+		"Recreate":                      {manager: manager(3, strategy(v1.RecreateStrategy), maxFailed("3"))},
+		"Recreate, more than there are": {manager: manager(3, strategy(v1.RecreateStrategy), maxFailed("4")), want: true},
+		"nobody cares":                  {manager: manager(10, limits("1", "1"), maxFailed("3"), onFailure(v1.ContinueOnFailure))},
+		"no rollout goes by itself":     {manager: manager(3, strategy(v1.OnDeleteStrategy), maxFailed("4"))},
+		"no pods":                       {manager: manager(0, maxFailed("3"))},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status, _ := Status(reported(test.manager))
+			if got := reasonOf(&status, v1.ConditionMisconfigured); (got == v1.ReasonUnreachable) != test.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// A pod whose node is lost may say that it is ready for ever: neither what is done nor what is said relies on it.
+func TestPhaseUnknown(t *testing.T) {
+	lost := func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }
+	status, _ := Status(reported(manager(2), pod(0), pod(1, lost)))
+	if status.AvailableReplicas != 1 || status.ReadyReplicas != 1 || messageOf(&status, v1.ConditionReady) != "1 of 2 pods ready; web-1: node node-1 is lost: nothing is known of the pod" {
+		t.Errorf("available %d, ready %d: %s", status.AvailableReplicas, status.ReadyReplicas, messageOf(&status, v1.ConditionReady))
+	}
+	if got := movesOf(Make(rollingOut(next(2, limits("0", "1")), pod(0), pod(1, lost)))); got != "+2 new, -1" {
+		t.Errorf("plans %q", got)
+	}
+}
+
+// Without a rollout there is nothing to refuse: what is too many goes.
+func TestUnknownRevisionInPlaceOnly(t *testing.T) {
+	stray := labelled(v1.LabelRevision, "unknown")
+	o := observe(manager(3, inPlace(v1.InPlaceOnly, 0)), pod(0), pod(1), pod(2), pod(3, stray, notReady))
+	if got := movesOf(Make(o)); got != "-3" {
+		t.Errorf("plans %q", got)
+	}
+	status, _ := Status(reportOf(observe(manager(3, inPlace(v1.InPlaceOnly, 0)), pods3()...)))
+	if reasonOf(&status, v1.ConditionReady) != v1.ReasonAllAvailable || reasonOf(&status, v1.ConditionStalled) != "" {
+		t.Errorf("then Ready is %s, Stalled %s", reasonOf(&status, v1.ConditionReady), reasonOf(&status, v1.ConditionStalled))
+	}
+}

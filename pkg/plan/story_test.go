@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -73,37 +71,6 @@ func upAt(at time.Time, restarts int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		readyFor(now.Sub(at))(p)
 		crashed(restarts, now.Sub(at))(p)
-	}
-}
-
-func annotatedWith(key, value string) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value) }
-}
-
-// mergeInto applies the labels and annotations of a patch.
-func mergeInto(t *testing.T, p *corev1.Pod, patch []byte) {
-	t.Helper()
-	var change struct {
-		Metadata struct{ Labels, Annotations map[string]string }
-	}
-	if err := json.Unmarshal(patch, &change); err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range change.Metadata.Labels {
-		p.Labels[key] = value
-	}
-	for key, value := range change.Metadata.Annotations {
-		metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value)
-	}
-}
-
-// inPlaceWith makes a pod one that was changed in place to this image, with this record.
-func inPlaceWith(name string, left record) func(*corev1.Pod) {
-	return func(p *corev1.Pod) {
-		of(name)(p)
-		left.Revision, left.At = p.Labels[v1.LabelRevision], now.Add(-time.Minute)
-		note, _ := json.Marshal(left)
-		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, string(note))
 	}
 }
 
@@ -236,89 +203,6 @@ func TestObstacleIsNoFailure(t *testing.T) {
 	inPlace(v1.InPlaceIfPossible, 0)(s.o.Manager)
 	if s.after(time.Second); movesOf(Make(s.o)) == "" {
 		t.Error("another policy does nothing")
-	}
-}
-
-// A crash loop that is fixed in place looks like one for as long as the node has not followed, and for a moment longer: nothing of
-// that counts against the fix.
-func TestFixInPlaceIsNotBlamed(t *testing.T) {
-	image := waiting("ImagePullBackOff", `Back-off pulling image "nginx"`)
-	for name, before := range map[string]corev1.ContainerState{"crash loop": waiting("CrashLoopBackOff", "back-off 5m0s"), "image": image} {
-		t.Run(name, func(t *testing.T) {
-			m := next(1, rollback, inPlace(v1.InPlaceIfPossible, 0), limits("0", "1"))
-			p := pod(0, isIn(before, 7), annotatedWith(v1.AnnotationFailuresBefore, "3"))
-			p.Generation, p.Status.ObservedGeneration = 1, 1
-			s := tell(t, m, p)
-			plan := Make(s.o)
-			if len(plan.Change) != 1 {
-				t.Fatalf("plans %v", movesOf(plan))
-			}
-			patch, err := plan.Change[0].Patch(m, s.o.Now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			mergeInto(t, p, patch)
-			p.Spec.Containers[0].Image, p.Generation = "v2", 2
-			for _, observed := range []int64{1, 2} { // a node tells that it has seen the change before it acts on it
-				p.Status.ObservedGeneration = observed
-				status := s.after(time.Minute)
-				s.hasNotFailed(status, "the node has not followed")
-				if len(status.Rollout.Failing) > 0 {
-					t.Errorf("observed %d: it counts as failing: %v", observed, status.Rollout.Failing)
-				}
-			}
-			isIn(waiting("CrashLoopBackOff", "back-off 10s"), 8)(p) // this time it is the new container
-			if status := s.after(time.Second); len(status.Rollout.Failing) != 1 {
-				t.Error("what the new container does counts for nothing")
-			}
-		})
-	}
-}
-
-// An image that cannot be had counts against the revision that asks for it, though no container was ever started from it.
-func TestNewImageCannotBeHad(t *testing.T) {
-	p := pod(0, isIn(waiting("ImagePullBackOff", `Back-off pulling image "v2"`), 0), inPlaceWith("v2", record{
-		Containers: map[string]containerBefore{"app": {From: "nginx", Trouble: troubleImage}},
-	}))
-	if !hasFailed(p) {
-		t.Error("it does not count")
-	}
-	isIn(waiting("ErrImagePull", `failed to pull and unpack image "docker.io/library/nginx": not found`), 0)(p)
-	if hasFailed(p) {
-		t.Error("what is said of the old image counts")
-	}
-}
-
-// Restarts are compared container by container, whatever kind they are of.
-func TestRestartsOfEachContainer(t *testing.T) {
-	status := func(name string, restarts int32) corev1.ContainerStatus {
-		return corev1.ContainerStatus{Name: name, RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now)}}}
-	}
-	changed := func(app, proxy, setUp int32) *corev1.Pod {
-		return pod(0, notReady, inPlaceWith("v2", record{
-			Containers: map[string]containerBefore{"app": {ImageID: "id-before", Restarts: 2, From: "nginx"}},
-			Others:     map[string]otherBefore{"proxy": {Restarts: 4}, "set-up": {Restarts: 1}},
-		}), func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{status("app", app)}
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{status("proxy", proxy), status("set-up", setUp)}
-		})
-	}
-	tests := map[string]struct {
-		pod  *corev1.Pod
-		want bool
-	}{
-		"as before, and the restart of the change": {pod: changed(3, 4, 1)},
-		"a sidecar crashes":                        {pod: changed(3, 5, 1), want: true},
-		"a sidecar crashes, before the change":     {pod: changed(2, 5, 1), want: true},
-		"an init container crashes":                {pod: changed(3, 4, 2), want: true},
-		"the changed one crashes":                  {pod: changed(4, 4, 1), want: true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := hasFailed(test.pod); got != test.want {
-				t.Errorf("failing: %v", got)
-			}
-		})
 	}
 }
 
