@@ -39,22 +39,23 @@ func retriesOf(revision *Revision, active, ended []*corev1.Pod, now time.Time) r
 	if revision == nil || len(ended) == 0 {
 		return retries{}
 	}
-	// Each replacement tells how many failures it comes after: that is how a failed pod is known to have one.
-	replacements := map[int]int{}
+	// Each replacement tells how many failures it comes after, and how many of them were disruptions: that is how a failed pod
+	// is known to have one.
+	replacements := map[[2]int]int{}
 	for _, pod := range active {
-		replacements[failuresBefore(pod)]++
+		replacements[[2]int{failuresBefore(pod), disruptionsBefore(pod)}]++
 	}
 	var found retries
 	for _, pod := range newestFirst(ended, now) {
-		failures := failuresWith(pod, now)
+		failures, disruptions := failuresWith(pod, now), disruptionsWith(pod, now)
 		if pod.Labels[v1.LabelRevision] != revision.Hash {
 			continue
 		}
-		if replacements[failures] > 0 {
-			replacements[failures]--
+		if key := [2]int{failures, disruptions}; replacements[key] > 0 {
+			replacements[key]--
 			continue
 		}
-		retry := Retry{Pod: pod, Failures: failures, Disruptions: disruptionsWith(pod, now), Due: endedAt(pod, now).Add(backOff(failures))}
+		retry := Retry{Pod: pod, Failures: failures, Disruptions: disruptions, Due: endedAt(pod, now).Add(backOff(failures))}
 		if now.Before(retry.Due) {
 			found.waiting = append(found.waiting, retry)
 		} else {

@@ -73,7 +73,7 @@ func (r *rollout) recover(pod *corev1.Pod, record v1.FailingPod) judgement {
 func (r *rollout) judgeEnded(pod *corev1.Pod) judgement {
 	record, _ := r.remembered(pod)
 	record.Condemned = r.untilCondemned(record) <= 0
-	return judgement{record, soonest(max(0, r.untilCondemned(record)), untilForgotten(pod, r.now))}
+	return judgement{record, max(0, r.untilCondemned(record))}
 }
 
 // remembered is what the status knows of a failing pod; a new record, and false, if that is nothing.
@@ -109,6 +109,11 @@ func (r *rollout) untilRecovered(record v1.FailingPod) time.Duration {
 func (r *rollout) untilJudged() (wait time.Duration) {
 	for _, judged := range r.remember() {
 		wait = soonest(wait, judged.wait)
+	}
+	for _, pod := range r.failing {
+		if hasEnded(pod) {
+			wait = soonest(wait, untilForgotten(pod, r.now))
+		}
 	}
 	return wait
 }

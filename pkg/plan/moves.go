@@ -81,8 +81,8 @@ func newMoves(r *rollout) *moves {
 // at any time, and during a pause, until somebody scales down.
 func (r *rollout) keepsSurge() bool {
 	last := r.manager.Status.Rollout
-	isScaledDown := last != nil && last.Revision == r.revisions.Update.Name && r.manager.DesiredReplicas() < int(last.Replicas)
-	return r.frozen == v1.ReasonHalted || r.frozen == v1.ReasonPaused && !isScaledDown
+	return r.frozen == v1.ReasonHalted || r.frozen == v1.ReasonPaused && last != nil && last.Revision == r.revisions.Update.Name &&
+		r.manager.DesiredReplicas() >= int(last.Replicas)
 }
 
 // needUpdated and needBase are how many pods of each kind are yet to come.

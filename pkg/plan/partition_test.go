@@ -100,7 +100,7 @@ func TestPaused(t *testing.T) {
 			observed: rollingOut(next(3, paused), pods3()...),
 		},
 		"nor half way": {
-			observed: rollingOut(next(3, paused), pod(0), pod(1), pod(2), pod(3, v2)),
+			observed: rollingOut(next(3, paused, wanted(3)), pod(0), pod(1), pod(2), pod(3, v2)),
 		},
 		"a lost old pod comes back old": {
 			observed: rollingOut(next(3, paused), pod(0), pod(1, v2)),
@@ -119,7 +119,7 @@ func TestPaused(t *testing.T) {
 			want:     "-1",
 		},
 		"half way, the surge stays": {
-			observed: rollingOut(next(2, paused, limits("1", "0")), pod(0), pod(1, v2, notReady), pod(2, v2)),
+			observed: rollingOut(next(2, paused, limits("1", "0"), wanted(2)), pod(0), pod(1, v2, notReady), pod(2, v2)),
 		},
 		"until somebody scales down": {
 			observed: rollingOut(next(2, paused, limits("1", "0"), wanted(3)), pod(0), pod(1, v2, notReady), pod(2, v2)),
