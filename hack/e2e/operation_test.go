@@ -158,19 +158,19 @@ func TestIdle(t *testing.T) {
 	client := shared.managers.AppsV1().PodManagers(s.name)
 	for i := range 100 {
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{privateLabel: ""}},
-			Spec: v1.PodManagerSpec{Replicas: ptr.To(int32(1)), Image: "nginx"}}
+			Spec: v1.PodManagerSpec{Replicas: ptr.To(int32(1)), Image: "nginx", FailurePolicy: v1.FailurePolicy{GracePeriodSeconds: ptr.To[int32](0)}}}
 		if _, err := client.Create(s.ctx, manager, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.await("all to be Ready", func() (any, bool) {
+	s.await("all to be Ready, and known to be good", func() (any, bool) {
 		list, err := client.List(s.ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ready := 0
 		for i := range list.Items {
-			if isReady(&list.Items[i]) {
+			if isReady(&list.Items[i]) && list.Items[i].Status.CurrentRevision != "" {
 				ready++
 			}
 		}

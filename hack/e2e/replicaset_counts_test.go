@@ -17,7 +17,7 @@ import (
 // Existing, ready and available are three different counts.
 func TestReadyAndAvailable(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 3, image: nginx, minReadySeconds: 3600}")
+	s.apply("web", "{replicas: 3, image: nginx, minReadySeconds: 3600, progressDeadlineSeconds: 7200}")
 	s.await("three pods to be ready and none available", func() (any, bool) {
 		status := s.manager("web").Status
 		return status, status.Replicas == 3 && status.ReadyReplicas == 3 && status.AvailableReplicas == 0
