@@ -206,15 +206,15 @@ func (a *arrival) isStuckWell() bool {
 	m, status := a.Manager, &a.Manager.Status
 	isStalled := reasonOf(status, v1.ConditionStalled) != ""
 	switch {
-	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy:
+	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy || a.current == a.update: // there is no rollout that could be stalled
 		return meta.IsStatusConditionFalse(status.Conditions, v1.ConditionReady)
 	case a.current == "" || m.Strategy() == v1.RecreateStrategy:
 		return isStalled
-	case m.OnFailure() == v1.RollbackOnFailure && a.current != a.update:
+	case m.OnFailure() == v1.RollbackOnFailure:
 		return false
 	default:
 		// Pods of a third revision may have to stay, because a bad pod is all that may be unavailable.
-		return a.current == a.update || isStalled && (a.kinds[a.current] >= m.Partition() || len(a.kinds) > 2)
+		return isStalled && (a.kinds[a.current] >= m.Partition() || len(a.kinds) > 2)
 	}
 }
 

@@ -19,10 +19,7 @@ func (w *World) revise(template *corev1.PodTemplateSpec) *plan.Revision {
 	decided := plan.Make(plan.Observed{
 		Manager: old, Revisions: w.Revisions, Now: w.Now, PodNamed: func(string) *corev1.Pod { return nil },
 	})
-	for _, store := range decided.Store {
-		w.Revisions = append(w.Revisions, store.Revision)
-		store.Done(store.Revision)
-	}
+	w.put(decided.Store)
 	return decided.Revisions.Update
 }
 

@@ -86,15 +86,22 @@ func (w *World) replace(decided plan.Plan) (failure *plan.Failure) {
 
 // store stores revisions, and tells whether all went through.
 func (w *World) store(stores []plan.Store) bool {
-	for _, store := range stores {
+	for i := range stores {
 		if w.fails(0.1) {
 			return false
 		}
+		w.put(stores[i : i+1])
+	}
+	return true
+}
+
+// put stores revisions, or replaces those that are stored.
+func (w *World) put(stores []plan.Store) {
+	for _, store := range stores {
 		w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == store.Revision.Name })
 		w.Revisions = append(w.Revisions, store.Revision)
 		store.Done(store.Revision)
 	}
-	return true
 }
 
 // create makes a pod, unless that fails. A refusal holds up the next try, as the controller's memory does.
