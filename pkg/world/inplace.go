@@ -25,7 +25,8 @@ func (w *World) observe(p *corev1.Pod) {
 	life := w.lives[p.UID]
 	life.observed = p.Generation
 	w.tellObserved(p)
-	if w.oldNodes || len(life.runs) == 0 || w.chance(0.5) {
+	restarts := slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
+	if w.oldNodes || !restarts && !w.isResized(p) || w.chance(0.5) {
 		w.act(p)
 		return
 	}

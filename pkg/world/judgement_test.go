@@ -14,15 +14,20 @@ import (
 // second is what times in a status are good to.
 const second = time.Second
 
-// checkCounts: no pod counts as available that does not serve. One whose node is not heard of does not, whatever it last said.
-func (s *synced) checkCounts() error {
-	serving, standing := 0, s.standing()
-	for _, p := range standing {
-		if s.isServing(p) {
-			serving++
+// serving is how many pods serve. One whose change was begun and given up, on a node that does not tell what it has seen, serves
+// until that restarts it, and counts until then; only to be relied on it is not.
+func (s *synced) serving() (count int) {
+	for _, p := range s.standing() {
+		if s.isServing(p) || s.oldNodes && s.lives[p.UID].halfway && isReady(p) {
+			count++
 		}
 	}
-	if int(s.status.AvailableReplicas) > serving {
+	return count
+}
+
+// checkCounts: no pod counts as available that does not serve. One whose node is not heard of does not, whatever it last said.
+func (s *synced) checkCounts() error {
+	if serving := s.serving(); int(s.status.AvailableReplicas) > serving {
 		return fmt.Errorf("%d pods are told to be available, %d serve", s.status.AvailableReplicas, serving)
 	}
 	return nil
@@ -79,14 +84,9 @@ func (s *synced) checkReady() error {
 	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) {
 		return nil
 	}
-	serving, standing := 0, s.standing()
-	for _, p := range standing {
-		if s.isServing(p) {
-			serving++
-		}
-	}
-	if wanted := s.Manager.DesiredReplicas(); serving < wanted || len(standing) != wanted {
-		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, len(standing), wanted, messageOf(&s.status, v1.ConditionReady))
+	serving, standing := s.serving(), len(s.standing())
+	if wanted := s.Manager.DesiredReplicas(); serving < wanted || standing != wanted {
+		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, standing, wanted, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
 }

@@ -178,6 +178,7 @@ func play(w *World) error {
 // rest waits until there is nothing left to do. That takes no more pods than there is reason for: each is replaced a few times at
 // the most, for a rollout, one that is taken back, and pods that were on their way.
 func rest(w *World) error {
+	w.churn = 0
 	most := 6*(len(w.Pods)+w.Manager.DesiredReplicas()+w.Manager.MaxSurge()) + 20
 	for rounds := 200 + 40*(len(w.Pods)+w.Manager.DesiredReplicas()); ; rounds-- {
 		busy, err := sync(w)
