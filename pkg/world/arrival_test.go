@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -134,9 +135,17 @@ func (a *arrival) checkPaused() (string, bool) {
 		return "unstarted", ready == v1.ReasonPaused || ready == v1.ReasonScaledToZero
 	case a.Manager.Strategy() == v1.RecreateStrategy: // they may not be completed with pods of another revision
 		return "paused with too many", a.count <= desired
+	case a.isMarkedInVain():
+		return "paused with too many", a.count <= desired+a.Manager.MaxSurge()
 	default:
 		return "paused", a.count == desired
 	}
+}
+
+// isMarkedInVain tells whether a pod is to be replaced beforehand, since none may be unavailable, and what is there for that never is
+// available.
+func (a *arrival) isMarkedInVain() bool {
+	return len(a.bad) > 0 && a.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(a.standing(), isMarked)
 }
 
 // checkCount: there are as many pods as are wanted; those of a bad revision may need others beside them.

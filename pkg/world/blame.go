@@ -14,6 +14,8 @@ type blame struct {
 	revision string
 	// since is when the first of them was; zero if there was none.
 	since time.Time
+	// condemned tells that the pod has had its time to recover: who grants it more of that later comes too late.
+	condemned bool
 }
 
 // fault notes that a pod has failed by itself. What happens before its node has seen the change to the revision that the pod has
@@ -25,7 +27,7 @@ func (w *World) fault(p *corev1.Pod) {
 		return
 	}
 	if hash := w.hashOf(p); life.blame.revision != hash || life.blame.since.IsZero() {
-		life.blame = blame{hash, w.Now}
+		life.blame = blame{revision: hash, since: w.Now}
 		w.say("  %s fails", p.Name)
 	}
 }
@@ -57,44 +59,56 @@ func (w *World) inherit(p *corev1.Pod, creation plan.Creation) {
 	}
 }
 
-// isToBlame tells whether a pod has failed as one of its revision, and not recovered, and for how long that has been so.
-func (w *World) isToBlame(p *corev1.Pod) (time.Duration, bool) {
+// isToBlame tells whether a pod has failed as one of its revision, and not recovered.
+func (w *World) isToBlame(p *corev1.Pod) bool {
 	life := w.lives[p.UID]
-	if life.blame.since.IsZero() || life.blame.revision != w.hashOf(p) || life.replaced || p.DeletionTimestamp != nil ||
-		p.Labels[v1.LabelManager] != w.Manager.Name {
-		return 0, false
-	}
-	return w.Now.Sub(life.blame.since), true
+	return !life.blame.since.IsZero() && life.blame.revision == w.hashOf(p) && !life.replaced && p.DeletionTimestamp == nil &&
+		p.Labels[v1.LabelManager] == w.Manager.Name
 }
 
-// guilty are the pods of the present revision that are to blame, and have been for at least so long.
-func (w *World) guilty(atLeast time.Duration) []*corev1.Pod {
-	var found []*corev1.Pod
+// guilty is how many pods of the present revision are to blame, and how many of these have had their time to recover.
+func (w *World) guilty() (count, condemned int) {
 	for _, p := range w.Pods {
-		if since, is := w.isToBlame(p); is && w.hashOf(p) == w.update && since >= atLeast {
-			found = append(found, p)
+		if !w.isToBlame(p) || w.hashOf(p) != w.update {
+			continue
+		}
+		count++
+		if life := w.lives[p.UID]; life.blame.condemned || w.isOver(life.blame) {
+			condemned++
 		}
 	}
-	return found
+	return count, condemned
 }
 
-// forgive lets go of the failures of pods that have been available for long enough. The controller has to have had a chance to see
-// that: it looks, and writes down what it sees, at this very time.
-func (w *World) forgive() {
+// isOver tells whether the time to recover is over. What is written down is good to the second.
+func (w *World) isOver(b blame) bool {
+	return !b.since.IsZero() && w.Now.Sub(b.since) >= w.Manager.FailureGrace()-time.Second
+}
+
+// watch notes what the controller has had a chance to see of failing pods, and lets go of the failures of those that have been
+// available for long enough: it looks, and writes down what it sees, at this very time.
+func (w *World) watch() {
 	for _, p := range w.Pods {
 		life := w.lives[p.UID]
+		switch {
+		case !isReady(p):
+			life.seen = time.Time{}
+		case life.seen.IsZero():
+			life.seen = w.Now
+		}
 		if life.blame.since.IsZero() || !w.isServing(p) {
+			life.blame.condemned = life.blame.condemned || w.isOver(life.blame)
 			continue
 		}
 		// A node whose clock is ahead makes the pod look younger than it is, and nobody can tell.
 		since := conditionOf(p, corev1.PodReady).LastTransitionTime.Time
-		if life.ready.After(since) {
-			since = life.ready
+		for _, later := range []time.Time{life.seen, life.changed} {
+			if later.After(since) {
+				since = later
+			}
 		}
-		if life.changed.After(since) {
-			since = life.changed
-		}
-		if !w.Now.Before(since.Add(w.Manager.MinReady() + w.Manager.FailureGrace())) {
+		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
+		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
 			w.say("  %s has recovered", p.Name)
 			life.blame = blame{}
 		}

@@ -143,7 +143,9 @@ func (s *synced) countUnproven() error {
 			underway++
 		}
 	}
-	if added > 0 && others > 0 {
+	guilty, _ := s.guilty()
+	isHalted := s.Manager.OnFailure() != v1.ContinueOnFailure && guilty >= s.Manager.MaxFailedPods()
+	if added > 0 && others > 0 && !isHalted {
 		s.unproven = added + underway - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
 	}
 	return nil
@@ -156,8 +158,7 @@ func (s *synced) checkUnproven() error {
 		reason := reasonOf(status, v1.ConditionReady)
 		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
 	}
-	isHalted := s.Manager.OnFailure() != v1.ContinueOnFailure && len(s.guilty(0)) >= s.Manager.MaxFailedPods()
-	if s.unproven > 0 && s.before.FailedRevision == "" && !isHalted && !isStill(&s.before) && !isStill(&s.status) {
+	if s.unproven > 0 && s.before.FailedRevision == "" && !isStill(&s.before) && !isStill(&s.status) {
 		return fmt.Errorf("%d pods of the new revision too many are on their way", s.unproven)
 	}
 	return nil

@@ -2,6 +2,7 @@ package world
 
 import (
 	"iter"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -25,7 +26,7 @@ func (w *World) quality(image string) quality {
 		return flaky
 	case image == "bad":
 		return crashing
-	case image == "missing":
+	case strings.HasPrefix(image, "missing"):
 		return missing
 	default:
 		return good
@@ -173,6 +174,7 @@ func (w *World) run(p *corev1.Pod, status *corev1.ContainerStatus) {
 	life, image := w.lives[p.UID], w.imageOf(p, status.Name)
 	if w.quality(image) == missing {
 		status.State = waitingFor(pick(w, "ErrImagePull", "ImagePullBackOff"))
+		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // that it names the image is what tells which one
 		w.fault(p)
 		return
 	}

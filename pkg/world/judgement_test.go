@@ -11,9 +11,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// second is what times in a status are good to.
-const second = time.Second
-
 // serving is how many pods serve. One whose change was begun and given up, on a node that does not tell what it has seen, serves
 // until that restarts it, and counts until then; only to be relied on it is not.
 func (s *synced) serving() (count int) {
@@ -41,7 +38,7 @@ func isHalted(status *v1.PodManagerStatus) bool {
 // checkBlame: no pod counts against its revision for what was done to it, for what happened before its node had seen the revision,
 // or for what it has recovered from.
 func (s *synced) checkBlame() error {
-	if guilty := len(s.guilty(0)); isHalted(&s.status) && guilty < s.Manager.MaxFailedPods() {
+	if guilty, _ := s.guilty(); isHalted(&s.status) && guilty < s.Manager.MaxFailedPods() {
 		return fmt.Errorf("halted because of %d pods, of which %d are to blame: %s", s.Manager.MaxFailedPods(), guilty, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
@@ -53,17 +50,17 @@ func (s *synced) checkFailed() error {
 	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
 		return nil
 	}
-	guilty := len(s.guilty(s.Manager.FailureGrace() - second))
+	guilty, condemned := s.guilty()
 	_, isMissing := s.updated()
-	isLate := isMissing && s.deadline.ran >= s.Manager.ProgressDeadline()-2*second
+	isLate := isMissing && s.deadline.ran >= s.Manager.ProgressDeadline()-2*time.Second
 	switch {
 	case s.status.FailedRevision != s.status.UpdateRevision:
 		return fmt.Errorf("%s is not the present revision", s.status.FailedRevision)
 	case s.Manager.OnFailure() != v1.RollbackOnFailure || s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy:
 		return errors.New("nobody has asked for that")
-	case guilty < s.Manager.MaxFailedPods() && !isLate:
-		return fmt.Errorf("%s has failed with %d pods to blame, %d of them for long enough, of %d, after %v of %v; %s", s.status.FailedRevision, len(s.guilty(0)),
-			guilty, s.Manager.MaxFailedPods(), s.deadline.ran, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
+	case condemned < s.Manager.MaxFailedPods() && !isLate:
+		return fmt.Errorf("%s has failed with %d pods to blame, %d of them for long enough, of %d, after %v of %v; %s", s.status.FailedRevision, guilty,
+			condemned, s.Manager.MaxFailedPods(), s.deadline.ran, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}
 	return nil
 }
@@ -73,8 +70,8 @@ func (s *synced) checkGrace() error {
 	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
 		return nil
 	}
-	if guilty := len(s.guilty(s.Manager.FailureGrace() - second)); guilty < s.Manager.MaxFailedPods() {
-		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", guilty, s.Manager.MaxFailedPods())
+	if _, condemned := s.guilty(); condemned < s.Manager.MaxFailedPods() {
+		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", condemned, s.Manager.MaxFailedPods())
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ type life struct {
 	since   int64
 	// idle is until when nothing is done about the pod, because it cannot be scheduled or its images take so long.
 	idle time.Time
-	// ready is when the pod last became ready, by the world's own clock.
-	ready time.Time
+	// seen is since when the controller has seen the pod ready; zero while it is not.
+	seen time.Time
 	// stuck tells that the pod, once it is going, does not go.
 	stuck bool
 	// byHand tells that somebody else has made the pod: it need not be what the template says.
@@ -80,9 +80,8 @@ func (w *World) setReady(p *corev1.Pod, ready bool) {
 	status := corev1.ConditionFalse
 	if ready {
 		status = corev1.ConditionTrue
-		if !isReady(p) {
-			w.lives[p.UID].ready = w.Now
-		}
+	} else {
+		w.lives[p.UID].seen = time.Time{}
 	}
 	setCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: w.clock(p)})
 }

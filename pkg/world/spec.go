@@ -121,7 +121,7 @@ func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 	case w.chance(0.1):
 		app.Image = "bad"
 	case w.chance(0.15):
-		app.Image = pick(w, "flaky", "missing")
+		app.Image = pick(w, "flaky", "missing", "missing:2")
 	}
 	template := &corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": strconv.Itoa(w.dice.IntN(2))}},

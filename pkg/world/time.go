@@ -33,8 +33,8 @@ func (w *World) pass(wait time.Duration) {
 
 // progress starts the clock anew if more updated pods are available than ever, and the controller has seen that.
 func (w *World) progress() {
-	if available, _ := w.updated(); available > w.deadline.most && w.deadline.revision == w.update {
-		w.deadline.most, w.deadline.ran = available, 0
+	if available, _ := w.updated(); available > w.deadline.most || w.deadline.revision != w.update {
+		w.deadline = stopwatch{revision: w.update, most: available}
 	}
 }
 
@@ -123,10 +123,9 @@ func describeStrategy(m *v1.PodManager) string {
 func (w *World) DescribePods() string {
 	var text strings.Builder
 	for _, p := range w.Pods {
-		_, isToBlame := w.isToBlame(p)
 		fmt.Fprintf(&text, " %s:%s", strings.TrimPrefix(p.Name, w.Manager.Name+"-"), p.Labels[v1.LabelRevision])
 		for i, set := range []bool{
-			!w.isServing(p), p.DeletionTimestamp != nil, hasEnded(p), isToBlame, isMarked(p), isDrained(p), w.isBehind(p),
+			!w.isServing(p), p.DeletionTimestamp != nil, hasEnded(p), w.isToBlame(p), isMarked(p), isDrained(p), w.isBehind(p),
 		} {
 			if set {
 				text.WriteByte("!~+?*|<"[i])

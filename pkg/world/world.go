@@ -144,7 +144,7 @@ func (w *World) Report(decided plan.Plan, failure *plan.Failure) (status v1.PodM
 		w.Manager.Status = *status.DeepCopy()
 		w.say("  status %s, current %s, failed %s", describeConditions(&status), status.CurrentRevision, status.FailedRevision)
 	}
-	w.forgive()
+	w.watch()
 	w.progress()
 	return status, changed
 }
