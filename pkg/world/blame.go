@@ -53,7 +53,7 @@ func (w *World) inherit(p *corev1.Pod, creation plan.Creation) {
 	if before == nil {
 		return
 	}
-	before.replaced = true
+	before.replacement = p
 	if before.blame.revision == creation.Revision.Hash {
 		w.lives[p.UID].blame = before.blame
 	}
@@ -62,7 +62,10 @@ func (w *World) inherit(p *corev1.Pod, creation plan.Creation) {
 // isToBlame tells whether a pod has failed as one of its revision, and not recovered.
 func (w *World) isToBlame(p *corev1.Pod) bool {
 	life := w.lives[p.UID]
-	return !life.blame.since.IsZero() && life.blame.revision == w.hashOf(p) && !life.replaced && p.DeletionTimestamp == nil &&
+	if other := life.replacement; other != nil && w.lives[other.UID] != nil && other.DeletionTimestamp == nil && !hasEnded(other) {
+		return false // that one answers for it
+	}
+	return !life.blame.since.IsZero() && life.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
 		p.Labels[v1.LabelManager] == w.Manager.Name
 }
 

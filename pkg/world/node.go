@@ -31,8 +31,8 @@ type life struct {
 	// byHand tells that somebody else has made the pod: it need not be what the template says.
 	byHand bool
 	blame  blame
-	// replaced tells that another pod was made in its place.
-	replaced bool
+	// replacement is the pod that was made in its place.
+	replacement *corev1.Pod
 }
 
 // started is what a container was started with.
