@@ -32,18 +32,6 @@ func (w *World) fault(p *corev1.Pod) {
 	}
 }
 
-// faultIfInTrouble notes that a pod that was changed in place has got nothing out of it.
-func (w *World) faultIfInTrouble(p *corev1.Pod) {
-	if life := w.lives[p.UID]; life.observed < life.since {
-		return
-	}
-	for status := range all(p) {
-		if isInTrouble(status) {
-			w.fault(p)
-		}
-	}
-}
-
 // inherit lets a pod answer for the one in whose place it was made.
 func (w *World) inherit(p *corev1.Pod, creation plan.Creation) {
 	if creation.Replaces == nil {
@@ -113,7 +101,7 @@ func (w *World) watch() {
 		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
 		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
 			w.say("  %s has recovered", p.Name)
-			life.blame = blame{}
+			life.blame, life.recovered = blame{}, true
 		}
 	}
 }

@@ -100,7 +100,6 @@ func (w *World) act(p *corev1.Pod) {
 	if !isDelayed && !life.halfway {
 		life.asked = nil
 	}
-	w.faultIfInTrouble(p)
 }
 
 // restart starts a container anew, as the pod's spec has it.

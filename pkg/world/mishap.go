@@ -12,10 +12,10 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// befall lets something happen to a pod.
-func (w *World) befall(p *corev1.Pod) {
+// befall lets something happen to a pod, and tells whether that was a crash.
+func (w *World) befall(p *corev1.Pod) (hasCrashed bool) {
 	if p.DeletionTimestamp != nil || hasEnded(p) {
-		return
+		return false
 	}
 	what := w.dice.IntN(18)
 	switch {
@@ -33,7 +33,7 @@ func (w *World) befall(p *corev1.Pod) {
 		w.say("%s: cannot be scheduled until %v", p.Name, w.lives[p.UID].idle.Format(time.TimeOnly))
 	case w.lost[p.Spec.NodeName]:
 	case what < 9:
-		w.crashOne(p)
+		return w.crashOne(p)
 	case what < 11:
 		w.say("%s: ends", p.Name)
 		w.end(p)
@@ -47,21 +47,39 @@ func (w *World) befall(p *corev1.Pod) {
 		w.say("%s: not ready", p.Name)
 		w.setReady(p, false)
 	}
+	return false
 }
 
-// crashOne ends one of the containers that run.
-func (w *World) crashOne(p *corev1.Pod) {
+// relapse makes a pod not ready that has recovered from a failure.
+func (w *World) relapse() {
+	for _, p := range w.Pods {
+		if w.lives[p.UID].recovered && isReady(p) && !w.lost[p.Spec.NodeName] {
+			w.say("%s: not ready again", p.Name)
+			w.setReady(p, false)
+			return
+		}
+	}
+}
+
+// crashOne ends one of the containers that run, and tells whether there was one. Those beside the others are worth a closer look:
+// they go on as they are when the others are changed.
+func (w *World) crashOne(p *corev1.Pod) bool {
 	var running []*corev1.ContainerStatus
 	for status := range lasting(p) {
 		if status.State.Running != nil {
 			running = append(running, status)
 		}
 	}
-	if len(running) > 0 {
-		status := pick(w, running...)
-		w.say("%s: container %s crashes", p.Name, status.Name)
-		w.crash(p, status)
+	if len(running) == 0 {
+		return false
 	}
+	status := pick(w, running...)
+	if w.chance(0.5) {
+		status = running[0]
+	}
+	w.say("%s: container %s crashes", p.Name, status.Name)
+	w.crash(p, status)
+	return true
 }
 
 // end ends the pod for good.

@@ -31,6 +31,8 @@ type life struct {
 	// byHand tells that somebody else has made the pod: it need not be what the template says.
 	byHand bool
 	blame  blame
+	// recovered tells that it has answered for a failure, and made up for it.
+	recovered bool
 	// replacement is the pod that was made in its place.
 	replacement *corev1.Pod
 }

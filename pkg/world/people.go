@@ -1,8 +1,12 @@
 package world
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -12,15 +16,61 @@ import (
 
 // edit lets the user change the spec.
 func (w *World) edit() {
+	w.editing(func(spec *v1.PodManagerSpec) {
+		for again := true; again; again = w.chance(0.3) {
+			w.editOne(spec)
+		}
+	})
+}
+
+// editing is one edit of the spec.
+func (w *World) editing(edit func(*v1.PodManagerSpec)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
 	w.holds = map[plan.HoldKey]plan.Hold{} // a changed spec gets a fresh try
-	for {
-		w.editOne(&w.Manager.Spec)
-		if w.chance(0.7) {
-			return
+	edit(&w.Manager.Spec)
+}
+
+// react lets the user do something about what there is to see: a crash, or a rollout that gets no further.
+func (w *World) react(hasCrashed bool) {
+	ready := meta.FindStatusCondition(w.Manager.Status.Conditions, v1.ConditionReady)
+	switch {
+	case hasCrashed && w.chance(0.4):
+		w.editing(w.editTemplate)
+	case ready == nil || !slices.Contains([]string{v1.ReasonPaused, v1.ReasonHalted, v1.ReasonRolledBack, v1.ReasonNotInPlace}, ready.Reason):
+	case w.chance(0.08):
+		w.editing(func(spec *v1.PodManagerSpec) { spec.Replicas = ptr.To[int32](0) })
+		w.say("user: gives up, 0 replicas")
+	}
+}
+
+func (w *World) editTemplate(spec *v1.PodManagerSpec) {
+	template := w.randomTemplate()
+	switch image := template.Spec.Containers[0].Image; {
+	case w.chance(0.3):
+		template = w.templates[w.dice.IntN(len(w.templates))]
+	case w.chance(0.5): // most releases are another image, and no more
+		template = spec.Template.DeepCopy()
+		template.Spec.Containers[0].Image = image
+	}
+	spec.Template = template
+	w.templates = append(w.templates, spec.Template)
+	w.say("user: template %s", describeTemplate(spec.Template))
+}
+
+// describeTemplate has what differs between templates.
+func describeTemplate(template *corev1.PodTemplateSpec) string {
+	text := template.Annotations["note"]
+	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
+		for i := range list {
+			requests := list[i].Resources.Requests
+			text += fmt.Sprintf(" %s=%s %v %v", list[i].Name, list[i].Image, requests.Cpu(), requests.Memory())
+			for _, env := range list[i].Env {
+				text += " " + env.Name + "=" + env.Value
+			}
 		}
 	}
+	return text
 }
 
 func (w *World) editOne(spec *v1.PodManagerSpec) {
@@ -32,12 +82,7 @@ func (w *World) editOne(spec *v1.PodManagerSpec) {
 		}
 		w.say("user: %d replicas", *spec.Replicas)
 	case what < 6:
-		spec.Template = w.randomTemplate()
-		if w.chance(0.4) {
-			spec.Template = w.templates[w.dice.IntN(len(w.templates))]
-		}
-		w.templates = append(w.templates, spec.Template)
-		w.say("user: template %v", spec.Template.Spec.Containers)
+		w.editTemplate(spec)
 	case what < 9:
 		spec.Paused = !spec.Paused
 		w.say("user: paused %v", spec.Paused)

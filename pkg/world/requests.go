@@ -196,13 +196,13 @@ func (w *World) change(change plan.InPlace) {
 	}
 }
 
-// changed notes that a pod has another revision: it begins anew, unless it is in trouble that its node has nothing to do about.
+// changed notes that a pod has another revision: it begins anew. Trouble that it is in, and that goes on, is none of its new revision
+// until it fails once more.
 func (w *World) changed(change plan.InPlace) {
 	life := w.lives[change.Pod.UID]
 	w.known[change.To.Hash] = change.To.Template()
 	if change.Step == plan.StepChange {
 		life.since, life.blame = change.Pod.Generation, blame{}
-		w.faultIfInTrouble(change.Pod)
 	}
 }
 

@@ -19,7 +19,7 @@ type build struct {
 }
 
 func (w *World) randomBuild() build {
-	b := build{side: w.chance(0.3), init: w.chance(0.2), proxy: w.chance(0.3)}
+	b := build{side: w.chance(0.3), init: w.chance(0.2), proxy: w.chance(0.5)}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if w.chance(0.5) {
 			b.resizePolicy = append(b.resizePolicy, corev1.ContainerResizePolicy{

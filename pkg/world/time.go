@@ -46,12 +46,16 @@ func (w *World) Happen() {
 			step()
 		}
 	}
+	hasCrashed := false
 	for range w.dice.IntN(3) {
 		if w.chance(0.4) && len(w.Pods) > 0 {
-			w.befall(w.Pods[w.dice.IntN(len(w.Pods))])
+			hasCrashed = w.befall(w.Pods[w.dice.IntN(len(w.Pods))]) || hasCrashed
 		}
 	}
+	w.react(hasCrashed)
 	switch {
+	case w.chance(0.15):
+		w.relapse()
 	case w.chance(0.01):
 		w.lose()
 	case w.chance(0.01):
