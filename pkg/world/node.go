@@ -136,7 +136,10 @@ func (w *World) mayServe(p *corev1.Pod) bool {
 
 // schedule gives a pod a node, unless that will not have it.
 func (w *World) schedule(p *corev1.Pod) {
+	life := w.lives[p.UID]
 	p.Spec.NodeName = "node-" + string(rune('a'+w.dice.IntN(5)))
+	life.observed, life.acted = p.Generation, p.Generation
+	w.tellObserved(p)
 	if w.fails(0.05) {
 		reason := pick(w, "OutOfcpu", "NodeAffinity", "NodeShutdown", "UnexpectedAdmissionError", "SysctlForbidden")
 		w.say("  %s is not admitted: %s", p.Name, reason)
@@ -146,12 +149,9 @@ func (w *World) schedule(p *corev1.Pod) {
 		}
 		return
 	}
-	life := w.lives[p.UID]
 	start := w.clock(p)
 	p.Status.StartTime = &start
 	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = notYet(p.Spec.InitContainers, p), notYet(p.Spec.Containers, p)
-	life.observed, life.acted = p.Generation, p.Generation
-	w.tellObserved(p)
 	if w.fails(0.1) {
 		life.idle = w.Now.Add(time.Duration(w.dice.IntN(900)) * time.Second)
 		w.say("  %s: its images take until %v", p.Name, life.idle.Format(time.TimeOnly))

@@ -31,14 +31,18 @@ func (w *World) editing(edit func(*v1.PodManagerSpec)) {
 	edit(&w.Manager.Spec)
 }
 
-// react lets the user do something about what there is to see: a crash, or a rollout that gets no further.
-func (w *World) react(hasCrashed bool) {
-	ready := meta.FindStatusCondition(w.Manager.Status.Conditions, v1.ConditionReady)
-	switch {
-	case hasCrashed && w.chance(0.4):
+// react lets the user do something about a crash.
+func (w *World) react() {
+	if w.chance(0.4) {
 		w.editing(w.editTemplate)
-	case ready == nil || !slices.Contains([]string{v1.ReasonPaused, v1.ReasonHalted, v1.ReasonRolledBack, v1.ReasonNotInPlace}, ready.Reason):
-	case w.chance(0.08):
+	}
+}
+
+// giveUp lets the user stop all pods, because the rollout gets no further.
+func (w *World) giveUp() {
+	ready := meta.FindStatusCondition(w.Manager.Status.Conditions, v1.ConditionReady)
+	isStuck := ready != nil && slices.Contains([]string{v1.ReasonPaused, v1.ReasonHalted, v1.ReasonRolledBack, v1.ReasonNotInPlace}, ready.Reason)
+	if isStuck && w.chance(0.5) {
 		w.editing(func(spec *v1.PodManagerSpec) { spec.Replicas = ptr.To[int32](0) })
 		w.say("user: gives up, 0 replicas")
 	}

@@ -19,8 +19,8 @@ import (
 )
 
 // scenarios is how many are played. It is a number and not a time, so that it is the same ones on every machine: a test that
-// plays fewer on a slow one would pass there for no good reason. They take about 10 s on two cores.
-const scenarios = 5000
+// plays fewer on a slow one would pass there for no good reason. They take more than 10 s on one core.
+const scenarios = 2500
 
 // Whatever happens, the planner keeps its promises; and once nothing more happens, it arrives. Scenarios are random: a
 // failure prints the seed of its scenario, and PLAN_SEED=<seed> plays it again. They are the same ones every time, so that

@@ -9,6 +9,13 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
+// Step lets time pass and something happen, and the controller look at it.
+func (w *World) Step() {
+	w.Pass()
+	w.Happen()
+	w.Sync()
+}
+
 // Pass lets time pass, while nothing happens. Mostly, that is not longer than the controller has asked for: it would look.
 func (w *World) Pass() {
 	wait := pick(w, 0, 300*time.Millisecond, time.Second, 10*time.Second, 30*time.Second, time.Minute) * time.Duration(w.dice.IntN(4))
@@ -46,13 +53,11 @@ func (w *World) Happen() {
 			step()
 		}
 	}
-	hasCrashed := false
 	for range w.dice.IntN(3) {
-		if w.chance(0.4) && len(w.Pods) > 0 {
-			hasCrashed = w.befall(w.Pods[w.dice.IntN(len(w.Pods))]) || hasCrashed
+		if w.chance(0.4*w.noise) && len(w.Pods) > 0 && w.befall(w.Pods[w.dice.IntN(len(w.Pods))]) {
+			w.react()
 		}
 	}
-	w.react(hasCrashed)
 	switch {
 	case w.chance(0.15):
 		w.relapse()
@@ -63,13 +68,14 @@ func (w *World) Happen() {
 	case w.chance(0.007):
 		w.breakImage()
 	}
-	if w.chance(0.15) {
+	if w.chance(0.15 * w.noise) {
 		w.edit()
 	}
 }
 
 // CalmDown ends the time of trouble. What is broken stays so, and some pods that are going never go.
 func (w *World) CalmDown() {
+	w.giveUp()
 	w.say("calm")
 	w.Calm, w.churn = true, 0
 	clear(w.lost)

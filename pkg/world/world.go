@@ -48,6 +48,8 @@ type World struct {
 	// skews has how far the clock of each node is ahead; a lost node is not heard of.
 	skews map[string]time.Duration
 	lost  map[string]bool
+	// noise is how much happens: where it is little, what has happened has time to show its effects.
+	noise float64
 	// oldNodes do not tell which generation of a pod they have seen.
 	oldNodes bool
 	// build is what all templates have in common: what differs there would be in the way of changes in place.
@@ -72,6 +74,7 @@ func New(seed uint64) *World {
 		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](0)},
 	}
 	w.oldNodes = w.chance(0.2)
+	w.noise = pick(w, 0.3, 0.6, 1, 1)
 	for node := 'a'; node <= 'e'; node++ {
 		w.skews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
 	}
