@@ -47,7 +47,19 @@ func (w *World) randomSpec() v1.PodManagerSpec {
 	// What may be in the template depends on how pods are changed.
 	w.Manager.Spec = spec
 	spec.Template = w.randomTemplate()
+	if w.chance(0.08) {
+		w.goneWrong(&spec)
+	}
 	return spec
+}
+
+// goneWrong makes the spec that of a rollout which is about to be halted, with pods beside those that are wanted.
+func (w *World) goneWrong(spec *v1.PodManagerSpec) {
+	spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.HaltOnFailure}
+	spec.UpdateStrategy = v1.UpdateStrategy{Type: v1.RollingUpdateStrategy, RollingUpdate: &v1.RollingUpdate{
+		MaxSurge: ptr.To(intstr.FromInt32(2 + w.dice.Int32N(3))), MaxUnavailable: w.budget(),
+	}}
+	spec.Template.Spec.Containers[0].Image = pick(w, "bad", "flaky", "missing")
 }
 
 func (w *World) minReady() int32 { return pick[int32](w, 0, 0, 0, 5, 30) }
