@@ -124,7 +124,8 @@ func (a *arrival) checkZero() (string, bool) {
 // isUnstarted tells whether the rollout was paused before its first pod.
 func (a *arrival) isUnstarted() bool { return a.Manager.Spec.Paused && a.current == "" && a.count == 0 }
 
-// checkPaused: while it is paused, there are as many pods as are wanted, and none beside them.
+// checkPaused: a pause keeps what a rollout has made beside the pods that are wanted, until somebody scales down: then there are as
+// many as are wanted, and none beside them.
 func (a *arrival) checkPaused() (string, bool) {
 	desired := a.Manager.DesiredReplicas()
 	switch {
@@ -135,8 +136,8 @@ func (a *arrival) checkPaused() (string, bool) {
 		return "unstarted", ready == v1.ReasonPaused || ready == v1.ReasonScaledToZero
 	case a.Manager.Strategy() == v1.RecreateStrategy: // they may not be completed with pods of another revision
 		return "paused with too many", a.count <= desired
-	case a.isMarkedInVain():
-		return "paused with too many", a.count <= desired+a.Manager.MaxSurge()
+	case a.isMarkedInVain(), desired >= a.paused.wanted && len(a.kinds) > 1:
+		return "paused", a.count >= desired && a.count <= desired+a.Manager.MaxSurge()
 	default:
 		return "paused", a.count == desired
 	}

@@ -183,3 +183,16 @@ func (w *World) updated() (available int, isMissing bool) {
 
 // due is how many updated pods there are to be.
 func (w *World) due() int { return w.Manager.DesiredReplicas() - w.Manager.Partition() }
+
+// pause is how many pods were wanted when the rollout of a revision last went on, or the most since.
+type pause struct {
+	revision string
+	wanted   int
+}
+
+func (p *pause) see(w *World) {
+	desired := w.Manager.DesiredReplicas()
+	if !w.Manager.Spec.Paused || p.revision != w.update || desired > p.wanted {
+		*p = pause{w.update, desired}
+	}
+}

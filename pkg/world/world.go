@@ -58,6 +58,8 @@ type World struct {
 	made, churn int
 	// deadline is how long the clock of progressDeadlineSeconds has run.
 	deadline stopwatch
+	// paused is what a pause has found, or the most that was wanted since.
+	paused pause
 	// unwritten tells that the last status could not be written.
 	unwritten bool
 }
@@ -149,6 +151,7 @@ func (w *World) Report(decided plan.Plan, failure *plan.Failure) (status v1.PodM
 	}
 	w.watch()
 	w.progress()
+	w.paused.see(w)
 	return status, changed
 }
 
