@@ -91,17 +91,14 @@ func (w *World) watch() {
 			life.blame.condemned = life.blame.condemned || w.isOver(life.blame)
 			continue
 		}
-		// A node whose clock is ahead makes the pod look younger than it is, and nobody can tell.
-		since := conditionOf(p, corev1.PodReady).LastTransitionTime.Time
-		for _, later := range []time.Time{life.seen, life.changed} {
-			if later.After(since) {
-				since = later
-			}
+		since := life.seen // whatever the clock of its node says
+		if life.changed.After(since) {
+			since = life.changed
 		}
 		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
 		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
 			w.say("  %s has recovered", p.Name)
-			life.blame, life.recovered = blame{}, true
+			life.blame, life.recovered = blame{}, w.Now
 		}
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	appsv1 "k8s.io/api/apps/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -50,15 +49,26 @@ func (w *World) befall(p *corev1.Pod) (hasCrashed bool) {
 	return false
 }
 
-// relapse makes a pod not ready that has recovered from a failure.
+// relapse makes a pod not ready that has recovered from a failure: mostly the one that has done so last, of which the least is
+// forgotten.
 func (w *World) relapse() {
+	var recovered []*corev1.Pod
 	for _, p := range w.Pods {
-		if w.lives[p.UID].recovered && isReady(p) && !w.lost[p.Spec.NodeName] {
-			w.say("%s: not ready again", p.Name)
-			w.setReady(p, false)
-			return
+		if !w.lives[p.UID].recovered.IsZero() && isReady(p) && !w.lost[p.Spec.NodeName] {
+			recovered = append(recovered, p)
 		}
 	}
+	if len(recovered) == 0 {
+		return
+	}
+	p := pick(w, recovered...)
+	if w.chance(0.7) {
+		p = slices.MaxFunc(recovered, func(a, b *corev1.Pod) int {
+			return w.lives[a.UID].recovered.Compare(w.lives[b.UID].recovered)
+		})
+	}
+	w.say("%s: not ready again", p.Name)
+	w.setReady(p, false)
 }
 
 // crashOne ends one of the containers that run, and tells whether there was one. Those beside the others are worth a closer look:

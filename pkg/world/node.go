@@ -31,8 +31,8 @@ type life struct {
 	// byHand tells that somebody else has made the pod: it need not be what the template says.
 	byHand bool
 	blame  blame
-	// recovered tells that it has answered for a failure, and made up for it.
-	recovered bool
+	// recovered is when it last made up for a failure; zero if it never did.
+	recovered time.Time
 	// replacement is the pod that was made in its place.
 	replacement *corev1.Pod
 }

@@ -59,7 +59,7 @@ func (w *World) Happen() {
 		}
 	}
 	switch {
-	case w.chance(0.15):
+	case w.chance(0.25):
 		w.relapse()
 	case w.chance(0.01):
 		w.lose()
