@@ -25,6 +25,9 @@ func (w *World) observe(p *corev1.Pod) {
 	life := w.lives[p.UID]
 	life.observed = p.Generation
 	w.tellObserved(p)
+	if life.early {
+		w.fault(p)
+	}
 	restarts := slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
 	if w.oldNodes || !restarts && !w.isResized(p) || w.chance(0.5) {
 		w.act(p)

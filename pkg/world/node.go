@@ -31,6 +31,8 @@ type life struct {
 	// byHand tells that somebody else has made the pod: it need not be what the template says.
 	byHand bool
 	blame  blame
+	// early tells that it has failed after it was changed in place, and before its node had seen that.
+	early bool
 	// recovered is when it last made up for a failure; zero if it never did.
 	recovered time.Time
 	// replacement is the pod that was made in its place.

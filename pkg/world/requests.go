@@ -202,7 +202,7 @@ func (w *World) changed(change plan.InPlace) {
 	life := w.lives[change.Pod.UID]
 	w.known[change.To.Hash] = change.To.Template()
 	if change.Step == plan.StepChange {
-		life.since, life.blame = change.Pod.Generation, blame{}
+		life.since, life.blame, life.early = change.Pod.Generation, blame{}, false
 	}
 }
 
