@@ -1,0 +1,210 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
+	return slices.ContainsFunc(decided.Delete, func(d plan.Deletion) bool { return d.Pod == p })
+}
+
+// checkNames: no pod is created under a name that is in use, nor two under one, nor is one deleted twice.
+func (s *synced) checkNames() error {
+	used := map[string]bool{}
+	for _, p := range s.Pods {
+		used[p.Name] = true
+	}
+	for _, c := range s.plan.Create {
+		name := plan.PodName(s.Manager.Name, c.Index)
+		if used[name] {
+			return fmt.Errorf("%s is created although the name is in use", name)
+		}
+		used[name] = true
+		if c.Revision == nil || c.Revision.Template() == nil {
+			return fmt.Errorf("%s is made from nothing", name)
+		}
+	}
+	deleted := map[*corev1.Pod]bool{}
+	for _, d := range s.plan.Delete {
+		if deleted[d.Pod] || d.Pod.DeletionTimestamp != nil {
+			return fmt.Errorf("%s is deleted twice", d.Pod.Name)
+		}
+		deleted[d.Pod] = true
+	}
+	for _, c := range s.plan.Change {
+		if deleted[c.Pod] {
+			return fmt.Errorf("%s is changed and deleted", c.Pod.Name)
+		}
+	}
+	return nil
+}
+
+// checkSurge: creates never bring the pods above replicas + maxSurge; where they wait for others to be gone, those count.
+func (s *synced) checkSurge() error {
+	count, waits := len(s.plan.Create), s.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete
+	for _, p := range s.standing() {
+		if !isDeleted(s.plan, p) || waits {
+			count++
+		}
+	}
+	for _, p := range s.observed.Pods {
+		if waits && p.DeletionTimestamp != nil {
+			count++
+		}
+	}
+	if most := s.Manager.DesiredReplicas() + s.Manager.MaxSurge(); len(s.plan.Create) > 0 && count > most {
+		return fmt.Errorf("%d pods, at most %d allowed", count, most)
+	}
+	return nil
+}
+
+// checkFloor: the plan takes away, or changes, no available pod if fewer than replicas - maxUnavailable would be left; not even one
+// that is marked for deletion. What a pod is given back counts if it takes a restart.
+func (s *synced) checkFloor() error {
+	if s.Manager.Strategy() == v1.RecreateStrategy {
+		return nil
+	}
+	changed := map[*corev1.Pod]bool{}
+	for _, c := range s.plan.Change {
+		changed[c.Pod] = c.Step == plan.StepChange || c.Step == plan.StepDrain
+		if c.Step == plan.StepRestore {
+			containers := c.To.Template().Spec.Containers
+			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
+				return s.lives[c.Pod.UID].restartsFor(&container)
+			})
+		}
+	}
+	available, taken := 0, 0
+	for _, p := range s.standing() {
+		if !s.isServing(p) {
+			continue
+		}
+		available++
+		if isDeleted(s.plan, p) || changed[p] {
+			taken++
+		}
+	}
+	if floor := s.Manager.DesiredReplicas() - s.Manager.MaxUnavailable(); taken > 0 && available-taken < floor {
+		return fmt.Errorf("%d of %d available pods taken, at least %d have to stay", taken, available, floor)
+	}
+	return nil
+}
+
+// checkOverlap: Recreate makes no pod while one of another revision may still run.
+func (s *synced) checkOverlap() error {
+	if s.Manager.Strategy() != v1.RecreateStrategy || len(s.plan.Create) == 0 {
+		return nil
+	}
+	hash := s.plan.Create[0].Revision.Hash
+	for _, c := range s.plan.Create {
+		if c.Revision.Hash != hash {
+			return errors.New("pods of two revisions created")
+		}
+	}
+	for _, p := range slices.Concat(s.observed.Pods, s.observed.Orphans) {
+		if !hasEnded(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
+			return fmt.Errorf("%s of %s is there while pods of %s are created", p.Name, s.hashOf(p), hash)
+		}
+	}
+	return nil
+}
+
+// countUnproven counts by how many the pods of the new revision that are on their way, and those that the plan adds to them, are
+// more than a rollout needs, while there are pods to protect.
+func (s *synced) countUnproven() error {
+	s.unproven = 0
+	current, others := s.currentHash(), 0
+	if s.Manager.Strategy() != v1.RollingUpdateStrategy || s.Manager.Spec.Paused || current == "" || current == s.update {
+		return nil
+	}
+	added, underway := 0, 0
+	for _, c := range s.plan.Create {
+		if c.Revision.Hash == s.update && c.FailuresBefore == 0 {
+			added++
+		}
+	}
+	for _, c := range s.plan.Change {
+		if (c.Step == plan.StepChange || c.Step == plan.StepDrain) && c.To.Hash == s.update {
+			added++
+		}
+	}
+	for _, p := range s.standing() {
+		if s.hashOf(p) != s.update {
+			others++
+		} else if !s.isServing(p) && !isDeleted(s.plan, p) && !s.isInfeasible(p) {
+			underway++
+		}
+	}
+	guilty, _ := s.guilty()
+	isHalted := s.Manager.OnFailure() != v1.ContinueOnFailure && guilty >= s.Manager.MaxFailedPods()
+	if added > 0 && others > 0 && !isHalted {
+		s.unproven = added + underway - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
+	}
+	return nil
+}
+
+// checkUnproven: there are none. What is lost while nothing is moved, because of a halt or an obstacle, is replaced by the same,
+// though; and a revision that has failed is not tried.
+func (s *synced) checkUnproven() error {
+	isStill := func(status *v1.PodManagerStatus) bool {
+		reason := reasonOf(status, v1.ConditionReady)
+		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
+	}
+	if s.unproven > 0 && s.before.FailedRevision == "" && !isStill(&s.before) && !isStill(&s.status) {
+		return fmt.Errorf("%d pods of the new revision too many are on their way", s.unproven)
+	}
+	return nil
+}
+
+// checkSame: the same observation leads to the same plan, and so does one in another order.
+func (s *synced) checkSame() error {
+	if !s.chance(0.2) {
+		return nil
+	}
+	o, want := s.observed, digest(s.plan)
+	if got := digest(plan.Make(o)); !slices.Equal(got, want) {
+		return fmt.Errorf("planned again:\n%v\nbefore:\n%v", got, want)
+	}
+	o.Pods, o.Orphans, o.Revisions = slices.Clone(o.Pods), slices.Clone(o.Orphans), slices.Clone(o.Revisions)
+	s.dice.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
+	s.dice.Shuffle(len(o.Revisions), func(i, j int) { o.Revisions[i], o.Revisions[j] = o.Revisions[j], o.Revisions[i] })
+	slices.Reverse(o.Orphans)
+	got := digest(plan.Make(o))
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("planned in another order:\n%v\nbefore:\n%v", got, want)
+	}
+	return nil
+}
+
+// checkCurrent: the present revision becomes the current one only when all pods have it.
+func (s *synced) checkCurrent() error {
+	if status := &s.status; status.CurrentRevision == status.UpdateRevision && status.CurrentRevision != s.before.CurrentRevision &&
+		status.CurrentReplicas != status.Replicas {
+		return fmt.Errorf("%s is current, but only %d of %d pods have it", status.CurrentRevision, status.CurrentReplicas, status.Replicas)
+	}
+	return nil
+}
+
+func reasonOf(status *v1.PodManagerStatus, kind string) string {
+	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
+		return found.Reason
+	}
+	return ""
+}
+
+func messageOf(status *v1.PodManagerStatus, kind string) string {
+	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
+		return found.Message
+	}
+	return ""
+}

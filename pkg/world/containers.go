@@ -1,0 +1,218 @@
+package world
+
+import (
+	"iter"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// quality is what becomes of the containers of an image.
+type quality int
+
+const (
+	good     quality = iota
+	flaky            // they are ready for a moment, and crash
+	crashing         // they crash at once
+	missing          // there is no such image
+)
+
+// quality is that of an image, which may have been good before.
+func (w *World) quality(image string) quality {
+	switch {
+	case w.broken[image]:
+		return crashing
+	case image == "flaky":
+		return flaky
+	case image == "bad":
+		return crashing
+	case strings.HasPrefix(image, "missing"):
+		return missing
+	default:
+		return good
+	}
+}
+
+// imageID is that of an image. Two names may stand for one.
+func imageID(image string) string {
+	if image == "app:5" {
+		image = "app:1"
+	}
+	return "id of " + image
+}
+
+// isSidecar tells whether an init container goes on to run beside the others.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// all are the statuses of all containers, in the order in which they start, with what the pod's spec says of them.
+func all(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
+		for i := range p.Status.InitContainerStatuses {
+			if !yield(&p.Status.InitContainerStatuses[i], &p.Spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range p.Status.ContainerStatuses {
+			if !yield(&p.Status.ContainerStatuses[i], &p.Spec.Containers[i]) {
+				return
+			}
+		}
+	}
+}
+
+// lasting are the statuses of those containers that run for as long as the pod does.
+func lasting(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
+		for status, c := range all(p) {
+			if !isInit(p, c) && !yield(status, c) {
+				return
+			}
+		}
+	}
+}
+
+// isInit tells whether a container has to end before others start.
+func isInit(p *corev1.Pod, c *corev1.Container) bool {
+	for i := range p.Spec.InitContainers {
+		if c == &p.Spec.InitContainers[i] {
+			return !isSidecar(c)
+		}
+	}
+	return false
+}
+
+// notYet are the statuses of containers that are yet to be started.
+func notYet(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
+	var list []corev1.ContainerStatus
+	for i := range containers {
+		reason := "ContainerCreating"
+		if len(p.Spec.InitContainers) > 0 {
+			reason = "PodInitializing"
+		}
+		list = append(list, corev1.ContainerStatus{Name: containers[i].Name, State: waitingFor(reason)})
+	}
+	return list
+}
+
+func waitingFor(reason string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+}
+
+// isInTrouble tells whether something keeps a container from running, so that its status says what.
+func isInTrouble(status *corev1.ContainerStatus) bool {
+	waiting := status.State.Waiting
+	return waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing"
+}
+
+// nextOfContainers is what is to be done about the pod's containers.
+func (w *World) nextOfContainers(p *corev1.Pod) func() {
+	if p.Status.Phase == corev1.PodPending {
+		for status, c := range all(p) {
+			if w.Calm && isInTrouble(status) && w.quality(c.Image) != good {
+				return nil // it could go on like this for ever
+			}
+		}
+		return func() { w.launch(p) }
+	}
+	for status := range lasting(p) {
+		image := w.lives[p.UID].runs[status.Name].image
+		switch {
+		case status.State.Running != nil && w.quality(image) == flaky && !isReady(p) && !w.Calm && w.chance(0.7):
+			// It has to become ready first.
+		case status.State.Running != nil && (w.quality(image) == flaky || w.quality(image) == crashing):
+			return func() { w.crash(p, status) }
+		case status.State.Running == nil && !(w.Calm && isInTrouble(status) && w.quality(w.imageOf(p, status.Name)) != good):
+			return func() { w.run(p, status) }
+		}
+	}
+	return nil
+}
+
+// imageOf is the image that a container is started with next: the one that its node knows of.
+func (w *World) imageOf(p *corev1.Pod, name string) string {
+	life := w.lives[p.UID]
+	if last, found := life.runs[name]; found && life.acted < p.Generation {
+		return last.image
+	}
+	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == name {
+				return list[i].Image
+			}
+		}
+	}
+	return ""
+}
+
+// launch starts the pod's containers one after the other, as far as that goes.
+func (w *World) launch(p *corev1.Pod) {
+	for status, c := range all(p) {
+		if status.State.Running != nil || status.State.Terminated != nil {
+			continue
+		}
+		if isInit(p, c) && w.fails(0.1) { // at its next try it works
+			w.say("  %s: container %s fails", p.Name, c.Name)
+			w.ends(p, status)
+			status.RestartCount++
+			w.fault(p)
+			return
+		}
+		if w.run(p, status); status.State.Running == nil {
+			return
+		}
+		if isInit(p, c) {
+			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: w.clock(p)}}
+		}
+	}
+	p.Status.Phase = corev1.PodRunning
+}
+
+// run starts a container, if its image can be had.
+func (w *World) run(p *corev1.Pod, status *corev1.ContainerStatus) {
+	life, image := w.lives[p.UID], w.imageOf(p, status.Name)
+	if w.quality(image) == missing {
+		status.State = waitingFor(pick(w, "ErrImagePull", "ImagePullBackOff"))
+		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // that it names the image is what tells which one
+		w.fault(p)
+		return
+	}
+	before, isAgain := life.runs[status.Name]
+	if isAgain {
+		status.RestartCount++
+	} else {
+		for _, c := range all(p) {
+			if c.Name == status.Name {
+				before.resources = c.Resources
+			}
+		}
+	}
+	before.image = image
+	life.runs[status.Name] = before
+	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // runtimes spell names in their own way
+	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: w.clock(p)}}
+}
+
+// ends is how a container is after it has ended by itself.
+func (w *World) ends(p *corev1.Pod, status *corev1.ContainerStatus) {
+	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: w.clock(p)}
+	status.State = waitingFor("CrashLoopBackOff")
+}
+
+// crash ends a container, which its node starts again. If that has seen a change of the pod, it is started with it.
+func (w *World) crash(p *corev1.Pod, status *corev1.ContainerStatus) {
+	life := w.lives[p.UID]
+	if w.oldNodes && life.observed < p.Generation {
+		w.observe(p)
+	}
+	if life.observed == p.Generation && w.isBehind(p) {
+		w.act(p)
+	}
+	if status.State.Running == nil {
+		return
+	}
+	w.ends(p, status)
+	w.setReady(p, false)
+	w.fault(p)
+}

@@ -1,0 +1,129 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// serving is how many pods serve. One whose change was begun and given up, on a node that does not tell what it has seen, serves
+// until that restarts it, and counts until then; only to be relied on it is not.
+func (s *synced) serving() (count int) {
+	for _, p := range s.standing() {
+		if s.isServing(p) || s.oldNodes && s.lives[p.UID].halfway && isReady(p) {
+			count++
+		}
+	}
+	return count
+}
+
+// checkCounts: no pod counts as available that does not serve. One whose node is not heard of does not, whatever it last said.
+func (s *synced) checkCounts() error {
+	if serving := s.serving(); int(s.status.AvailableReplicas) > serving {
+		return fmt.Errorf("%d pods are told to be available, %d serve", s.status.AvailableReplicas, serving)
+	}
+	return nil
+}
+
+// isHalted tells whether a status says that failing pods keep the rollout from going on.
+func isHalted(status *v1.PodManagerStatus) bool {
+	return reasonOf(status, v1.ConditionReady) == v1.ReasonHalted || reasonOf(status, v1.ConditionStalled) == v1.ReasonHalted
+}
+
+// checkBlame: no pod counts against its revision for what was done to it, for what happened before its node had seen the revision,
+// or for what it has recovered from.
+func (s *synced) checkBlame() error {
+	if guilty, _ := s.guilty(); isHalted(&s.status) && guilty < s.Manager.MaxFailedPods() {
+		return fmt.Errorf("halted because of %d pods, of which %d are to blame: %s", s.Manager.MaxFailedPods(), guilty, messageOf(&s.status, v1.ConditionReady))
+	}
+	return nil
+}
+
+// checkFailed: a revision has failed only if as many of its pods as it takes are to blame, and each of them has had its own time to
+// recover; or if those that are due have not become available in time, and there is one of them that is not.
+func (s *synced) checkFailed() error {
+	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
+		return nil
+	}
+	guilty, condemned := s.guilty()
+	_, isMissing := s.updated()
+	isLate := isMissing && s.deadline.ran >= s.Manager.ProgressDeadline()-2*time.Second
+	switch {
+	case s.status.FailedRevision != s.status.UpdateRevision:
+		return fmt.Errorf("%s is not the present revision", s.status.FailedRevision)
+	case s.Manager.OnFailure() != v1.RollbackOnFailure || s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy:
+		return errors.New("nobody has asked for that")
+	case condemned < s.Manager.MaxFailedPods() && !isLate:
+		return fmt.Errorf("%s has failed with %d pods to blame, %d of them for long enough, of %d, after %v of %v; %s", s.status.FailedRevision, guilty,
+			condemned, s.Manager.MaxFailedPods(), s.deadline.ran, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
+	}
+	return nil
+}
+
+// checkGrace: a halt is final only once as many pods as it takes have had their own time to recover.
+func (s *synced) checkGrace() error {
+	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
+		return nil
+	}
+	if _, condemned := s.guilty(); condemned < s.Manager.MaxFailedPods() {
+		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", condemned, s.Manager.MaxFailedPods())
+	}
+	return nil
+}
+
+// checkReady: Ready is true only while as many pods serve as are wanted, those included that are left as they are.
+func (s *synced) checkReady() error {
+	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) {
+		return nil
+	}
+	serving, standing := s.serving(), len(s.standing())
+	if wanted := s.Manager.DesiredReplicas(); serving < wanted || standing != wanted {
+		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, standing, wanted, messageOf(&s.status, v1.ConditionReady))
+	}
+	return nil
+}
+
+// checkReadyStalled: Ready and Stalled are never both true.
+func (s *synced) checkReadyStalled() error {
+	if meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) && meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionStalled) {
+		return fmt.Errorf("ready: %s, and stalled: %s", messageOf(&s.status, v1.ConditionReady), messageOf(&s.status, v1.ConditionStalled))
+	}
+	return nil
+}
+
+// checkStalledBusy: nothing is stalled while pods are created, deleted or changed, unless that fails. To clear away what has ended is
+// not to get further.
+func (s *synced) checkStalledBusy() error {
+	stalled := reasonOf(&s.status, v1.ConditionStalled)
+	if stalled == "" || s.failure != nil {
+		return nil
+	}
+	moves := len(s.plan.Create) + len(s.plan.Change)
+	for _, d := range s.plan.Delete {
+		if d.Why != plan.WhyEnded {
+			moves++
+		}
+	}
+	if moves > 0 {
+		return fmt.Errorf("%s while %d pods are created, deleted or changed", stalled, moves)
+	}
+	return nil
+}
+
+// checkProgressing: what is stalled, or done, does not progress.
+func (s *synced) checkProgressing() error {
+	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionProgressing) {
+		return nil
+	}
+	for _, kind := range []string{v1.ConditionStalled, v1.ConditionReady} {
+		if meta.IsStatusConditionTrue(s.status.Conditions, kind) {
+			return fmt.Errorf("progressing: %s, and %s: %s", reasonOf(&s.status, v1.ConditionProgressing), kind, reasonOf(&s.status, kind))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package world
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// life is what the world knows of a pod besides what the API server shows.
+type life struct {
+	// observed is the generation of the pod that its node has seen, acted the one that it has carried out.
+	observed, acted int64
+	// runs is what each container was last started with.
+	runs map[string]started
+	// asked are the containers as the pod has had them since its node last had nothing to do, the first of them before that.
+	asked [][]corev1.Container
+	// halfway tells that a change in place was begun, and not completed; refused is the revision that the API server would not
+	// have for it.
+	halfway bool
+	refused string
+	// changed is when the pod was last changed in place, since the generation that it has had its revision from on.
+	changed time.Time
+	since   int64
+	// idle is until when nothing is done about the pod, because it cannot be scheduled or its images take so long.
+	idle time.Time
+	// seen is since when the controller has seen the pod ready; zero while it is not.
+	seen time.Time
+	// stuck tells that the pod, once it is going, does not go.
+	stuck bool
+	// byHand tells that somebody else has made the pod: it need not be what the template says.
+	byHand bool
+	blame  blame
+	// early tells that it has failed after it was changed in place, and before its node had seen that.
+	early bool
+	// recovered is when it last made up for a failure; zero if it never did.
+	recovered time.Time
+	// replacement is the pod that was made in its place.
+	replacement *corev1.Pod
+}
+
+// started is what a container was started with.
+type started struct {
+	image     string
+	resources corev1.ResourceRequirements
+}
+
+func conditionOf(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == kind {
+			return &p.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func setCondition(p *corev1.Pod, c corev1.PodCondition) {
+	if found := conditionOf(p, c.Type); found != nil {
+		if found.Status == c.Status {
+			c.LastTransitionTime = found.LastTransitionTime
+		}
+		*found = c
+		return
+	}
+	p.Status.Conditions = append(p.Status.Conditions, c)
+}
+
+func dropCondition(p *corev1.Pod, kind corev1.PodConditionType) {
+	var kept []corev1.PodCondition
+	for _, c := range p.Status.Conditions {
+		if c.Type != kind {
+			kept = append(kept, c)
+		}
+	}
+	p.Status.Conditions = kept
+}
+
+// clock is the time as the pod's node writes it.
+func (w *World) clock(p *corev1.Pod) metav1.Time {
+	return metav1.NewTime(w.Now.Add(w.skews[p.Spec.NodeName]).Truncate(time.Second))
+}
+
+func (w *World) setReady(p *corev1.Pod, ready bool) {
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	} else {
+		w.lives[p.UID].seen = time.Time{}
+	}
+	setCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: w.clock(p)})
+}
+
+// next is what a pod's node, or the scheduler, will do next about it; nil if that is nothing.
+func (w *World) next(p *corev1.Pod) func() {
+	life := w.lives[p.UID]
+	switch {
+	case p.Spec.NodeName != "" && w.lost[p.Spec.NodeName]:
+		return nil
+	case p.DeletionTimestamp != nil:
+		if life.stuck {
+			return nil
+		}
+		return func() { w.forget(p) }
+	case hasEnded(p), !w.Calm && w.Now.Before(life.idle):
+		return nil
+	case p.Spec.NodeName == "":
+		return func() { w.schedule(p) }
+	case p.Status.Phase == corev1.PodUnknown:
+		return func() { p.Status.Phase = corev1.PodRunning }
+	case life.observed < p.Generation:
+		return func() { w.observe(p) }
+	case w.isBehind(p):
+		return func() { w.act(p) }
+	}
+	if step := w.nextOfContainers(p); step != nil {
+		return step
+	}
+	if isReady(p) != w.mayServe(p) {
+		return func() { w.setReady(p, !isReady(p)) }
+	}
+	return nil
+}
+
+// mayServe tells whether all containers run that are any good, and all readiness gates are open.
+func (w *World) mayServe(p *corev1.Pod) bool {
+	for _, gate := range p.Spec.ReadinessGates {
+		if found := conditionOf(p, gate.ConditionType); found == nil || found.Status != corev1.ConditionTrue {
+			return false
+		}
+	}
+	for status := range lasting(p) {
+		if status.State.Running == nil || w.quality(w.lives[p.UID].runs[status.Name].image) == crashing {
+			return false
+		}
+	}
+	return p.Status.Phase == corev1.PodRunning
+}
+
+// schedule gives a pod a node, unless that will not have it.
+func (w *World) schedule(p *corev1.Pod) {
+	life := w.lives[p.UID]
+	p.Spec.NodeName = "node-" + string(rune('a'+w.dice.IntN(5)))
+	life.observed, life.acted = p.Generation, p.Generation
+	w.tellObserved(p)
+	if w.fails(0.05) {
+		reason := pick(w, "OutOfcpu", "NodeAffinity", "NodeShutdown", "UnexpectedAdmissionError", "SysctlForbidden")
+		w.say("  %s is not admitted: %s", p.Name, reason)
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, reason
+		if reason == "SysctlForbidden" { // no node takes it
+			w.fault(p)
+		}
+		return
+	}
+	start := w.clock(p)
+	p.Status.StartTime = &start
+	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = notYet(p.Spec.InitContainers, p), notYet(p.Spec.Containers, p)
+	if w.fails(0.1) {
+		life.idle = w.Now.Add(time.Duration(w.dice.IntN(900)) * time.Second)
+		w.say("  %s: its images take until %v", p.Name, life.idle.Format(time.TimeOnly))
+		return
+	}
+	if w.chance(0.8) {
+		w.launch(p)
+	}
+}
+
+// tellObserved writes down which generation the node has seen, if it is one that does.
+func (w *World) tellObserved(p *corev1.Pod) {
+	if !w.oldNodes {
+		p.Status.ObservedGeneration = w.lives[p.UID].observed
+	}
+}

@@ -1,0 +1,69 @@
+package world
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// podPatch is what patches of pods have in them.
+type podPatch struct {
+	Metadata struct{ Labels, Annotations map[string]*string }
+	Spec     struct {
+		Containers []struct {
+			Name, Image string
+			Resources   *corev1.ResourceRequirements
+		}
+	}
+	Status struct {
+		Conditions []corev1.PodCondition
+	}
+}
+
+// apply changes a pod as the API server would.
+func (w *World) apply(p *corev1.Pod, data []byte) {
+	var patch podPatch
+	if err := json.Unmarshal(data, &patch); err != nil {
+		panic(err)
+	}
+	merge(&p.Labels, patch.Metadata.Labels)
+	merge(&p.Annotations, patch.Metadata.Annotations)
+	before := p.Spec.DeepCopy()
+	for _, container := range patch.Spec.Containers {
+		for i := range p.Spec.Containers {
+			if own := &p.Spec.Containers[i]; own.Name == container.Name {
+				if container.Image != "" {
+					own.Image = container.Image
+				}
+				if container.Resources != nil {
+					own.Resources = *container.Resources
+				}
+			}
+		}
+	}
+	if !equality.Semantic.DeepEqual(before, &p.Spec) {
+		life := w.lives[p.UID]
+		if len(life.asked) == 0 {
+			life.asked = append(life.asked, before.Containers)
+		}
+		life.asked = append(life.asked, p.Spec.DeepCopy().Containers)
+		p.Generation++
+	}
+	for _, c := range patch.Status.Conditions {
+		setCondition(p, c)
+	}
+}
+
+func merge(into *map[string]string, changes map[string]*string) {
+	for key, value := range changes {
+		if value == nil {
+			delete(*into, key)
+			continue
+		}
+		if *into == nil {
+			*into = map[string]string{}
+		}
+		(*into)[key] = *value
+	}
+}

@@ -1,0 +1,214 @@
+package world
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+var errNoAnswer = errors.New("no answer")
+
+// Apply carries out a plan as far as it goes, in the order of the controller.
+func (w *World) Apply(decided plan.Plan) *plan.Failure {
+	if decided.AddFinalizer || decided.RemoveFinalizer {
+		w.Manager = w.Manager.DeepCopy()
+		w.Manager.Finalizers = nil
+		if decided.AddFinalizer {
+			w.Manager.Finalizers = []string{v1.Finalizer}
+		}
+	}
+	w.update, w.remembered = decided.Revisions.Update.Hash, decided.Remember
+	if w.fails(0.03) {
+		w.remembered = nil // another process goes on
+		w.say("  another controller takes over")
+	}
+	if !w.store(decided.Store) {
+		failure := plan.Failed(v1.ReasonFailedStore, errNoAnswer)
+		return &failure
+	}
+	for _, p := range decided.Release {
+		if plan.MustOpenFirst(p) {
+			w.change(plan.InPlace{Pod: p, Step: plan.StepOpen})
+		}
+		p.OwnerReferences = nil
+	}
+	for _, p := range decided.Adopt {
+		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.Manager, v1.GroupVersionKind)}
+	}
+	failure := decided.Held
+	for _, change := range decided.Change {
+		if w.fails(0.1) {
+			failed := plan.Failed(v1.ReasonFailedChange, errNoAnswer)
+			failure = &failed
+			continue
+		}
+		w.change(change)
+	}
+	if refused := w.replace(decided); refused != nil {
+		failure = refused
+	}
+	w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return slices.Contains(decided.Drop, r) })
+	return failure
+}
+
+// replace deletes pods, and creates others if all of these are on their way: creates may count on the deletes.
+func (w *World) replace(decided plan.Plan) (failure *plan.Failure) {
+	for _, deletion := range decided.Delete {
+		if w.fails(0.05) {
+			failed := plan.Failed(v1.ReasonFailedDelete, errNoAnswer)
+			failure = &failed
+			continue
+		}
+		w.churn++
+		w.remove(deletion.Pod)
+	}
+	if failure != nil {
+		return failure
+	}
+	for _, creation := range decided.Create {
+		if refused := w.create(creation); refused != nil {
+			return refused
+		}
+	}
+	return nil
+}
+
+// store stores revisions, and tells whether all went through.
+func (w *World) store(stores []plan.Store) bool {
+	for i := range stores {
+		if w.fails(0.1) {
+			return false
+		}
+		w.put(stores[i : i+1])
+	}
+	return true
+}
+
+// put stores revisions, or replaces those that are stored.
+func (w *World) put(stores []plan.Store) {
+	for _, store := range stores {
+		w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == store.Revision.Name })
+		w.Revisions = append(w.Revisions, store.Revision)
+		store.Done(store.Revision)
+	}
+}
+
+// create makes a pod, unless that fails. A refusal holds up the next try, as the controller's memory does.
+func (w *World) create(creation plan.Creation) *plan.Failure {
+	hold := plan.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creation.Revision.Hash}
+	if w.fails(0.08) {
+		failure := plan.Failed(v1.ReasonFailedCreate, errNoAnswer)
+		if w.chance(0.5) {
+			failure = plan.Failed(v1.ReasonFailedCreate, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
+			w.holds[hold] = plan.Hold{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
+		}
+		w.say("  create of %d failed: %s", creation.Index, failure.Message)
+		return &failure
+	}
+	delete(w.holds, hold)
+	w.churn++
+	w.known[creation.Revision.Hash] = creation.Revision.Template()
+	w.inherit(w.add(plan.NewPod(w.Manager, creation)), creation)
+	return nil
+}
+
+// add puts a new pod into the cluster.
+func (w *World) add(p *corev1.Pod) *corev1.Pod {
+	w.made++
+	p.UID = types.UID("uid-" + strconv.Itoa(w.made))
+	p.CreationTimestamp = w.stamp()
+	p.Generation = 1
+	p.Status.Phase = corev1.PodPending
+	w.Pods = append(w.Pods, p)
+	w.lives[p.UID] = &life{runs: map[string]started{}}
+	return p
+}
+
+// remove sends a pod away. One that has no node is gone at once.
+func (w *World) remove(p *corev1.Pod) {
+	if p.DeletionTimestamp == nil {
+		p.DeletionTimestamp = &metav1.Time{Time: w.stamp().Time}
+		w.lives[p.UID].stuck = w.fails(0.03)
+	}
+	if p.Spec.NodeName == "" {
+		w.forget(p)
+	}
+}
+
+func (w *World) forget(p *corev1.Pod) {
+	w.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(other *corev1.Pod) bool { return other == p })
+	delete(w.lives, p.UID)
+}
+
+// change applies the patches of a step, or refuses them.
+func (w *World) change(change plan.InPlace) {
+	if change.TurnsTheGate() {
+		w.apply(change.Pod, must(change.GatePatch(w.Now)))
+		return
+	}
+	patches := [][]byte{must(change.BeginPatch(w.Now))}
+	isRefused := change.Step == plan.StepChange && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
+	switch {
+	case isRefused:
+		// The resize may have gone through before.
+		resized := w.chance(0.5) && len(change.Change().Resources) > 0
+		w.say("  change of %s refused, resized: %v", change.Pod.Name, resized)
+		if resized {
+			patches = append(patches, must(change.ResizePatch()))
+		}
+		patches = append(patches, must(change.RefusalPatch("no such thing", resized)))
+	default:
+		patches = append(patches, must(change.ResizePatch()), must(change.Patch(w.Manager, w.Now)))
+	}
+	isNew := patches[0] != nil
+	patches = slices.DeleteFunc(patches, func(patch []byte) bool { return patch == nil })
+	life := w.lives[change.Pod.UID]
+	for i, data := range patches {
+		if i > 0 && w.fails(0.2) {
+			w.say("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
+			life.halfway = true
+			return
+		}
+		w.apply(change.Pod, data)
+		isLast := i == len(patches)-1
+		if isLast && !isRefused {
+			life.halfway = false
+			w.changed(change)
+		}
+		if !isRefused && (isNew || isLast) {
+			life.changed = w.stamp().Time
+		}
+	}
+	if isRefused {
+		life.refused = change.To.Hash
+		life.halfway = life.halfway || len(patches) == 3
+	}
+}
+
+// changed notes that a pod has another revision: it begins anew. Trouble that it is in, and that goes on, is none of its new revision
+// until it fails once more.
+func (w *World) changed(change plan.InPlace) {
+	life := w.lives[change.Pod.UID]
+	w.known[change.To.Hash] = change.To.Template()
+	if change.Step == plan.StepChange {
+		life.since, life.blame, life.early = change.Pod.Generation, blame{}, false
+	}
+}
+
+func must(patch []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return patch
+}

@@ -1,0 +1,168 @@
+package world
+
+import (
+	"math/rand/v2"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// beginning is when every world begins.
+var beginning = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// World is a cluster with one PodManager.
+type World struct {
+	Now     time.Time
+	Manager *v1.PodManager
+	// Pods are all pods of the namespace.
+	Pods      []*corev1.Pod
+	Revisions []*appsv1.ControllerRevision
+	// Calm means that nothing fails any more, and that nobody edits anything.
+	Calm bool
+	// Again is when the last sync asked for the next one.
+	Again plan.LookAgain
+	// Tell gets a line for each step; nil to save the time.
+	Tell func(format string, args ...any)
+
+	dice  *rand.Rand
+	holds map[plan.HoldKey]plan.Hold
+	// remembered is what the last plan asked for, as long as nobody restarts the controller.
+	remembered []*plan.Revision
+	// update is the hash of the present template, as of the last sync.
+	update string
+	// lives has what is known of each pod besides what the API server shows.
+	lives map[types.UID]*life
+	// templates are all that the spec has had; known are those that pods were made from, by hash.
+	templates []*corev1.PodTemplateSpec
+	known     map[string]*corev1.PodTemplateSpec
+	// broken are images that were good, and are so no more.
+	broken map[string]bool
+	// skews has how far the clock of each node is ahead; a lost node is not heard of.
+	skews map[string]time.Duration
+	lost  map[string]bool
+	// noise is how much happens: where it is little, what has happened has time to show its effects.
+	noise float64
+	// oldNodes do not tell which generation of a pod they have seen.
+	oldNodes bool
+	// build is what all templates have in common: what differs there would be in the way of changes in place.
+	build build
+	// made counts pods, for their UIDs; churn counts those that the controller has created and deleted.
+	made, churn int
+	// deadline is how long the clock of progressDeadlineSeconds has run.
+	deadline stopwatch
+	// paused is what a pause has found, or the most that was wanted since.
+	paused pause
+	// unwritten tells that the last status could not be written.
+	unwritten bool
+}
+
+// New is a world with a random beginning.
+func New(seed uint64) *World {
+	w := &World{
+		Now: beginning, dice: rand.New(rand.NewPCG(seed, 0)), holds: map[plan.HoldKey]plan.Hold{},
+		lives: map[types.UID]*life{}, known: map[string]*corev1.PodTemplateSpec{}, broken: map[string]bool{},
+		skews: map[string]time.Duration{}, lost: map[string]bool{},
+	}
+	w.Manager = &v1.PodManager{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7},
+		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](0)},
+	}
+	w.oldNodes = w.chance(0.2)
+	w.noise = pick(w, 0.3, 0.6, 1, 1)
+	for node := 'a'; node <= 'e'; node++ {
+		w.skews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
+	}
+	w.build = w.randomBuild()
+	w.Manager.Spec = w.randomSpec()
+	w.templates = append(w.templates, w.Manager.Spec.Template)
+	if w.chance(0.8) {
+		w.populate()
+	}
+	return w
+}
+
+func (w *World) chance(p float64) bool { return w.dice.Float64() < p }
+
+// fails tells whether a request is to fail.
+func (w *World) fails(p float64) bool { return !w.Calm && w.chance(p) }
+
+func pick[T any](w *World, choices ...T) T { return choices[w.dice.IntN(len(choices))] }
+
+// stamp is the time as the API server and the controller write it.
+func (w *World) stamp() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
+
+func (w *World) say(format string, args ...any) {
+	if w.Tell != nil {
+		w.Tell(format, args...)
+	}
+}
+
+// Observe is what the controller sees.
+func (w *World) Observe() plan.Observed {
+	o := plan.Observed{Manager: w.Manager, Revisions: w.Revisions, Holds: w.holds, Remembered: w.remembered, Now: w.Now}
+	named := make(map[string]*corev1.Pod, len(w.Pods))
+	for _, p := range w.Pods {
+		named[p.Name] = p
+		if metav1.IsControlledBy(p, w.Manager) {
+			o.Pods = append(o.Pods, p)
+		} else if p.Labels[v1.LabelManager] == w.Manager.Name {
+			o.Orphans = append(o.Orphans, p)
+		}
+	}
+	o.PodNamed = func(name string) *corev1.Pod { return named[name] }
+	return o
+}
+
+// Sync does what the controller does. It tells whether anything came of it.
+func (w *World) Sync() (busy bool) {
+	decided := plan.Make(w.Observe())
+	_, changed := w.Report(decided, w.Apply(decided))
+	return changed || !decided.Empty()
+}
+
+// Report writes the status that follows from a plan and what became of it, unless the API server fails. It tells whether the
+// status has changed.
+func (w *World) Report(decided plan.Plan, failure *plan.Failure) (status v1.PodManagerStatus, changed bool) {
+	status, again := plan.Status(plan.Report{
+		Manager: w.Manager, Plan: decided, Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
+	})
+	w.Again = decided.Again.Sooner(again)
+	for i := range status.Conditions { // as they come back from the API server
+		status.Conditions[i].LastTransitionTime.Time = status.Conditions[i].LastTransitionTime.Truncate(time.Second)
+	}
+	changed = plan.StatusDiffers(&w.Manager.Status, &status)
+	w.unwritten = changed && w.fails(0.2)
+	if w.unwritten {
+		w.say("  status not written")
+		return status, changed
+	}
+	if changed {
+		w.Manager = w.Manager.DeepCopy()
+		w.Manager.Status = *status.DeepCopy()
+		w.say("  status %s, current %s, failed %s", describeConditions(&status), status.CurrentRevision, status.FailedRevision)
+	}
+	w.watch()
+	w.progress()
+	w.paused.see(w)
+	return status, changed
+}
+
+func describeConditions(status *v1.PodManagerStatus) string {
+	ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady)
+	if ready == nil {
+		return "none"
+	}
+	text := string(ready.Status) + " " + ready.Reason + ": " + ready.Message
+	if stalled := meta.FindStatusCondition(status.Conditions, v1.ConditionStalled); stalled != nil {
+		text += ", stalled " + stalled.Reason
+	}
+	return text
+}
