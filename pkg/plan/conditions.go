@@ -142,6 +142,8 @@ func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 		return no(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
 	case r.Failure != nil:
 		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist, r.Failure.Message)
+	case wanted == 0 && counts.Replicas == 0: // of any revision
+		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
 	}
 	if verdict, found := rolloutReadiness(r, counts, now); found {
 		return verdict
@@ -158,8 +160,6 @@ func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 	case counts.AvailableReplicas < wanted:
 		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(wanted)),
 			r.Manager.Spec.MinReadySeconds)
-	case wanted == 0:
-		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
 	case now.rollout.due() < int(wanted) && !now.rollout.rolledBack:
 		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
 			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, len(now.rollout.based))}
@@ -228,11 +228,16 @@ func rolledBack(manager *v1.PodManager, now situation) string {
 	if now.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
 		return before.Message
 	}
-	cause, update := cmp.Or(now.cause, "its pods did not become available in time"), now.rollout.revisions.Update.Name
+	text := fmt.Sprintf("revision %s has failed", now.rollout.revisions.Update.Name)
 	if now.rollout.base == nil {
-		return fmt.Sprintf("revision %s has failed, and the one to return to is not known any more: %s", update, cause)
+		text += ", and the one to return to is not known any more"
+	} else {
+		text += " and was rolled back to " + now.rollout.base.Name
 	}
-	return fmt.Sprintf("revision %s has failed and was rolled back to %s: %s", update, now.rollout.base.Name, cause)
+	if now.cause != "" {
+		text += ": " + now.cause
+	}
+	return text
 }
 
 // worst says which pod is worst off.

@@ -185,9 +185,9 @@ func TestRolloutConditions(t *testing.T) {
 		"rolled back, though nobody knows why any more": {
 			observed:  rollingOut(next(3, one, rollback, failedNow), pods3()...),
 			ready:     "False/RolledBack",
-			message:   "3 of 3 pods available; revision NEW has failed and was rolled back to OLD: its pods did not become available in time",
+			message:   "3 of 3 pods available; revision NEW has failed and was rolled back to OLD",
 			available: "True/EnoughReplicas", progressing: "False/RolledBack",
-			stalled: "True/RolledBack: revision NEW has failed and was rolled back to OLD: its pods did not become available in time",
+			stalled: "True/RolledBack: revision NEW has failed and was rolled back to OLD",
 		},
 		"only in place, and that is impossible": {
 			observed:  rollingOut(next(3, env, one, inPlace(v1.InPlaceOnly, 0)), pods3()...),

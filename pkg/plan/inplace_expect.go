@@ -73,7 +73,7 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 		before.Optional, before.From = unfollowed || wasBegun, i.takenBack(container, unfollowed)
 		return before, before.Optional
 	}
-	if isMadeByHand(i.Pod) || unfollowed && earlier.Optional { // it was made by hand, and may have all of it already
+	if unfollowed && earlier.Optional { // it may have all of it already
 		before.ImageID, before.Optional = "", true
 	}
 	return before, true
@@ -90,14 +90,17 @@ func (i InPlace) takenBack(container *corev1.Container, unfollowed bool) string 
 	return ""
 }
 
-// was is how a container is before the change, as its revision says. One of a pod that was made by hand may have other CPU and
-// memory, and gets all of them anew with those that change.
+// was is how a container is before the change, as its revision says. One of a pod that was made by hand may have another image, and
+// other CPU and memory, of which it gets all anew with those that change.
 func (i InPlace) was(container string) *corev1.Container {
 	was, own := containerNamed(&i.From.Template().Spec, container), containerNamed(&i.Pod.Spec, container)
 	if !isMadeByHand(i.Pod) || own == nil {
 		return was
 	}
 	actual := *was
+	if _, changed := i.Change().Images[container]; changed {
+		actual.Image = own.Image
+	}
 	if _, resized := i.Change().Resources[container]; resized || hasBegun(i.Pod) {
 		actual.Resources = own.Resources
 	}

@@ -100,7 +100,7 @@ func inPlaceRecord(pod *corev1.Pod) record {
 	if last.Refused != "" || last.Begun {
 		last = ptr.Deref(last.Before, record{})
 	}
-	if last.Revision != pod.Labels[v1.LabelRevision] {
+	if last.Revision != pod.Labels[v1.LabelRevision] && !isMadeByHand(pod) { // which has no label, and may have been restored
 		return record{}
 	}
 	return last

@@ -96,7 +96,10 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, rollout *rollout, act
 	now := situation{active: active, rollout: rollout, progress: follow(rollout, available)}
 	if status.FailedRevision = failedRevision(rollout, now.progress); status.FailedRevision != "" && !rollout.rolledBack {
 		// From now on it is another situation.
-		now.cause = failureOf(rollout.failing)
+		now.cause = "its pods did not become available in time"
+		if now.progress.condemned {
+			now.cause = failureOf(rollout.failing)
+		}
 		manager, revisions := *r.Manager, rollout.revisions
 		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, rollout.base
 		status.CurrentRevision = rollout.base.Name
