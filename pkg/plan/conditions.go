@@ -94,10 +94,10 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, now situation
 		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
 	case now.rollout.rolledBack:
 		return verdict{}
-	case now.rollout.isHalted() && now.progress.condemned:
-		return yes(v1.ReasonHalted, halted(counts, now))
 	case now.rollout.frozen == v1.ReasonNotInPlace:
 		return yes(v1.ReasonNotInPlace, now.rollout.obstacle)
+	case now.rollout.isHalted() && now.progress.condemned:
+		return yes(v1.ReasonHalted, halted(counts, now))
 	case now.progress.late:
 		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
 			counts.UpdateRevision, r.Manager.ProgressDeadline(), worst(now)))

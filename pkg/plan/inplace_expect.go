@@ -90,18 +90,18 @@ func (i InPlace) takenBack(container *corev1.Container, unfollowed bool) string 
 	return ""
 }
 
-// was is how a container is before the change, as its revision says. One of a pod that was made by hand may have another image, and
-// other CPU and memory, of which it gets all anew with those that change.
+// was is how a container is before the change, as its revision says. A pod that was made by hand may have another image, also once
+// it was changed in other ways, and other CPU and memory, of which it gets all anew with those that change.
 func (i InPlace) was(container string) *corev1.Container {
 	was, own := containerNamed(&i.From.Template().Spec, container), containerNamed(&i.Pod.Spec, container)
-	if !isMadeByHand(i.Pod) || own == nil {
+	if own == nil {
 		return was
 	}
 	actual := *was
 	if _, changed := i.Change().Images[container]; changed {
 		actual.Image = own.Image
 	}
-	if _, resized := i.Change().Resources[container]; resized || hasBegun(i.Pod) {
+	if _, resized := i.Change().Resources[container]; isMadeByHand(i.Pod) && (resized || hasBegun(i.Pod)) {
 		actual.Resources = own.Resources
 	}
 	return &actual

@@ -12,8 +12,9 @@ import (
 
 // between is a step of pod web-3 from one template to another, of the revisions "one" and "two".
 func between(step Step, from, to *corev1.PodTemplateSpec, change ...func(*corev1.Pod)) InPlace {
+	isOfIt := func(p *corev1.Pod) { p.Spec.Containers = from.DeepCopy().Spec.Containers }
 	return InPlace{
-		Pod: pod(3, change...), Step: step,
+		Pod: pod(3, append([]func(*corev1.Pod){isOfIt}, change...)...), Step: step,
 		From: &Revision{Name: "web-one", Hash: "one", template: from},
 		To:   &Revision{Name: "web-two", Hash: "two", template: to},
 	}

@@ -26,8 +26,10 @@ func follow(r *rollout, available int) progress {
 	if old := r.manager.Status.Rollout; old != nil && old.Revision == next.Revision {
 		next = *old.DeepCopy()
 	}
-	if desired := int32(r.manager.DesiredReplicas()); !r.manager.Spec.Paused || desired > next.Replicas {
-		next.Replicas = desired
+	// Those that are yet to go, after a scale-down, are none that the rollout has made beside the others.
+	wanted := int32(max(r.manager.DesiredReplicas(), len(r.updated)+len(r.based)+len(r.strays)-r.manager.MaxSurge()))
+	if !r.manager.Spec.Paused || wanted > next.Replicas {
+		next.Replicas = wanted
 	}
 	next.Failing = r.failingRecords()
 	p := progress{record: &next, condemned: r.isHalted() && r.isCondemned() && r.manager.Strategy() != v1.OnDeleteStrategy, again: After(r.now, r.untilJudged(), AgainRecovered)}

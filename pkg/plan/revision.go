@@ -127,7 +127,7 @@ func revisionsOf(o Observed) Revisions {
 func encoded(o Observed) *Revision {
 	template := Template(&o.Manager.Spec)
 	for _, known := range o.Remembered {
-		if equality.Semantic.DeepEqual(known.template, template) {
+		if known.data != nil && equality.Semantic.DeepEqual(known.template, template) {
 			return &Revision{template: template, data: known.data}
 		}
 	}

@@ -257,3 +257,16 @@ func TestLostAndBrokenRevisions(t *testing.T) {
 		t.Errorf("with a last good revision that is lost: %q", got)
 	}
 }
+
+// The current revision is remembered as it is stored, without its encoding: what is put back has one of its own.
+func TestRememberedRevisionIsEncoded(t *testing.T) {
+	o := rollingOut(next(3), pods3()...)
+	o.Remembered = Make(o).Remember
+	o.Manager.Spec.Image = "nginx"
+	o.Revisions = nil
+	for _, store := range Make(o).Store {
+		if len(store.Revision.Data.Raw) == 0 {
+			t.Errorf("%s is stored without its template", store.Revision.Name)
+		}
+	}
+}

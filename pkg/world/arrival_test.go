@@ -34,13 +34,14 @@ func (w *World) arrive() (*arrival, error) {
 			a.stuck++
 		}
 	}
+	var unlike error
 	for _, p := range w.standing() {
 		hash := w.hashOf(p)
 		a.count++
 		a.kinds[hash]++
 		a.obstacle = a.obstacle || a.isInTheWay(p)
 		if err := w.checkSpec(p); err != nil {
-			return a, err
+			unlike = errors.Join(unlike, err)
 		}
 		switch {
 		case w.isServing(p):
@@ -51,7 +52,10 @@ func (w *World) arrive() (*arrival, error) {
 			return a, fmt.Errorf("%s is not available", p.Name)
 		}
 	}
-	return a, nil
+	if a.available <= w.Manager.DesiredReplicas()-w.Manager.MaxUnavailable() {
+		unlike = nil // to give a pod back what its revision says may take a restart, and none can be spared
+	}
+	return a, unlike
 }
 
 // isInTheWay tells whether a pod that may only be changed in place cannot be.
@@ -224,7 +228,7 @@ func (a *arrival) isStuckWell() bool {
 		return false
 	default:
 		// Pods of a third revision may have to stay, because a bad pod is all that may be unavailable.
-		return isStalled && (a.kinds[a.current] >= m.Partition() || len(a.kinds) > 2)
+		return isStalled && (a.kinds[a.current] >= m.Partition() || len(a.kinds) > 2 || reasonOf(status, v1.ConditionReady) == v1.ReasonNotInPlace)
 	}
 }
 

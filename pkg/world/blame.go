@@ -20,10 +20,11 @@ type blame struct {
 
 // fault notes that a pod has failed by itself. What happens before its node has seen the change to the revision that the pod has
 // is not that revision's fault. Nobody can tell a container that has crashed between the change and that moment from one that did
-// so right after it, though: from then on the pod is to blame, unless it has ended.
+// so right after it, though: from then on the pod is to blame, unless it has ended. A node that does not tell what it has seen leaves
+// no way to tell at all.
 func (w *World) fault(p *corev1.Pod) {
 	life := w.lives[p.UID]
-	if life.early = life.observed < life.since; life.early {
+	if life.early = life.observed < life.since && !w.oldNodes; life.early {
 		w.say("  %s fails before its node has seen the change", p.Name)
 		return
 	}
