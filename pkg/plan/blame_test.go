@@ -70,7 +70,7 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 					t.Errorf("observed %d: it counts as failing: %v", observed, status.Rollout.Failing)
 				}
 			}
-			isIn(waiting("CrashLoopBackOff", "back-off 10s"), 8)(p) // this time it is the new container
+			isIn(waiting("CrashLoopBackOff", "back-off 10s"), 9)(p) // by now it is the new container, for certain
 			if status := s.after(time.Second); len(status.Rollout.Failing) != 1 {
 				t.Error("what the new container does counts for nothing")
 			}

@@ -192,7 +192,11 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 	updated := fmt.Sprintf("%d of %s updated", counts.UpdatedReplicas, pods(r.Manager.DesiredReplicas()))
 	switch {
 	case rollout.rolledBack:
-		return no(v1.ReasonRolledBack, "%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
+		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
+		if rollout.obstacle != "" {
+			text += "; pods may only be changed in place, but " + rollout.obstacle
+		}
+		return no(v1.ReasonRolledBack, "%s", text)
 	case rollout.isUnstarted():
 		return no(v1.ReasonPaused, "paused before the first pod; set paused to false to begin")
 	case rollout.isHalted() && (rollout.frozen == "" || rollout.frozen == v1.ReasonHalted):

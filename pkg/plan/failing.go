@@ -42,6 +42,9 @@ func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
 		return judgement{record, behind}, behind > 0
 	case !known && !hasOwnTrouble(pod) && (behind == 0 || disruption(pod) != "" || !hasObserved(pod)):
 		return judgement{}, false
+	case !known && isReady(pod) && !hasOwnTrouble(pod) && !r.isFollowed(): // what it has outlived before the rollout began is over
+		record.Crashes, record.Recovered = crashes, true
+		return judgement{record, behind}, true
 	case !isReady(pod) || known && crashes > record.Crashes:
 		record.ReadySince = nil
 	}
@@ -78,14 +81,21 @@ func (r *rollout) judgeEnded(pod *corev1.Pod) judgement {
 
 // remembered is what the status knows of a failing pod; a new record, and false, if that is nothing.
 func (r *rollout) remembered(pod *corev1.Pod) (v1.FailingPod, bool) {
-	if last := r.manager.Status.Rollout; last != nil && last.Revision == r.revisions.Update.Name {
-		for i := range last.Failing {
-			if last.Failing[i].UID == pod.UID {
-				return last.Failing[i], true
-			}
+	if !r.isFollowed() {
+		return r.newRecord(pod), false
+	}
+	for _, record := range r.manager.Status.Rollout.Failing {
+		if record.UID == pod.UID {
+			return record, true
 		}
 	}
 	return r.newRecord(pod), false
+}
+
+// isFollowed tells whether the status has a record of the rollout.
+func (r *rollout) isFollowed() bool {
+	last := r.manager.Status.Rollout
+	return last != nil && last.Revision == r.revisions.Update.Name
 }
 
 func (r *rollout) newRecord(pod *corev1.Pod) v1.FailingPod {

@@ -64,7 +64,8 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	if resizes || wasBegun || unfollowed && earlier.Had != nil { // it may have got others, and have to give them back
 		before.Had = ptr.To(resizableOf(*had))
 	}
-	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther} {
+	// One that crashes again and again may do so once more before its node sees the change.
+	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther, before.Trouble == troubleCrash} {
 		if more {
 			before.Extra++
 		}

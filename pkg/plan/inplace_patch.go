@@ -113,6 +113,9 @@ func (i InPlace) RefusalPatch(message string, resized bool) ([]byte, error) {
 	if refusal.Begun = resized || hasBegun(i.Pod); refusal.Begun {
 		refusal.Containers = i.resized()
 	}
+	if hasBegun(i.Pod) {
+		refusal.At = lastRecord(i.Pod).At
+	}
 	return i.notePatch(refusal)
 }
 

@@ -80,9 +80,8 @@ func newMoves(r *rollout) *moves {
 // keepsSurge tells whether a rollout that does not go on keeps what it has beside the wanted pods: during a halt, which may be over
 // at any time, and during a pause, until somebody scales down.
 func (r *rollout) keepsSurge() bool {
-	last := r.manager.Status.Rollout
-	return r.frozen == v1.ReasonHalted || r.frozen == v1.ReasonPaused && last != nil && last.Revision == r.revisions.Update.Name &&
-		r.manager.DesiredReplicas() >= int(last.Replicas)
+	return r.frozen == v1.ReasonHalted ||
+		r.frozen == v1.ReasonPaused && r.isFollowed() && r.manager.DesiredReplicas() >= int(r.manager.Status.Rollout.Replicas)
 }
 
 // needUpdated and needBase are how many pods of each kind are yet to come.

@@ -109,7 +109,7 @@ func inPlaceRecord(pod *corev1.Pod) record {
 // changedAt is when a change in place was last made to the pod, or began.
 func changedAt(pod *corev1.Pod) time.Time {
 	at := inPlaceRecord(pod).At
-	if last := lastRecord(pod); last.Begun && last.At.After(at) { // one that was refused has no time
+	if last := lastRecord(pod); last.Begun && last.At.After(at) {
 		return last.At
 	}
 	return at

@@ -152,7 +152,7 @@ func (r *rollout) findFrozen() string {
 	case r.isHalted() && r.manager.Strategy() != v1.RecreateStrategy && len(r.based) >= r.manager.Partition():
 		// Recreate has nothing to hold back, and moving back is what helps.
 		return v1.ReasonHalted
-	case r.obstacle != "" && !r.rolledBack:
+	case r.obstacle != "":
 		return v1.ReasonNotInPlace
 	default:
 		return ""
@@ -163,6 +163,9 @@ func (r *rollout) findFrozen() string {
 func (r *rollout) findObstacle() string {
 	if r.manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return ""
+	}
+	if r.rolledBack {
+		return r.findObstacleBack(slices.Concat(r.updated, r.strays))
 	}
 	for _, pod := range r.updated {
 		if isInfeasible(pod) {
@@ -178,15 +181,18 @@ func (r *rollout) findObstacle() string {
 			return pod.Name + ": " + why
 		}
 	}
-	return r.findObstacleBack()
-}
-
-// findObstacleBack is the same for pods that are to be moved back, if none of them can be.
-func (r *rollout) findObstacleBack() (obstacle string) {
-	if r.base == nil || r.rolledBack || len(r.based)+r.missing() >= r.manager.Partition() || len(r.updated) <= r.due() {
+	if len(r.based)+r.missing() >= r.manager.Partition() || len(r.updated) <= r.due() {
 		return ""
 	}
-	for _, pod := range r.updated {
+	return r.findObstacleBack(r.updated)
+}
+
+// findObstacleBack is the same for pods that are to return to base. Those that can do so, whatever is in the way of others.
+func (r *rollout) findObstacleBack(pods []*corev1.Pod) (obstacle string) {
+	if r.base == nil {
+		return ""
+	}
+	for _, pod := range pods {
 		why := r.notInPlace(pod, r.base)
 		if why == "" {
 			return ""

@@ -89,7 +89,7 @@ func (a *arrival) base() string {
 		return a.current
 	}
 	for hash := range a.kinds {
-		if hash != a.update {
+		if hash != a.update && a.isStored(hash) {
 			return hash
 		}
 	}
@@ -204,6 +204,8 @@ func (a *arrival) checkKinds() (string, bool) {
 		return "left with bad pods", !isReady && isToStay
 	case isRolledBack && isLeftAlone:
 		return "rolled back and left alone", ready == v1.ReasonRolledBack
+	case isRolledBack && m.PodUpdatePolicy() == v1.InPlaceOnly && !maps.Equal(a.kinds, counts(a.current, desired, "", 0)):
+		return "rolled back as far as possible", a.cannotReturn() && reasonOf(status, v1.ConditionStalled) == v1.ReasonRolledBack
 	case isRolledBack:
 		return "rolled back", maps.Equal(a.kinds, counts(a.current, desired, "", 0)) && ready == v1.ReasonRolledBack
 	case m.Spec.Paused:
@@ -213,6 +215,17 @@ func (a *arrival) checkKinds() (string, bool) {
 	}
 	isProven := status.CurrentRevision == status.UpdateRevision || ready == v1.ReasonPartition
 	return "the end", isReady && isProven && isThere
+}
+
+// cannotReturn tells whether no pod that is not of the current revision can be changed to it in place.
+func (a *arrival) cannotReturn() bool {
+	for _, p := range a.standing() {
+		hash := a.hashOf(p)
+		if hash != a.current && a.isStored(hash) && a.lives[p.UID].refused != a.current && canChange(a.known[hash], a.known[a.current]) {
+			return false
+		}
+	}
+	return true
 }
 
 // isStuckWell tells whether a bad revision has done no more harm than it may, and is told of.
@@ -228,7 +241,8 @@ func (a *arrival) isStuckWell() bool {
 		return false
 	default:
 		// Pods of a third revision may have to stay, because a bad pod is all that may be unavailable.
-		return isStalled && (a.kinds[a.current] >= m.Partition() || len(a.kinds) > 2 || reasonOf(status, v1.ConditionReady) == v1.ReasonNotInPlace)
+		hasThird := a.count > a.kinds[a.update]+a.kinds[a.current]
+		return isStalled && (a.kinds[a.current] >= m.Partition() || hasThird || reasonOf(status, v1.ConditionReady) == v1.ReasonNotInPlace)
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *synced) checkFailed() error {
 	}
 	guilty, condemned := s.guilty()
 	_, isMissing := s.updated()
-	isLate := isMissing && s.deadline.ran >= s.Manager.ProgressDeadline()-2*time.Second
+	isLate := isMissing && s.deadline.ran >= s.Manager.ProgressDeadline()-6*time.Second // the controller sees what happens when it looks
 	switch {
 	case s.status.FailedRevision != s.status.UpdateRevision:
 		return fmt.Errorf("%s is not the present revision", s.status.FailedRevision)

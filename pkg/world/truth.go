@@ -65,6 +65,11 @@ func (w *World) currentHash() string {
 			return r.Labels[v1.LabelRevision]
 		}
 	}
+	for _, r := range w.remembered { // it is stored again
+		if r.Name == w.Manager.Status.CurrentRevision {
+			return r.Hash
+		}
+	}
 	return ""
 }
 
@@ -181,8 +186,14 @@ func (w *World) updated() (available int, isMissing bool) {
 	return available, isMissing
 }
 
-// due is how many updated pods there are to be.
-func (w *World) due() int { return w.Manager.DesiredReplicas() - w.Manager.Partition() }
+// due is how many updated pods there are to be: all, if there is no other revision that some could be left with.
+func (w *World) due() int {
+	isOther := func(p *corev1.Pod) bool { return w.hashOf(p) != w.update && w.isStored(w.hashOf(p)) }
+	if current := w.currentHash(); current == w.update || current == "" && !slices.ContainsFunc(w.standing(), isOther) {
+		return w.Manager.DesiredReplicas()
+	}
+	return w.Manager.DesiredReplicas() - w.Manager.Partition()
+}
 
 // pause is how many pods were wanted when the rollout of a revision last went on, or the most since.
 type pause struct {
