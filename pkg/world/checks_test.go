@@ -84,7 +84,7 @@ func (s *synced) checkFloor() error {
 	}
 	available, taken := 0, 0
 	for _, p := range s.standing() {
-		if !s.isServing(p) {
+		if !s.isUp(p) {
 			continue
 		}
 		available++

@@ -5,21 +5,27 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// serving is how many pods serve. One whose change was begun and given up, on a node that does not tell what it has seen, serves
-// until that restarts it, and counts until then; only to be relied on it is not.
+// serving is how many pods serve.
 func (s *synced) serving() (count int) {
 	for _, p := range s.standing() {
-		if s.isServing(p) || s.oldNodes && s.lives[p.UID].halfway && isReady(p) {
+		if s.isUp(p) {
 			count++
 		}
 	}
 	return count
+}
+
+// isUp tells whether a pod serves. One whose change was begun and given up, on a node that does not tell what it has seen, does so
+// until that restarts it, which may be at any time.
+func (s *synced) isUp(p *corev1.Pod) bool {
+	return s.isServing(p) || s.oldNodes && s.lives[p.UID].halfway && isReady(p)
 }
 
 // checkCounts: no pod counts as available that does not serve. One whose node is not heard of does not, whatever it last said.

@@ -15,6 +15,8 @@ type life struct {
 	runs map[string]started
 	// asked are the containers as the pod has had them since its node last had nothing to do, the first of them before that.
 	asked [][]corev1.Container
+	// tookBack tells that a change was taken back before the pod's node had followed.
+	tookBack bool
 	// halfway tells that a change in place was begun, and not completed; refused is the revision that the API server would not
 	// have for it.
 	halfway bool

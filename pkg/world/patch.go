@@ -48,6 +48,7 @@ func (w *World) apply(p *corev1.Pod, data []byte) {
 			life.asked = append(life.asked, before.Containers)
 		}
 		life.asked = append(life.asked, p.Spec.DeepCopy().Containers)
+		life.tookBack = life.tookBack || life.isTakenBack()
 		p.Generation++
 	}
 	for _, c := range patch.Status.Conditions {

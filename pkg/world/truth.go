@@ -105,27 +105,26 @@ func (w *World) isServing(p *corev1.Pod) bool {
 // isToBeRestarted tells whether what a pod says of itself is no longer true, because its node has yet to follow a change.
 //
 // A node that does not tell which generation it has seen is only known by the restarts that a change takes. So nobody can tell of a
-// change that takes none; nor of a pod that was made by hand, of which it is not known what it had; nor of a change that was taken
+// change that takes none; nor of a pod that was made by hand, of which it is not known what it had; nor after a change that was taken
 // back, or begun and given up, before the node had followed: a restart that was seen may have been for that one, or a crash.
 func (w *World) isToBeRestarted(p *corev1.Pod) bool {
 	life := w.lives[p.UID]
 	if !w.oldNodes {
 		return w.isBehind(p) && !w.isDelayed(p)
 	}
-	if life.byHand || w.isTakenBack(p) {
+	if life.byHand || life.tookBack {
 		return false
 	}
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
 }
 
 // isTakenBack tells whether a pod is to have something that it was to have before, and something else in between.
-func (w *World) isTakenBack(p *corev1.Pod) bool {
-	asked := w.lives[p.UID].asked
-	if len(asked) < 3 {
+func (l *life) isTakenBack() bool {
+	if len(l.asked) < 3 {
 		return false
 	}
-	for _, before := range asked[:len(asked)-1] {
-		if equality.Semantic.DeepEqual(before, asked[len(asked)-1]) {
+	for _, before := range l.asked[:len(l.asked)-1] {
+		if equality.Semantic.DeepEqual(before, l.asked[len(l.asked)-1]) {
 			return true
 		}
 	}
