@@ -100,7 +100,8 @@ func (w *World) act(p *corev1.Pod) {
 			w.restart(p, &p.Status.ContainerStatuses[i])
 		}
 	}
-	if !isDelayed && !life.halfway {
+	hasStarted := !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.ImageID == "" })
+	if !isDelayed && !life.halfway && (hasStarted || !w.oldNodes) { // one that was never started shows no restart
 		life.asked = nil
 	}
 }
