@@ -112,13 +112,18 @@ func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 	switch {
 	case hasLived(pod, now):
 		count = 0
-	case inPlaceRecord(pod).Revision != "":
-		count = failuresBefore(pod) // these had another revision
+	case inPlaceRecord(pod).Revision != "", hasOutlived(pod, now):
+		count = failuresBefore(pod) // these had another revision, or it has made up for them
 	}
 	if !isOwnEnd(pod) {
 		count++
 	}
 	return count
+}
+
+// hasOutlived tells whether a pod has shown for a while that it does not fail as those before it did.
+func hasOutlived(pod *corev1.Pod, now time.Time) bool {
+	return !isOwnEnd(pod) && allCrashes(pod) == 0 && endedAt(pod, now).Sub(pod.CreationTimestamp.Time) > youngFor
 }
 
 // isOwnEnd tells whether a pod that has ended tells something about its revision: nobody else has stopped it, and it did run that

@@ -88,7 +88,7 @@ func (s *synced) checkFloor() error {
 			continue
 		}
 		available++
-		if isDeleted(s.plan, p) || changed[p] {
+		if s.isServing(p) && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}
 	}

@@ -100,8 +100,8 @@ func (w *World) act(p *corev1.Pod) {
 			w.restart(p, &p.Status.ContainerStatuses[i])
 		}
 	}
-	hasStarted := !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.ImageID == "" })
-	if !isDelayed && !life.halfway && (hasStarted || !w.oldNodes) { // one that was never started shows no restart
+	runs := !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil })
+	if !isDelayed && !life.halfway && (runs || !w.oldNodes) { // one that cannot be started shows no restart
 		life.asked = nil
 	}
 }
