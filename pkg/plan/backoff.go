@@ -40,30 +40,53 @@ func retriesOf(revision *Revision, active, ended []*corev1.Pod, now time.Time) r
 		return retries{}
 	}
 	// Each replacement tells how many failures it comes after, and how many of them were disruptions: that is how a failed pod
-	// is known to have one.
-	replacements := map[[2]int]int{}
+	// is known to have one. The second may have been put down for more, see retries.
+	exact, alike := map[[2]int]int{}, map[int]int{}
 	for _, pod := range active {
-		replacements[[2]int{failuresBefore(pod), disruptionsBefore(pod)}]++
+		exact[[2]int{failuresBefore(pod), disruptionsBefore(pod)}]++
+		alike[failuresBefore(pod)]++
 	}
-	var found retries
+	var left []Retry
 	for _, pod := range newestFirst(ended, now) {
-		failures, disruptions := failuresWith(pod, now), disruptionsWith(pod, now)
+		retry := Retry{Pod: pod, Failures: failuresWith(pod, now), Disruptions: disruptionsWith(pod, now)}
 		if pod.Labels[v1.LabelRevision] != revision.Hash {
 			continue
 		}
-		if key := [2]int{failures, disruptions}; replacements[key] > 0 {
-			replacements[key]--
+		if key := [2]int{retry.Failures, retry.Disruptions}; exact[key] > 0 {
+			exact[key]--
+			alike[retry.Failures]--
 			continue
 		}
-		retry := Retry{Pod: pod, Failures: failures, Disruptions: disruptions, Due: endedAt(pod, now).Add(backOff(failures))}
-		if now.Before(retry.Due) {
+		retry.Due = endedAt(pod, now).Add(backOff(retry.Failures))
+		left = append(left, retry)
+	}
+	var found retries
+	for _, retry := range left {
+		switch {
+		case alike[retry.Failures] > 0:
+			alike[retry.Failures]--
+		case now.Before(retry.Due):
 			found.waiting = append(found.waiting, retry)
-		} else {
+		default:
 			found.due = append(found.due, retry)
 		}
 	}
 	slices.SortStableFunc(found.waiting, func(a, b Retry) int { return a.Due.Compare(b.Due) })
 	slices.SortStableFunc(found.due, func(a, b Retry) int { return -cmp.Compare(a.Failures, b.Failures) })
+	return found
+}
+
+// retries are the failed pods of the present revision that have not been replaced. One that was disrupted, and was not failing before
+// that, excuses those before it: they are over.
+func (r *rollout) retries(ended []*corev1.Pod) retries {
+	found := retriesOf(r.revisions.Update, r.updated, ended, r.now)
+	for _, list := range [][]Retry{found.waiting, found.due} {
+		for i := range list {
+			if record, known := r.remembered(list[i].Pod); r.isFollowed() && !isOwnEnd(list[i].Pod) && (!known || record.Recovered) {
+				list[i].Disruptions = list[i].Failures
+			}
+		}
+	}
 	return found
 }
 
@@ -112,18 +135,13 @@ func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 	switch {
 	case hasLived(pod, now):
 		count = 0
-	case inPlaceRecord(pod).Revision != "", hasOutlived(pod, now):
-		count = failuresBefore(pod) // these had another revision, or it has made up for them
+	case inPlaceRecord(pod).Revision != "":
+		count = failuresBefore(pod) // these had another revision
 	}
 	if !isOwnEnd(pod) {
 		count++
 	}
 	return count
-}
-
-// hasOutlived tells whether a pod has shown for a while that it does not fail as those before it did.
-func hasOutlived(pod *corev1.Pod, now time.Time) bool {
-	return !isOwnEnd(pod) && allCrashes(pod) == 0 && endedAt(pod, now).Sub(pod.CreationTimestamp.Time) > youngFor
 }
 
 // isOwnEnd tells whether a pod that has ended tells something about its revision: nobody else has stopped it, and it did run that

@@ -141,7 +141,7 @@ func Make(o Observed) Plan {
 
 	unfilled := slices.Concat(
 		plan.fill(o, r.base, come.base, retriesOf(r.base, r.based, ended, o.Now)),
-		plan.fill(o, r.revisions.Update, come.updated, retriesOf(r.revisions.Update, r.updated, ended, o.Now)))
+		plan.fill(o, r.revisions.Update, come.updated, r.retries(ended)))
 	if moves.held && moves.needUpdated() > 0 {
 		plan.hold(o, o.Holds[createHold(r.revisions.Update)])
 	}

@@ -124,7 +124,7 @@ func (r *rollout) findFailing(ended []*corev1.Pod) {
 			r.failing = append(r.failing, pod)
 		}
 	}
-	retries := retriesOf(r.revisions.Update, r.updated, ended, r.now)
+	retries := r.retries(ended)
 	complete := len(r.updated) >= r.manager.DesiredReplicas()-r.manager.Partition()
 	for _, retry := range slices.Concat(retries.waiting, retries.due) {
 		r.unfilled++
