@@ -33,18 +33,18 @@ type judgement struct {
 // judge judges a pod that runs, or is to; false if there is nothing to be remembered.
 func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
 	record, known := r.remembered(pod)
-	crashes, behind := allCrashes(pod), r.untilOutlived(pod)
+	crashes, behind := allCrashes(pod), r.untilOutlived(pod, r.recovery())
 	if record.Recovered && (crashes > record.Crashes || hasOwnTrouble(pod)) {
 		record, known = r.newRecord(pod), false
 	}
 	switch {
-	case record.Recovered: // it is remembered for as long as it would look like a new failure
-		return judgement{record, behind}, behind > 0
+	case record.Recovered:
+		return judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
 	case !known && !hasOwnTrouble(pod) && (behind == 0 || disruption(pod) != "" || !hasObserved(pod)):
 		return judgement{}, false
 	case !known && isReady(pod) && !hasOwnTrouble(pod) && !r.isFollowed(): // what it has outlived before the rollout began is over
 		record.Crashes, record.Recovered = crashes, true
-		return judgement{record, behind}, true
+		return judgement{record, r.untilOver(pod)}, true
 	case !isReady(pod) || known && crashes > record.Crashes:
 		record.ReadySince = nil
 	}
@@ -67,7 +67,7 @@ func (r *rollout) recover(pod *corev1.Pod, record v1.FailingPod) judgement {
 	case r.untilRecovered(record) > 0:
 		judged.wait = soonest(judged.wait, r.untilRecovered(record))
 	default:
-		judged.Recovered, judged.Condemned, judged.ReadySince, judged.wait = true, false, nil, r.untilOutlived(pod)
+		judged.Recovered, judged.Condemned, judged.ReadySince, judged.wait = true, false, nil, r.untilOver(pod)
 	}
 	return judged
 }
@@ -75,6 +75,9 @@ func (r *rollout) recover(pod *corev1.Pod, record v1.FailingPod) judgement {
 // judgeEnded is the same for a pod that has ended, which cannot recover.
 func (r *rollout) judgeEnded(pod *corev1.Pod) judgement {
 	record, _ := r.remembered(pod)
+	if record.Recovered {
+		record = r.newRecord(pod)
+	}
 	record.Condemned = r.untilCondemned(record) <= 0
 	return judgement{record, max(0, r.untilCondemned(record))}
 }
@@ -108,11 +111,19 @@ func (r *rollout) untilCondemned(record v1.FailingPod) time.Duration {
 }
 
 func (r *rollout) untilRecovered(record v1.FailingPod) time.Duration {
-	takes := r.manager.MinReady() + r.manager.FailureGrace()
-	if takes == 0 {
+	if r.recovery() == 0 {
 		return 0
 	}
-	return record.ReadySince.Add(takes).Sub(r.now)
+	return record.ReadySince.Add(r.recovery()).Sub(r.now)
+}
+
+// recovery is how long a pod that has failed has to be ready to have recovered.
+func (r *rollout) recovery() time.Duration { return r.manager.MinReady() + r.manager.FailureGrace() }
+
+// untilOver is for how much longer it is remembered that a pod has recovered: for as long as its crashes could look like new ones,
+// also to somebody who is asked to wait for longer.
+func (r *rollout) untilOver(pod *corev1.Pod) time.Duration {
+	return r.untilOutlived(pod, max(r.recovery(), lastBackOff))
 }
 
 // untilJudged is how long it is until a judgement changes although nothing happens; zero for never.
@@ -149,8 +160,7 @@ func hasOwnTrouble(pod *corev1.Pod) bool {
 
 // untilOutlived is how long it is until what the pod has behind it is over, its crashes and its predecessors; zero if it is, or
 // there is nothing. Nodes whose clocks are ahead make it longer.
-func (r *rollout) untilOutlived(pod *corev1.Pod) (wait time.Duration) {
-	takes := r.manager.MinReady() + r.manager.FailureGrace()
+func (r *rollout) untilOutlived(pod *corev1.Pod, takes time.Duration) (wait time.Duration) {
 	if replacesFailed(pod) {
 		wait = max(0, pod.CreationTimestamp.Add(max(takes, youngFor)).Sub(r.now))
 	}
