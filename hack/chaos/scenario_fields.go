@@ -68,9 +68,15 @@ func asJSON(value any) string {
 
 // heldBy are the reasons for which some values cannot become Ready. They are tried together with a rollout.
 var heldBy = map[string][]string{
-	"spec.replicas=2147483647":        {v1.ReasonForbidden}, // by a quota, or there would be no end of pods
-	"spec.minReadySeconds=2147483647": {v1.ReasonMinReady, v1.ReasonRollingOut},
-	"spec.paused=true":                {v1.ReasonPaused},
+	"spec.replicas=2147483647": {v1.ReasonForbidden}, // by a quota, or there would be no end of pods
+	"spec.paused=true":         {v1.ReasonPaused},
+}
+
+// contradictions are values that their own schema allows, and that do not go with the defaults of other fields: a deadline that
+// passes before something could come about.
+var contradictions = []string{
+	"spec.progressDeadlineSeconds=1", "spec.progressDeadlineSeconds=2",
+	"spec.minReadySeconds=2147483647", "spec.failurePolicy.gracePeriodSeconds=2147483647",
 }
 
 // trialsOf walks a schema and makes up values for all fields in it. The template is another matter: it has hundreds.
@@ -86,7 +92,7 @@ func trialsOf(schema map[string]any, path ...string) []trial {
 		valid, invalid := valuesOf(field)
 		for _, value := range valid {
 			t := trial{path: inner, value: value}
-			t.held = heldBy[t.String()]
+			t.held, t.refused = heldBy[t.String()], slices.Contains(contradictions, t.String())
 			trials = append(trials, t)
 		}
 		for _, value := range invalid {

@@ -130,9 +130,11 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 		return c.createPod(ctx, key, done.manager, creations[i])
 	})
 	byRevision := map[plan.HoldKey][]result{}
+	going := map[plan.HoldKey]bool{}
 	for i, r := range results {
+		hold := plan.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
 		if r.err != nil && plan.NamespaceIsGoing(r.err) {
-			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
+			going[hold] = true
 			continue
 		}
 		if r.taken {
@@ -143,7 +145,6 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 			done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainName))
 			continue
 		}
-		hold := plan.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
 		byRevision[hold] = append(byRevision[hold], r)
 	}
 	failed := false
@@ -151,6 +152,12 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 		created, all := c.settle(key, hold, results, done)
 		done.created = append(done.created, created...)
 		failed = failed || !all
+	}
+	for hold := range going { // there is nobody to tell, and no use in trying with every pod that goes
+		klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
+		until := memory.refuse(hold, plan.Failure{}, done.manager.Generation, c.clock.Now())
+		done.lookAgain(plan.LookAgain{At: until, Why: plan.AgainHold})
+		failed = true
 	}
 	memory.trust(len(done.created), !failed, c.clock.Now())
 }

@@ -241,9 +241,9 @@ func (p *Plan) fill(o Observed, revision *Revision, missing int, retries retries
 	return unfilled
 }
 
-// hold tells that something is not tried because the last try was refused.
+// hold tells that something is not tried because the last try was refused; of a hold without a failure there is nobody to tell.
 func (p *Plan) hold(o Observed, hold Hold) {
-	if p.Held == nil {
+	if p.Held == nil && hold.Failure != (Failure{}) {
 		p.Held = &hold.Failure
 	}
 	p.Again = p.Again.Sooner(After(o.Now, hold.Until.Sub(o.Now), AgainHold))

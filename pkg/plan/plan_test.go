@@ -331,3 +331,12 @@ func TestMakeIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// In a namespace that is being deleted nothing is tried again and again, and nothing is said about it.
+func TestSilentHold(t *testing.T) {
+	o := observe(manager(3), pod(0))
+	o.Holds = map[HoldKey]Hold{createHold(revisionFor(o.Manager)): {Until: now.Add(time.Minute)}}
+	if plan := Make(o); len(plan.Create) > 0 || plan.Held != nil || plan.Again.in() != time.Minute {
+		t.Errorf("plans %v, held %v, again %v", movesOf(plan), plan.Held, plan.Again)
+	}
+}
