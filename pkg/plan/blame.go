@@ -15,8 +15,9 @@ const (
 	troubleImage = "Image"
 )
 
-// troubleKind is what keeps a container from running; empty while it runs, or is only being started.
-func troubleKind(status *corev1.ContainerStatus) string {
+// troubleKind is what keeps a container from running; empty while it runs, or is only being started. Trouble with the image that the
+// container is to have now is told with its name.
+func troubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	if containerTrouble(status) == "" {
 		return ""
 	}
@@ -27,6 +28,9 @@ func troubleKind(status *corev1.ContainerStatus) string {
 	case "CrashLoopBackOff":
 		return troubleCrash
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable":
+		if container := containerNamed(&pod.Spec, status.Name); container != nil && mentions(status.State.Waiting.Message, container.Image) {
+			return troubleImage + " " + container.Image
+		}
 		return troubleImage
 	default:
 		return reason
@@ -68,28 +72,22 @@ func allCrashes(pod *corev1.Pod) (count int32) {
 // isTroubleOwn tells whether a container is in trouble, and not as it was before the pod was changed in place, nor because it is
 // being started anew for that.
 func isTroubleOwn(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
-	kind := troubleKind(status)
+	kind := troubleKind(pod, status)
 	if kind == "" {
 		return false
 	}
+	other := inPlaceRecord(pod).Others[status.Name]
+	trouble, isSame := other.Trouble, status.RestartCount <= other.Restarts
 	if before, changed := beforeChange(pod, status.Name); changed {
-		switch {
-		case kind == troubleCrash:
+		if kind == troubleCrash {
 			return status.RestartCount > before.Restarts+before.Extra
-		case kind == troubleImage && before.From != "" && isAboutImageOf(pod, status):
-			return true // it had trouble with another one, if at all
-		default:
-			return kind != before.Trouble
 		}
+		trouble, isSame = before.Trouble, true
 	}
-	before := inPlaceRecord(pod).Others[status.Name]
-	return kind != before.Trouble || status.RestartCount > before.Restarts
-}
-
-// isAboutImageOf tells whether what a container is told to wait for has to do with the image that it is to have now.
-func isAboutImageOf(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
-	container := containerNamed(&pod.Spec, status.Name)
-	return container != nil && mentions(status.State.Waiting.Message, container.Image)
+	if kind == troubleImage && strings.HasPrefix(trouble, troubleImage) {
+		return false // it is about another image than the present one, or nobody can tell
+	}
+	return kind != trouble || !isSame
 }
 
 // mentions tells whether a text has an image in it, and not only one whose name begins in the same way.

@@ -81,7 +81,7 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 // An image that cannot be had counts against the revision that asks for it, though no container was ever started from it.
 func TestNewImageCannotBeHad(t *testing.T) {
 	p := pod(0, isIn(waiting("ImagePullBackOff", `Back-off pulling image "v2"`), 0), inPlaceWith("v2", record{
-		Containers: map[string]containerBefore{"app": {From: "nginx", Trouble: troubleImage}},
+		Containers: map[string]containerBefore{"app": {From: "nginx", Trouble: troubleImage + " nginx"}},
 	}))
 	if !hasFailed(p) {
 		t.Error("it does not count")

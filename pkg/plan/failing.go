@@ -42,7 +42,7 @@ func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
 		return judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
 	case !known && !hasOwnTrouble(pod) && (behind == 0 || disruption(pod) != "" || !hasObserved(pod)):
 		return judgement{}, false
-	case !known && isReady(pod) && !hasOwnTrouble(pod) && !r.isFollowed(): // what it has outlived before the rollout began is over
+	case !known && !hasOwnTrouble(pod) && !r.isFollowed(): // what was before the rollout began is over
 		record.Crashes, record.Recovered = crashes, true
 		return judgement{record, r.untilOver(pod)}, true
 	case !isReady(pod) || known && crashes > record.Crashes:

@@ -23,7 +23,7 @@ func (i InPlace) newRecord(now time.Time) record {
 		}
 	}
 	for status := range containerStatuses(i.Pod) {
-		other := otherBefore{Restarts: status.RestartCount, Trouble: troubleKind(status)}
+		other := otherBefore{Restarts: status.RestartCount, Trouble: troubleKind(i.Pod, status)}
 		if _, found := left.Containers[status.Name]; !found && other != (otherBefore{}) {
 			if left.Others == nil {
 				left.Others = map[string]otherBefore{}
@@ -115,7 +115,7 @@ func isMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] ==
 func (i InPlace) statusOf(container string) containerBefore {
 	for status := range containerStatuses(i.Pod) {
 		if status.Name == container {
-			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Trouble: troubleKind(status)}
+			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Trouble: troubleKind(i.Pod, status)}
 		}
 	}
 	return containerBefore{}

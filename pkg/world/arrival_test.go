@@ -202,6 +202,8 @@ func (a *arrival) checkKinds() (string, bool) {
 		// The revision that pods are left with, or return to, is bad, too.
 		isToStay := isRolledBack || isLeftAlone || m.Partition() > 0 || a.available <= desired-m.MaxUnavailable()
 		return "left with bad pods", !isReady && isToStay
+	case status.FailedRevision == status.UpdateRevision && m.OnFailure() != v1.ContinueOnFailure && a.current == "":
+		return "rolled back to what is lost", ready == v1.ReasonRolledBack && reasonOf(status, v1.ConditionStalled) == v1.ReasonRolledBack
 	case isRolledBack && isLeftAlone:
 		return "rolled back and left alone", ready == v1.ReasonRolledBack
 	case isRolledBack && m.PodUpdatePolicy() == v1.InPlaceOnly && !maps.Equal(a.kinds, counts(a.current, desired, "", 0)):

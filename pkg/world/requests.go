@@ -178,6 +178,9 @@ func (w *World) change(change plan.InPlace) {
 		if i > 0 && w.fails(0.2) {
 			w.say("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
 			life.halfway = true
+			if isNew { // that is what the pod says of itself
+				life.changed = w.stamp().Time
+			}
 			return
 		}
 		w.apply(change.Pod, data)
