@@ -37,6 +37,9 @@ func (i InPlace) newRecord(now time.Time) record {
 // expect tells whether a container is, or may be, restarted to become what it is to be, and how it is before. What counts is
 // what its node has: it may not have followed earlier changes, and may get back what it has.
 func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
+	if noted, found := lastRecord(i.Pod).Containers[container.Name]; found && i.hasBegun() {
+		return noted, true // who has begun knew more: since then, its node may have done some of it
+	}
 	before := i.statusOf(container.Name)
 	was := i.was(container.Name)
 	image, had := was.Image, &was.Resources
