@@ -69,7 +69,8 @@ func newMoves(r *rollout) *moves {
 	}
 	outdated := away || len(r.strays) > 0 || m.over[r.base] > 0 || (m.needBase() > 0 && m.over[r.revisions.Update] > 0)
 	if r.frozen != "" {
-		outdated = r.keepsSurge() && len(r.updated)+r.unfilled > 0 && len(r.based)+len(r.strays) > 0
+		hasNew := len(r.updated) > 0 || r.frozen == v1.ReasonHalted && r.unfilled > 0
+		outdated = r.keepsSurge() && hasNew && len(r.based)+len(r.strays) > 0
 	}
 	if m.desired > 0 && (outdated || r.manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, isMarked)) {
 		m.surge = r.manager.MaxSurge()
