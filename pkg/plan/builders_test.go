@@ -187,8 +187,8 @@ func hasFailed(p *corev1.Pod) bool { return showsFailure(manager(3), p) }
 // showsFailure is the same for another PodManager, which is in the middle of a rollout.
 func showsFailure(m *v1.PodManager, p *corev1.Pod) bool {
 	m.Status.Rollout = &v1.RolloutStatus{Revision: revisionFor(m).Name}
-	_, failing := assess(m, revisionsOf(Observed{Manager: m}), nil, nil, now).judge(p)
-	return failing
+	judged, found := assess(m, revisionsOf(Observed{Manager: m}), nil, nil, now).judge(p)
+	return found && !judged.Recovered
 }
 
 func names(pods []*corev1.Pod) []string {

@@ -40,11 +40,11 @@ func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
 	switch {
 	case record.Recovered:
 		return judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
-	case !known && !hasOwnTrouble(pod) && (behind == 0 || disruption(pod) != "" || !hasObserved(pod)):
+	case !known && !hasOwnTrouble(pod) && (disruption(pod) != "" || !hasObserved(pod)):
 		return judgement{}, false
-	case !known && !hasOwnTrouble(pod) && !r.isFollowed(): // what was before the rollout began is over
+	case !known && !hasOwnTrouble(pod) && (behind == 0 || !r.isFollowed()): // so is what was before the rollout began
 		record.Crashes, record.Recovered = crashes, true
-		return judgement{record, r.untilOver(pod)}, true
+		return judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
 	case !isReady(pod) || known && crashes > record.Crashes:
 		record.ReadySince = nil
 	}

@@ -100,10 +100,6 @@ func (w *World) act(p *corev1.Pod) {
 			w.restart(p, &p.Status.ContainerStatuses[i])
 		}
 	}
-	runs := !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running == nil })
-	if !isDelayed && !life.halfway && (runs || !w.oldNodes) { // one that cannot be started shows no restart
-		life.asked = nil
-	}
 }
 
 // restart starts a container anew, as the pod's spec has it.

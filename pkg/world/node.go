@@ -13,10 +13,8 @@ type life struct {
 	observed, acted int64
 	// runs is what each container was last started with.
 	runs map[string]started
-	// asked are the containers as the pod has had them since its node last had nothing to do, the first of them before that.
-	asked [][]corev1.Container
-	// tookBack tells that a change was taken back before the pod's node had followed.
-	tookBack bool
+	// changes is how often the pod was changed in place.
+	changes int
 	// halfway tells that a change in place was begun, and not completed; refused is the revision that the API server would not
 	// have for it.
 	halfway bool

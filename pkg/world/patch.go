@@ -43,12 +43,6 @@ func (w *World) apply(p *corev1.Pod, data []byte) {
 		}
 	}
 	if !equality.Semantic.DeepEqual(before, &p.Spec) {
-		life := w.lives[p.UID]
-		if len(life.asked) == 0 {
-			life.asked = append(life.asked, before.Containers)
-		}
-		life.asked = append(life.asked, p.Spec.DeepCopy().Containers)
-		life.tookBack = life.tookBack || life.isTakenBack()
 		p.Generation++
 	}
 	for _, c := range patch.Status.Conditions {

@@ -204,6 +204,7 @@ func (w *World) change(change plan.InPlace) {
 func (w *World) changed(change plan.InPlace) {
 	life := w.lives[change.Pod.UID]
 	w.known[change.To.Hash] = change.To.Template()
+	life.changes++
 	if change.Step == plan.StepChange {
 		life.since, life.blame, life.early = change.Pod.Generation, blame{}, false
 	}

@@ -105,30 +105,17 @@ func (w *World) isServing(p *corev1.Pod) bool {
 // isToBeRestarted tells whether what a pod says of itself is no longer true, because its node has yet to follow a change.
 //
 // A node that does not tell which generation it has seen is only known by the restarts that a change takes. So nobody can tell of a
-// change that takes none; nor of a pod that was made by hand, of which it is not known what it had; nor after a change that was taken
-// back, or begun and given up, before the node had followed: a restart that was seen may have been for that one, or a crash.
+// change that takes none; nor of a pod that was made by hand, of which it is not known what it had; nor of a second change, or one
+// after another that was given up: a restart that was seen may have been for that one, or a crash.
 func (w *World) isToBeRestarted(p *corev1.Pod) bool {
 	life := w.lives[p.UID]
 	if !w.oldNodes {
 		return w.isBehind(p) && !w.isDelayed(p)
 	}
-	if life.byHand || life.tookBack {
+	if life.byHand || life.halfway || life.changes > 1 {
 		return false
 	}
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
-}
-
-// isTakenBack tells whether a pod is to have something that it was to have before, and something else in between.
-func (l *life) isTakenBack() bool {
-	if len(l.asked) < 3 {
-		return false
-	}
-	for _, before := range l.asked[:len(l.asked)-1] {
-		if equality.Semantic.DeepEqual(before, l.asked[len(l.asked)-1]) {
-			return true
-		}
-	}
-	return false
 }
 
 // isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
