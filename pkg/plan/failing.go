@@ -30,8 +30,12 @@ type judgement struct {
 	wait time.Duration
 }
 
-// judge judges a pod that runs, or is to; false if there is nothing to be remembered.
+// judge judges a pod that runs, or is to; false if there is nothing to be remembered. One that was made by hand tells nothing about
+// the revision that it is taken for.
 func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
+	if isMadeByHand(pod) {
+		return judgement{}, false
+	}
 	record, known := r.remembered(pod)
 	crashes, behind := allCrashes(pod), r.untilOutlived(pod, r.recovery())
 	if record.Recovered && (crashes > record.Crashes || hasOwnTrouble(pod)) {
