@@ -37,9 +37,6 @@ func (i InPlace) newRecord(now time.Time) record {
 // expect tells whether a container is, or may be, restarted to become what it is to be, and how it is before. What counts is
 // what its node has: it may not have followed earlier changes, and may get back what it has.
 func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
-	if noted, found := lastRecord(i.Pod).Containers[container.Name]; found && i.hasBegun() {
-		return i.goOn(container.Name, noted), true // who has begun knew more: since then, its node may have done some of it
-	}
 	before := i.statusOf(container.Name)
 	was := i.was(container.Name)
 	image, had := was.Image, &was.Resources
@@ -81,16 +78,6 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 		before.ImageID, before.Optional = "", true
 	}
 	return before, true
-}
-
-// goOn is what was noted of a container when the change began, but for restarts since then: these were not for another image, which
-// it is yet to get.
-func (i InPlace) goOn(container string, noted containerBefore) containerBefore {
-	if now := i.statusOf(container); noted.From != "" && now.Restarts > noted.Restarts {
-		noted.Extra = max(0, noted.Extra-(now.Restarts-noted.Restarts))
-		noted.ImageID, noted.Restarts = now.ImageID, now.Restarts
-	}
-	return noted
 }
 
 // takenBack is the image that a container may run although it is to have the one that it had before; empty if there is none.
