@@ -109,14 +109,13 @@ func (w *World) isServing(p *corev1.Pod) bool {
 // after another that was given up: a restart that was seen may have been for that one, or a crash.
 func (w *World) isToBeRestarted(p *corev1.Pod) bool {
 	life := w.lives[p.UID]
-	isRestarted := slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
-	if !w.oldNodes { // once it has seen a change that takes no restart, it goes on to serve all the time
-		return w.isBehind(p) && !w.isDelayed(p) && (life.observed < p.Generation || isRestarted)
+	if !w.oldNodes {
+		return w.isBehind(p) && !w.isDelayed(p)
 	}
 	if life.byHand || life.halfway || life.changes > 1 {
 		return false
 	}
-	return isRestarted
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
 }
 
 // isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
