@@ -23,7 +23,7 @@ func ruleScenarios() []scenario {
 		{name: "failing-pods", about: "every pod fails as soon as it is ready, for a minute", do: failingPods},
 		{name: "node-did-it", about: "nodes evict and reject pods in the middle of a rollout; the revision is not to be blamed", short: true, oursOnly: true, do: nodeDidIt},
 		{name: "all-marked", about: "every pod is marked for deletion at once; enough are to stay available", short: true, oursOnly: true, do: allMarked},
-		{name: "namespace-terminating", about: "the namespace is deleted in the middle of a scale-up", do: namespaceTerminating},
+		{name: "namespace-terminating", about: "the namespace is deleted in the middle of a scale-up", short: true, do: namespaceTerminating},
 		{name: "finalizer", about: "the controller is killed before and after every write of a deletion: foreground, background and orphan",
 			short: true, limit: 10 * time.Minute, do: deletionWithCrashes},
 		{name: "orphan-apart", about: "the owner is deleted without its pods while the controller sees the owner's watch, and not that of pods",

@@ -78,6 +78,18 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 	}
 }
 
+// Whatever a pod does before its node has seen the change does not count, not even in a container that the change leaves alone.
+func TestNothingCountsBeforeItIsObserved(t *testing.T) {
+	p := pod(0, inPlaceTo("v2", 0, time.Second), isIn(waiting("CreateContainerConfigError", ""), 5))
+	p.Generation = 2
+	for observed, want := range map[int64]bool{1: false, 2: true} {
+		p.Status.ObservedGeneration = observed
+		if got := hasFailed(p); got != want {
+			t.Errorf("observed %d of 2: failing %v", observed, got)
+		}
+	}
+}
+
 // An image that cannot be had counts against the revision that asks for it, though no container was ever started from it.
 func TestNewImageCannotBeHad(t *testing.T) {
 	p := pod(0, isIn(waiting("ImagePullBackOff", `Back-off pulling image "v2"`), 0), inPlaceWith("v2", record{

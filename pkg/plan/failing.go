@@ -46,7 +46,7 @@ func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
 		return judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
 	case !known && !hasOwnTrouble(pod) && (disruption(pod) != "" || !hasObserved(pod)):
 		return judgement{}, false
-	case !known && !hasOwnTrouble(pod) && (behind == 0 || !r.isFollowed()): // so is what was before the rollout began
+	case !known && !hasOwnTrouble(pod) && (behind == 0 || !r.isFollowed()): // it has outlived its crashes, or they were before the rollout
 		record.Crashes, record.Recovered = crashes, true
 		return judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
 	case !isReady(pod) || known && crashes > record.Crashes:
@@ -57,11 +57,11 @@ func (r *rollout) judge(pod *corev1.Pod) (judgement, bool) {
 		record.ReadySince = wholeSecond(r.now)
 	}
 	record.Condemned = record.Condemned || !isReady(pod) && r.untilCondemned(record) <= 0
-	return r.recover(pod, record), true
+	return r.unlessRecovered(pod, record), true
 }
 
-// recover lets go of a failure that the pod has recovered from.
-func (r *rollout) recover(pod *corev1.Pod, record v1.FailingPod) judgement {
+// unlessRecovered is the judgement of a pod that is failing, or has just recovered.
+func (r *rollout) unlessRecovered(pod *corev1.Pod, record v1.FailingPod) judgement {
 	judged := judgement{FailingPod: record}
 	if !record.Condemned {
 		judged.wait = max(0, r.untilCondemned(record))

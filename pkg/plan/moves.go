@@ -200,8 +200,12 @@ func (m *moves) goneYet() int {
 // takeSurplus takes away the pods that are too many even for a rollout. While nothing may be moved, each kind keeps its part of
 // the pods that stay; those that are not available go first, though.
 func (m *moves) takeSurplus(allowed int) {
-	parts := m.parts()
-	m.take(min(m.left()-m.desired-m.surge, allowed), func(pod *corev1.Pod) (Why, bool) {
+	surplus := m.left() - m.desired - m.surge
+	if surplus <= 0 {
+		return
+	}
+	parts := m.parts(surplus)
+	m.take(min(surplus, allowed), func(pod *corev1.Pod) (Why, bool) {
 		kind := m.kind(pod)
 		if m.frozen == "" {
 			return m.why(pod), m.spare(pod) && m.over[kind] > 0
@@ -216,24 +220,20 @@ func (m *moves) takeSurplus(allowed int) {
 
 // parts is how many of the pods that are too many each kind has to give, in proportion to how many it has. What is left over by
 // rounding is for the kind that is furthest above its part.
-func (m *moves) parts() map[*Revision]int {
+func (m *moves) parts(surplus int) map[*Revision]int {
 	count, parts := map[*Revision]int{}, map[*Revision]int{}
 	for _, pod := range m.active {
 		count[m.kind(pod)]++
 	}
-	surplus := max(0, m.left()-m.desired-m.surge)
+	kinds := slices.Compact([]*Revision{nil, m.base, m.revisions.Update}) // in the same order every time
 	left := surplus
-	kinds := []*Revision{nil, m.base, m.revisions.Update} // the same every time
-	for _, kind := range slices.Compact(kinds) {
-		parts[kind] = surplus * count[kind] / max(1, m.left())
+	for _, kind := range kinds {
+		parts[kind] = surplus * count[kind] / m.left()
 		left -= parts[kind]
 	}
+	above := func(kind *Revision) int { return surplus*count[kind] - parts[kind]*m.left() }
 	for ; left > 0; left-- {
-		furthest := slices.MaxFunc(kinds, func(a, b *Revision) int {
-			above := func(kind *Revision) int { return surplus*count[kind] - parts[kind]*m.left() }
-			return above(a) - above(b)
-		})
-		parts[furthest]++
+		parts[slices.MaxFunc(kinds, func(a, b *Revision) int { return above(a) - above(b) })]++
 	}
 	return parts
 }
