@@ -56,9 +56,19 @@ func crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 		known++ // it was yet to be started again
 	}
 	if before, changed := beforeChange(pod, status.Name); changed {
-		known = before.Restarts + 1 + before.Extra
+		known = before.mostRestarts(pod)
 	}
 	return max(0, status.RestartCount-known)
+}
+
+// mostRestarts is how often a container that changes in place restart may have been restarted without a crash of its own. One that
+// crashed again and again may have done so once more before its node saw the first change.
+func (b containerBefore) mostRestarts(pod *corev1.Pod) int32 {
+	most := max(b.Restarts, b.Seen) + max(1, int32(pod.Generation-b.Generation))
+	if b.Trouble == troubleCrash {
+		most++
+	}
+	return most
 }
 
 // allCrashes is the same for all containers.
@@ -80,7 +90,7 @@ func isTroubleOwn(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 	trouble, isSame := other.Trouble, status.RestartCount <= other.Restarts
 	if before, changed := beforeChange(pod, status.Name); changed {
 		if kind == troubleCrash {
-			return status.RestartCount > before.Restarts+before.Extra
+			return status.RestartCount >= before.mostRestarts(pod)
 		}
 		trouble, isSame = before.Trouble, true
 	}

@@ -200,12 +200,9 @@ func wholeSecond(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second)}
 }
 
-// remember is what the status is to remember, those that have been failing for longest first. Where failures do not matter that is
-// nothing.
+// remember is what the status is to remember, those that have been failing for longest first: also where failures do not matter,
+// since that may be changed at any time.
 func (r *rollout) remember() []judgement {
-	if r.manager.OnFailure() == v1.ContinueOnFailure {
-		return nil
-	}
 	judged := slices.SortedFunc(maps.Values(r.judged), func(a, b judgement) int {
 		return cmp.Or(falseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), ByIndex(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})

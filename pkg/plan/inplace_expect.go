@@ -44,18 +44,22 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
 	wasBegun = wasBegun && hasBegun(i.Pod)
 	isOther := wasBegun && !i.hasBegun()
+	seen := before.Restarts
 	switch {
 	case unfollowed:
-		before.ImageID, before.Restarts, before.Extra = earlier.ImageID, earlier.Restarts, earlier.Extra
+		before.ImageID, before.Restarts, before.Generation = earlier.ImageID, earlier.Restarts, earlier.Generation
 		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
 	case wasBegun && was.Image == container.Image:
 		had = cmp.Or(begun.Had, had)
 		if begun.ImageID == "" || isOther && before.Restarts > begun.Restarts { // it was not even started, or has got something since
 			had = unknown
 		}
-		before.Restarts, before.Extra = begun.Restarts, begun.Extra // it may have been restarted since
+		before.Restarts, before.Generation = begun.Restarts, begun.Generation // it may have been restarted since
 	case wasBegun:
-		had = unknown
+		had, before.Generation = unknown, begun.Generation
+	}
+	if before.Restarts != seen {
+		before.Seen = seen
 	}
 	if image != container.Image {
 		before.From = image
@@ -63,12 +67,6 @@ func (i InPlace) expect(container *corev1.Container) (containerBefore, bool) {
 	resizes := restartsWhenResized(*had, container)
 	if resizes || wasBegun || unfollowed && earlier.Had != nil { // it may have got others, and have to give them back
 		before.Had = ptr.To(resizableOf(*had))
-	}
-	// One that crashes again and again may do so once more before its node sees the change.
-	for _, more := range []bool{unfollowed && !i.leaves(container), before.From != "" && before.Had != nil, isOther, before.Trouble == troubleCrash} {
-		if more {
-			before.Extra++
-		}
 	}
 	if before.From == "" && (!resizes || isUnknown(before.Had)) {
 		before.Optional, before.From = unfollowed || wasBegun, i.takenBack(container, unfollowed)
@@ -115,16 +113,12 @@ func isMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] ==
 func (i InPlace) statusOf(container string) containerBefore {
 	for status := range containerStatuses(i.Pod) {
 		if status.Name == container {
-			return containerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Trouble: troubleKind(i.Pod, status)}
+			return containerBefore{
+				ImageID: status.ImageID, Restarts: status.RestartCount, Generation: i.Pod.Generation, Trouble: troubleKind(i.Pod, status),
+			}
 		}
 	}
-	return containerBefore{}
-}
-
-// leaves tells whether the change leaves a container as it is.
-func (i InPlace) leaves(container *corev1.Container) bool {
-	was := i.was(container.Name)
-	return was.Image == container.Image && !restartsWhenResized(was.Resources, container)
+	return containerBefore{Generation: i.Pod.Generation}
 }
 
 // unfollowed is what the pod's node has yet to do to a container because of an earlier change. A node that tells what it has
@@ -145,7 +139,7 @@ func (i InPlace) unfollowed(container *corev1.Container) (containerBefore, bool)
 	case earlier.Had != nil || hasBegun(i.Pod):
 		now.Had = unknown
 	}
-	now.Extra = earlier.Extra
+	now.Generation = earlier.Generation
 	switch isOther := now.ImageID != earlier.ImageID; {
 	case earlier.Optional && earlier.ImageID == "":
 		now.Optional = true

@@ -218,7 +218,7 @@ func TestFailedRevision(t *testing.T) {
 		"it stays failed":                 {observed: rollingOut(next(3, rollback, failedNow), pods3()...), want: true},
 		"another template has not":        {observed: rollingOut(next(3, rollback, failedBefore), pods3()...)},
 		"nor has the old one, put back":   {observed: observe(manager(3, rollback, failedBefore), pods3()...)},
-		"failures do not matter any more": {observed: rollingOut(next(3, onFailure(v1.ContinueOnFailure), failedNow), bad...)},
+		"failures do not matter any more": {observed: rollingOut(next(3, onFailure(v1.ContinueOnFailure), failedNow), bad...), failing: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -48,8 +48,10 @@ type containerBefore struct {
 	// empty if it is not known which of several it has.
 	From string                       `json:"from,omitempty"`
 	Had  *corev1.ResourceRequirements `json:"had,omitempty"`
-	// Extra is how many restarts the change may take besides the first.
-	Extra int32 `json:"extra,omitempty"`
+	// Generation is the pod's when that was so. Its node may restart the container once for each one since, besides those that were
+	// Seen when the last of the changes was made.
+	Generation int64 `json:"generation,omitempty"`
+	Seen       int32 `json:"seen,omitempty"`
 	// Optional tells that none may come: the change is taken back, and its node may never have followed.
 	Optional bool `json:"optional,omitempty"`
 }

@@ -13,7 +13,7 @@ type life struct {
 	observed, acted int64
 	// runs is what each container was last started with.
 	runs map[string]started
-	// changes is how often the pod was changed in place.
+	// changes is how often the pod was changed in place, or was to be.
 	changes int
 	// halfway tells that a change in place was begun, and not completed; refused is the revision that the API server would not
 	// have for it.

@@ -177,7 +177,7 @@ func (w *World) change(change plan.InPlace) {
 	for i, data := range patches {
 		if i > 0 && w.fails(0.2) {
 			w.say("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
-			life.halfway = true
+			life.giveUp()
 			if isNew { // that is what the pod says of itself
 				life.changed = w.stamp().Time
 			}
@@ -194,8 +194,16 @@ func (w *World) change(change plan.InPlace) {
 		}
 	}
 	if isRefused {
-		life.refused = change.To.Hash
-		life.halfway = life.halfway || len(patches) == 3
+		if life.refused = change.To.Hash; len(patches) == 3 {
+			life.giveUp()
+		}
+	}
+}
+
+// giveUp notes that a change was begun and not completed: what is done next is one more.
+func (l *life) giveUp() {
+	if !l.halfway {
+		l.halfway, l.changes = true, l.changes+1
 	}
 }
 
