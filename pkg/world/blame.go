@@ -52,8 +52,9 @@ func (w *World) inherit(p *corev1.Pod, creation plan.Creation) {
 // isToBlame tells whether a pod has failed as one of its revision, and not recovered.
 func (w *World) isToBlame(p *corev1.Pod) bool {
 	life := w.lives[p.UID]
-	if other := life.replacement; other != nil && w.lives[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil && !hasEnded(other) {
-		return false // that one answers for it
+	if other := life.replacement; other != nil && w.lives[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
+		!hasEnded(other) && w.hashOf(other) == life.blame.revision {
+		return false // the replacement answers for it, as long as it has the same revision
 	}
 	return !life.blame.since.IsZero() && life.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
 		p.Labels[v1.LabelManager] == w.Manager.Name
