@@ -92,12 +92,12 @@ func (r *rollout) retries(ended []*corev1.Pod) retries {
 
 // beyondHistory are the ended pods to remove: all but the newest that the history keeps, and those whose place is yet to
 // be filled.
-func beyondHistory(o Observed, ended []*corev1.Pod, unfilled []Retry) []*corev1.Pod {
+func beyondHistory(ended []*corev1.Pod, unfilled []Retry, keep int, now time.Time) []*corev1.Pod {
 	var remove []*corev1.Pod
 	kept := 0
-	for _, pod := range newestFirst(ended, o.Now) {
+	for _, pod := range newestFirst(ended, now) {
 		isUnfilled := slices.ContainsFunc(unfilled, func(r Retry) bool { return r.Pod == pod })
-		if isUnfilled || kept < o.Manager.FailedPodsKept() {
+		if isUnfilled || kept < keep {
 			kept++
 			continue
 		}

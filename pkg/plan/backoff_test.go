@@ -72,7 +72,7 @@ func TestFailedPods(t *testing.T) {
 			want:     want{create: []int{1}, failures: []int{4}},
 		},
 		"and while creating is held": {
-			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3)).with(held(now.Add(time.Second))),
+			observed: with(observe(manager(1, history(0)), failed(0, time.Hour, 3)), held(now.Add(time.Second))),
 			want:     want{held: true, again: time.Second},
 		},
 		"then it goes": {

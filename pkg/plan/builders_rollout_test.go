@@ -74,7 +74,7 @@ func rollingOut(m *v1.PodManager, pods ...*corev1.Pod) Observed {
 
 // reportOf is a report about the same.
 func reportOf(o Observed) Report {
-	return Report{Manager: o.Manager, Plan: Plan{Revisions: revisionsOf(o)}, Pods: o.Pods, Now: o.Now}
+	return Report{Manager: o.Manager, Plan: Plan{Revisions: findRevisions(o.sources())}, Pods: o.Pods, Now: o.Now}
 }
 
 // crashed is a container app that was restarted so often, last that long ago, and runs.

@@ -111,20 +111,20 @@ func ended(reason string, code int32) corev1.ContainerState {
 
 // stored is the revision of the PodManager's template, as it is stored.
 func stored(m *v1.PodManager, number int64) *appsv1.ControllerRevision {
-	o := Observed{Manager: m}
-	return newRevision(m, o.name(encoded(o), nil), number)
+	return findRevisions(Sources{Manager: m}).Update.object(m, number)
 }
 
 // revisionFor is the same as a revision.
 func revisionFor(m *v1.PodManager) *Revision {
-	object := stored(m, 1)
-	return &Revision{Name: object.Name, Hash: object.Labels[v1.LabelRevision], stored: object}
+	revision := findRevisions(Sources{Manager: m}).Update
+	revision.Stored(stored(m, 1))
+	return revision
 }
 
 // reported is a report about pods at rest.
 func reported(m *v1.PodManager, pods ...*corev1.Pod) Report {
 	o := observe(m, pods...)
-	return Report{Manager: m, Plan: Plan{Revisions: revisionsOf(o)}, Pods: pods, Now: o.Now}
+	return Report{Manager: m, Plan: Plan{Revisions: findRevisions(o.sources())}, Pods: pods, Now: o.Now}
 }
 
 // held is the hold on creating pods of the present template.
@@ -149,8 +149,8 @@ func observe(m *v1.PodManager, pods ...*corev1.Pod) Observed {
 	return o
 }
 
-// in is how long it is from now until the next look; zero for never.
-func (l LookAgain) in() time.Duration {
+// until is how long it is from now until the next look; zero for never.
+func until(l LookAgain) time.Duration {
 	if l.Never() {
 		return 0
 	}
@@ -158,8 +158,10 @@ func (l LookAgain) in() time.Duration {
 }
 
 // with changes an observation.
-func (o Observed) with(change func(*Observed)) Observed {
-	change(&o)
+func with(o Observed, changes ...func(*Observed)) Observed {
+	for _, change := range changes {
+		change(&o)
+	}
 	return o
 }
 
@@ -187,7 +189,7 @@ func hasFailed(p *corev1.Pod) bool { return showsFailure(manager(3), p) }
 // showsFailure is the same for another PodManager, which is in the middle of a rollout.
 func showsFailure(m *v1.PodManager, p *corev1.Pod) bool {
 	m.Status.Rollout = &v1.RolloutStatus{Revision: revisionFor(m).Name}
-	judged, found := assess(m, revisionsOf(Observed{Manager: m}), nil, nil, now).judge(p)
+	judged, found := assess(m, findRevisions(Sources{Manager: m}), nil, nil, now).judge(p)
 	return found && !judged.Recovered
 }
 

@@ -116,7 +116,7 @@ func TestRolloutConditions(t *testing.T) {
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
 		"paused before the first pod": {
-			observed: observe(manager(3, paused)).with(fresh),
+			observed: with(observe(manager(3, paused)), fresh),
 			ready:    "False/Paused", message: "paused before the first pod; set paused to false to begin",
 			available: "False/NotEnoughReplicas", progressing: "False/Paused", stalled: "-",
 		},

@@ -202,7 +202,7 @@ func TestInPlaceMoves(t *testing.T) {
 			if got := movesOf(plan); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
-			if plan.Again.in() != test.again {
+			if until(plan.Again) != test.again {
 				t.Errorf("again %v, want %v", plan.Again, test.again)
 			}
 		})

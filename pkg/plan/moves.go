@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -39,6 +40,64 @@ type moves struct {
 	// changing are the pods that are drained, or wait for the end of that.
 	changing map[*corev1.Pod]bool
 	again    time.Duration
+}
+
+// Moves is what is to be done about the active pods.
+type Moves struct {
+	Delete []Deletion
+	Change []InPlace
+	// CreateOld and CreateUpdated are how many pods are to be created of the old revision and of the present one.
+	CreateOld, CreateUpdated int
+	// Held tells that pods of the present revision are missing, and not created because the last one was refused a moment ago.
+	Held bool
+	// Again is how long it is until a pod has been drained for long enough; zero if none is.
+	Again time.Duration
+}
+
+// decideMoves decides which active pods go or change, and how many come. refused tells that the last pod of the present revision was
+// refused, held that the next try has to wait.
+func decideMoves(r *rollout, terminating []*corev1.Pod, refused, held bool) Moves {
+	m := newMoves(r)
+	m.refused, m.held = refused, held
+	if r.manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
+		m.waitForGone, m.going = true, len(terminating)
+	}
+	come := m.decide(terminating)
+	return Moves{
+		Delete: m.deletions, Change: slices.Concat(m.changes, m.restorations(), m.openings()),
+		CreateOld: come.base, CreateUpdated: come.updated, Held: m.held && m.needUpdated() > 0, Again: m.again,
+	}
+}
+
+func (m *moves) decide(terminating []*corev1.Pod) comes {
+	allowed := allowance(m.manager, m.left(), len(terminating))
+	m.takeMarked(allowed)
+	m.takeSurplus(allowed - len(m.deletions))
+	switch {
+	case m.left() > m.desired+m.surge:
+		m.changeWhileCrowded()
+		return comes{} // first things first
+	case m.isUnstarted():
+		return comes{}
+	case m.manager.Strategy() == v1.RecreateStrategy:
+		return m.recreate(terminating)
+	case m.frozen != "":
+		return m.replaceMarked(m.refill())
+	default:
+		return m.replaceMarked(m.roll())
+	}
+}
+
+// allowance is how many more pods may be sent away while some are still going.
+func allowance(manager *v1.PodManager, active, going int) int {
+	limit := active + going
+	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxTerminating != nil {
+		// The CRD lets only valid values in; anything else would be from before it did, and means no limit.
+		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxTerminating, active+going, true); err == nil {
+			limit = max(1, scaled)
+		}
+	}
+	return max(0, limit-going)
 }
 
 func newMoves(r *rollout) *moves {

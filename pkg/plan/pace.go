@@ -8,10 +8,13 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
+// A refused request is tried again after this long, then ever later. Each try is likely to fail.
 const (
-	// A refused request is tried again after this long, then ever later. Each try is likely to fail.
 	firstHold = time.Second
 	lastHold  = time.Minute
+)
+
+const (
 	// statusInterval is how often the status is written while only the counts move: 1000 pods that become ready one
 	// by one are not worth 1000 writes. An API server that takes its time for a write is busy: it is given that many
 	// times as much.
@@ -22,13 +25,17 @@ const (
 	// statusFirst is how long a new object is given to become Ready before its first status is written; while the API server
 	// is busy, so are the nodes and the scheduler.
 	statusFirst, statusFirstMost = time.Second, 15 * time.Second
+)
+
+const (
 	// gatherPerPod is how long, for each pod, the events of pods are gathered; for few pods they are not.
 	gatherPerPod = 200 * time.Microsecond
 	gatherFrom   = 100
 	gatherAtMost = time.Second
-	// ahead is how many pods a plan has to create, for a new object to tell so before it does.
-	ahead = 100
 )
+
+// ahead is how many pods a plan has to create, for a new object to tell so before it does.
+const ahead = 100
 
 // GatherEvents is how long events of pods are gathered before they are looked at together. What a look costs grows with
 // the number of pods, and so does the number of events while they start: each on its own would cost the square.

@@ -107,7 +107,7 @@ func TestPaused(t *testing.T) {
 			want:     "+2 old",
 		},
 		"a lost new pod comes back new, as far as the status remembers": {
-			observed: rollingOut(next(3, paused), pod(0), pod(1)).with(lost),
+			observed: with(rollingOut(next(3, paused), pod(0), pod(1)), lost),
 			want:     "+2 new",
 		},
 		"scaling up makes old pods": {
@@ -142,18 +142,18 @@ func TestPaused(t *testing.T) {
 			want:     "+2 old",
 		},
 		"a fresh PodManager does not begin": {
-			observed: observe(manager(3, paused)).with(fresh),
+			observed: with(observe(manager(3, paused)), fresh),
 		},
 		"one that has begun goes on": {
-			observed: observe(manager(3, paused), pod(0)).with(fresh),
+			observed: with(observe(manager(3, paused), pod(0)), fresh),
 			want:     "+1 new, +2 new",
 		},
 		"also if all its pods are lost": {
-			observed: observe(manager(2, paused)).with(fresh).with(func(o *Observed) { o.Manager.Status.Replicas = 2 }),
+			observed: with(observe(manager(2, paused)), fresh, func(o *Observed) { o.Manager.Status.Replicas = 2 }),
 			want:     "+0 new, +1 new",
 		},
 		"also if that was told, and the first try was refused": {
-			observed: observe(manager(2, paused, rolled(2, 0, 0))).with(func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
+			observed: with(observe(manager(2, paused, rolled(2, 0, 0))), func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new",
 		},
 		"without a change there is nothing to pause": {
@@ -277,7 +277,7 @@ func TestHalted(t *testing.T) {
 // A refusal of new pods does not keep old ones from coming.
 func TestRollbackIsNotHeld(t *testing.T) {
 	m := next(3, limits("0", "1"), onFailure(v1.RollbackOnFailure), failedNow)
-	plan := Make(rollingOut(m, pod(0), pod(1), pod(2, v2, crashing)).with(held(now.Add(time.Minute))))
+	plan := Make(with(rollingOut(m, pod(0), pod(1), pod(2, v2, crashing)), held(now.Add(time.Minute))))
 	if got := movesOf(plan); got != "+3 old, -2" {
 		t.Errorf("got %q", got)
 	}

@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -36,6 +35,13 @@ type Observed struct {
 	// Holds are set for requests that were refused.
 	Holds map[HoldKey]Hold
 	Now   time.Time
+}
+
+// sources are where the revisions are found.
+func (o Observed) sources() Sources {
+	return Sources{
+		Manager: o.Manager, Stored: o.Revisions, Orphans: o.OrphanRevisions, Remembered: o.Remembered, Pods: o.Pods, OrphanPods: o.Orphans,
+	}
 }
 
 // Plan is what is to be done, in the order of its parts.
@@ -127,25 +133,26 @@ func Make(o Observed) Plan {
 		Adopt:           adoptable(o.Orphans),
 		Release:         released,
 		Foreign:         foreignNames(o),
-		Revisions:       revisionsOf(o),
+		Revisions:       findRevisions(o.sources()),
 	}
 	active, ended, ending := split(kept)
 	active = append(active, plan.Adopt...)
 	r := assess(o.Manager, plan.Revisions, active, ended, o.Now)
 	plan.assessed = r
-	plan.Store, plan.Remember = toStore(o, r)
-	plan.Drop = beyondRevisionHistory(o, plan.Revisions)
-	moves, come := decideMoves(o, r, ending)
-	plan.Delete, plan.Change = moves.deletions, slices.Concat(moves.changes, moves.restorations(), moves.openings())
-	plan.Again = After(o.Now, moves.again, AgainDrained)
+	plan.Store, plan.Remember = plan.Revisions.toStore(r.isGood())
+	plan.Drop = plan.Revisions.beyondLimit()
+	hold, refused := o.Holds[createHold(r.revisions.Update)]
+	moves := decideMoves(r, ending, refused, refused && o.Now.Before(hold.Until))
+	plan.Delete, plan.Change = moves.Delete, moves.Change
+	plan.Again = After(o.Now, moves.Again, AgainDrained)
 
 	unfilled := slices.Concat(
-		plan.fill(o, r.base, come.base, retriesOf(r.base, r.based, ended, o.Now)),
-		plan.fill(o, r.revisions.Update, come.updated, r.retries(ended)))
-	if moves.held && moves.needUpdated() > 0 {
-		plan.hold(o, o.Holds[createHold(r.revisions.Update)])
+		plan.fill(o, r.base, moves.CreateOld, retriesOf(r.base, r.based, ended, o.Now)),
+		plan.fill(o, r.revisions.Update, moves.CreateUpdated, r.retries(ended)))
+	if moves.Held {
+		plan.hold(o, hold)
 	}
-	for _, pod := range beyondHistory(o, ended, unfilled) {
+	for _, pod := range beyondHistory(ended, unfilled, o.Manager.FailedPodsKept(), o.Now) {
 		plan.Delete = append(plan.Delete, Deletion{Pod: pod, Why: WhyEnded})
 	}
 	plan.bound(o.Now)
@@ -164,32 +171,6 @@ func hasFinalizer(manager *v1.PodManager, name string) bool {
 	return slices.Contains(manager.Finalizers, name)
 }
 
-// decideMoves decides which active pods go or change, and how many come.
-func decideMoves(o Observed, r *rollout, ending []*corev1.Pod) (*moves, comes) {
-	m := newMoves(r)
-	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
-		m.waitForGone, m.going = true, len(ending)
-	}
-	hold, refused := o.Holds[createHold(r.revisions.Update)]
-	m.refused, m.held = refused, refused && o.Now.Before(hold.Until)
-	allowed := allowance(o.Manager, m.left(), len(ending))
-	m.takeMarked(allowed)
-	m.takeSurplus(allowed - len(m.deletions))
-	switch {
-	case m.left() > m.desired+m.surge:
-		m.changeWhileCrowded()
-		return m, comes{} // first things first
-	case r.isUnstarted():
-		return m, comes{}
-	case o.Manager.Strategy() == v1.RecreateStrategy:
-		return m, m.recreate(ending)
-	case r.frozen != "":
-		return m, m.replaceMarked(m.refill())
-	default:
-		return m, m.replaceMarked(m.roll())
-	}
-}
-
 // bound keeps a plan to what one sync may do.
 func (p *Plan) bound(now time.Time) {
 	if len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Change) > MaxPerSync {
@@ -198,18 +179,6 @@ func (p *Plan) bound(now time.Time) {
 	p.Delete = p.Delete[:min(len(p.Delete), MaxPerSync)]
 	p.Create = p.Create[:min(len(p.Create), MaxPerSync)]
 	p.Change = p.Change[:min(len(p.Change), MaxPerSync)]
-}
-
-// allowance is how many more pods may be sent away while some are still going.
-func allowance(manager *v1.PodManager, active, going int) int {
-	limit := active + going
-	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxTerminating != nil {
-		// The CRD lets only valid values in; anything else would be from before it did, and means no limit.
-		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxTerminating, active+going, true); err == nil {
-			limit = max(1, scaled)
-		}
-	}
-	return max(0, limit-going)
 }
 
 // fill plans to create missing pods of a revision, but for the places of failed pods whose time has not come. It returns
@@ -307,19 +276,4 @@ func makeFinal(o Observed) Plan {
 	plan.bound(o.Now)
 	plan.holdBack(o)
 	return plan
-}
-
-// split tells the active pods from those that have ended and still stand, and those that are ending.
-func split(pods []*corev1.Pod) (active, ended, ending []*corev1.Pod) {
-	for _, pod := range pods {
-		switch {
-		case pod.DeletionTimestamp != nil:
-			ending = append(ending, pod)
-		case hasEnded(pod):
-			ended = append(ended, pod)
-		default:
-			active = append(active, pod)
-		}
-	}
-	return active, ended, ending
 }

@@ -51,23 +51,23 @@ func TestMake(t *testing.T) {
 			want:     want{removeFinalizer: true},
 		},
 		"names in unwatched hands are left out": {
-			observed: observe(manager(2)).with(func(o *Observed) { o.Taken = map[string]bool{"web-0": true, "web-2": false} }),
+			observed: with(observe(manager(2)), func(o *Observed) { o.Taken = map[string]bool{"web-0": true, "web-2": false} }),
 			want:     want{create: []int{1, 3}, foreign: []string{"web-0"}},
 		},
 		"a refused delete is not repeated before its time, nor is anything made in the place of the pod": {
-			observed: observe(manager(2), pod(0, annotated(v1.AnnotationDelete, "true"), notReady), pod(1)).with(heldOn(v1.ReasonFailedDelete)),
+			observed: with(observe(manager(2), pod(0, annotated(v1.AnnotationDelete, "true"), notReady), pod(1)), heldOn(v1.ReasonFailedDelete)),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused delete does not keep missing pods from being made": {
-			observed: observe(manager(2), pod(0)).with(heldOn(v1.ReasonFailedDelete)),
+			observed: with(observe(manager(2), pod(0)), heldOn(v1.ReasonFailedDelete)),
 			want:     want{create: []int{1}},
 		},
 		"a refused adoption holds up all else": {
-			observed: observe(manager(3), pod(0)).with(heldOn(v1.ReasonFailedClaim)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned)} }),
+			observed: with(observe(manager(3), pod(0)), heldOn(v1.ReasonFailedClaim), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned)} }),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused revision holds up all else": {
-			observed: observe(manager(3), pod(0, labelled(v1.LabelRevision, "old"))).with(heldOn(v1.ReasonFailedStore)).with(func(o *Observed) { o.Revisions = nil }),
+			observed: with(observe(manager(3), pod(0, labelled(v1.LabelRevision, "old"))), heldOn(v1.ReasonFailedStore), func(o *Observed) { o.Revisions = nil }),
 			want:     want{held: true, again: time.Minute},
 		},
 		"replicas left out means three": {
@@ -105,15 +105,15 @@ func TestMake(t *testing.T) {
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
 		"a name that somebody else's pod has is passed over": {
-			observed: observe(manager(3), pod(0)).with(taken("web-1", "web-3")),
+			observed: with(observe(manager(3), pod(0)), taken("web-1", "web-3")),
 			want:     want{create: []int{2, 4}, foreign: []string{"web-1", "web-3"}},
 		},
 		"it is told for as long as the name is passed over": {
-			observed: observe(manager(2), pod(0), pod(2)).with(taken("web-1", "web-3")),
+			observed: with(observe(manager(2), pod(0), pod(2)), taken("web-1", "web-3")),
 			want:     want{foreign: []string{"web-1"}},
 		},
 		"a pod of ours that came since the pods were looked at keeps its index, for the create to find": {
-			observed: observe(manager(2), pod(1)).with(func(o *Observed) {
+			observed: with(observe(manager(2), pod(1)), func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
 						return pod(0)
@@ -124,7 +124,7 @@ func TestMake(t *testing.T) {
 			want: want{create: []int{0}},
 		},
 		"a pod that somebody has relabelled away is no stranger": {
-			observed: observe(manager(1), pod(1)).with(func(o *Observed) {
+			observed: with(observe(manager(1), pod(1)), func(o *Observed) {
 				ours := o.PodNamed
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
@@ -135,7 +135,7 @@ func TestMake(t *testing.T) {
 			}),
 		},
 		"a name that will soon be free is passed over in silence": {
-			observed: observe(manager(1)).with(func(o *Observed) {
+			observed: with(observe(manager(1)), func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
 						return pod(0, terminating, orphaned)
@@ -161,28 +161,28 @@ func TestMake(t *testing.T) {
 			observed: observe(manager(2), pod(0), pod(1, labelled(v1.LabelManager, "debug"), terminating), pod(2)),
 		},
 		"an orphan is adopted instead of creating a pod": {
-			observed: observe(manager(3), pod(0), pod(1)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned)} }),
+			observed: with(observe(manager(3), pod(0), pod(1)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned)} }),
 			want:     want{adopt: []string{"web-7"}},
 		},
 		"too many orphans: adopted, and the surplus is deleted": {
-			observed: observe(manager(1), pod(0)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned, notReady)} }),
+			observed: with(observe(manager(1), pod(0)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned, notReady)} }),
 			want:     want{adopt: []string{"web-7"}, remove: []string{"web-7"}, why: WhySurplus},
 		},
 		"orphans that end or have ended are not worth adopting": {
-			observed: observe(manager(1), pod(0)).with(func(o *Observed) {
+			observed: with(observe(manager(1), pod(0)), func(o *Observed) {
 				o.Orphans = []*corev1.Pod{pod(7, orphaned, terminating), pod(8, orphaned, phase(corev1.PodFailed))}
 			}),
 		},
 		"a refused create is not repeated before its time": {
-			observed: observe(manager(3), pod(0)).with(held(now.Add(time.Minute))),
+			observed: with(observe(manager(3), pod(0)), held(now.Add(time.Minute))),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused create is repeated when its time has come": {
-			observed: observe(manager(2), pod(0)).with(held(now)),
+			observed: with(observe(manager(2), pod(0)), held(now)),
 			want:     want{create: []int{1}},
 		},
 		"a hold does not matter when nothing is missing": {
-			observed: observe(manager(1), pod(0)).with(held(now.Add(time.Minute))),
+			observed: with(observe(manager(1), pod(0)), held(now.Add(time.Minute))),
 		},
 		"on deletion the pods go first": {
 			observed: observe(manager(3, deleting, maxTerminating("2"), finalizing), pod(0), pod(1, terminating), pod(2, phase(corev1.PodFailed))),
@@ -211,11 +211,11 @@ func TestMake(t *testing.T) {
 			want:     want{change: []string{"web-1"}},
 		},
 		"also of those that the garbage collector has let go already": {
-			observed: observe(manager(3, deleting, draining(30), finalizing, orphaning)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned, closed)} }),
+			observed: with(observe(manager(3, deleting, draining(30), finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned, closed)} }),
 			want:     want{change: []string{"web-1"}},
 		},
 		"a deleted PodManager adopts nothing": {
-			observed: observe(manager(3, deleting, finalizing, orphaning)).with(func(o *Observed) { o.Orphans = []*corev1.Pod{pod(0, orphaned)} }),
+			observed: with(observe(manager(3, deleting, finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(0, orphaned)} }),
 			want:     want{removeFinalizer: true},
 		},
 	}
@@ -303,7 +303,7 @@ func check(t *testing.T, got Plan, want want) {
 	if got.AddFinalizer != want.addFinalizer || got.RemoveFinalizer != want.removeFinalizer {
 		t.Errorf("addFinalizer %v removeFinalizer %v, want %v and %v", got.AddFinalizer, got.RemoveFinalizer, want.addFinalizer, want.removeFinalizer)
 	}
-	if (got.Held != nil) != want.held || got.Again.in() != want.again {
+	if (got.Held != nil) != want.held || until(got.Again) != want.again {
 		t.Errorf("held %v again %v, want %v and %v", got.Held, got.Again, want.held, want.again)
 	}
 }
@@ -336,7 +336,7 @@ func TestMakeIsBounded(t *testing.T) {
 func TestSilentHold(t *testing.T) {
 	o := observe(manager(3), pod(0))
 	o.Holds = map[HoldKey]Hold{createHold(revisionFor(o.Manager)): {Until: now.Add(time.Minute)}}
-	if plan := Make(o); len(plan.Create) > 0 || plan.Held != nil || plan.Again.in() != time.Minute {
+	if plan := Make(o); len(plan.Create) > 0 || plan.Held != nil || until(plan.Again) != time.Minute {
 		t.Errorf("plans %v, held %v, again %v", movesOf(plan), plan.Held, plan.Again)
 	}
 }

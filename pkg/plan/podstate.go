@@ -122,3 +122,18 @@ func endedAt(pod *corev1.Pod, now time.Time) time.Time {
 func isMarked(pod *corev1.Pod) bool {
 	return pod.Annotations[v1.AnnotationDelete] == "true"
 }
+
+// split tells the active pods from those that have ended and still stand, and those that are ending.
+func split(pods []*corev1.Pod) (active, ended, ending []*corev1.Pod) {
+	for _, pod := range pods {
+		switch {
+		case pod.DeletionTimestamp != nil:
+			ending = append(ending, pod)
+		case hasEnded(pod):
+			ended = append(ended, pod)
+		default:
+			active = append(active, pod)
+		}
+	}
+	return active, ended, ending
+}

@@ -136,7 +136,7 @@ func TestDeadline(t *testing.T) {
 			if late := reasonOf(&status, v1.ConditionStalled) == v1.ReasonDeadline; late != test.late {
 				t.Errorf("late: %v", late)
 			}
-			if again.in() != test.again {
+			if until(again) != test.again {
 				t.Errorf("look again after %v, want %v", again, test.again)
 			}
 		})
@@ -210,9 +210,9 @@ func TestFailedRevision(t *testing.T) {
 		"too few fail":                    {observed: rollingOut(next(3, rollback, failingFor(time.Minute), maxFailed("2")), bad...), failing: true},
 		"Halt only halts":                 {observed: rollingOut(next(3, failingFor(time.Minute)), bad...), failing: true},
 		"paused":                          {observed: rollingOut(next(3, rollback, failingFor(time.Minute), paused), bad...), failing: true},
-		"nothing is known to be good":     {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), bad...).with(noCurrent), want: true},
-		"nothing that serves":             {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), pod(0, notReady), pod(1, notReady), pod(2, v2, crashing)).with(noCurrent), failing: true},
-		"nothing to return to":            {observed: rollingOut(next(3, rollback, failingFor(time.Minute)), bad...).with(noCurrent).with(forgotten), failing: true},
+		"nothing is known to be good":     {observed: with(rollingOut(next(3, rollback, failingFor(time.Minute)), bad...), noCurrent), want: true},
+		"nothing that serves":             {observed: with(rollingOut(next(3, rollback, failingFor(time.Minute)), pod(0, notReady), pod(1, notReady), pod(2, v2, crashing)), noCurrent), failing: true},
+		"nothing to return to":            {observed: with(rollingOut(next(3, rollback, failingFor(time.Minute)), bad...), noCurrent, forgotten), failing: true},
 		"it does not get on":              {observed: rollingOut(next(3, rollback, rolled(0, 10*time.Minute, 0)), pod(0), pod(1), pod(2, v2, notReady)), want: true},
 		"it does not get on, Halt":        {observed: rollingOut(next(3, rolled(0, 10*time.Minute, 0)), pod(0), pod(1), pod(2, v2, notReady))},
 		"it stays failed":                 {observed: rollingOut(next(3, rollback, failedNow), pods3()...), want: true},

@@ -66,8 +66,22 @@ type Revisions struct {
 	// Current is the last one that all pods were available with; nil if there was none, or it was lost.
 	Current *Revision
 	// others are the revisions that are stored besides, by hash.
-	others map[string]*Revision
+	others  map[string]*Revision
+	sources Sources
 }
+
+// Sources are where the revisions of a PodManager are found.
+type Sources struct {
+	Manager *v1.PodManager
+	// Stored are the ControllerRevisions whose controller is Manager, Orphans those that carry its label and have no controller.
+	Stored, Orphans []*appsv1.ControllerRevision
+	// Remembered are the revisions that the last plan asked to be remembered.
+	Remembered []*Revision
+	// Pods are the pods whose controller is Manager, OrphanPods those that carry its label and have no controller.
+	Pods, OrphanPods []*corev1.Pod
+}
+
+func (s Sources) all() []*appsv1.ControllerRevision { return slices.Concat(s.Stored, s.Orphans) }
 
 // hashOf is the hash of the revision that a pod was made from. A pod that was made by hand, and adopted, has none: it is
 // taken as it is, and counts for the last good revision until the template changes.
@@ -90,24 +104,24 @@ type Store struct {
 // Done notes that it was stored.
 func (s Store) Done(stored *appsv1.ControllerRevision) { s.of.Stored(stored) }
 
-// revisionsOf finds the revisions, stored or not.
-func revisionsOf(o Observed) Revisions {
-	revisions := Revisions{others: make(map[string]*Revision, len(o.Revisions))}
-	for _, stored := range slices.Concat(o.Revisions, o.OrphanRevisions) {
+// findRevisions finds the revisions, stored or not.
+func findRevisions(s Sources) Revisions {
+	revisions := Revisions{others: make(map[string]*Revision, len(s.Stored)), sources: s}
+	for _, stored := range s.all() {
 		revision := &Revision{Name: stored.Name, Hash: stored.Labels[v1.LabelRevision], stored: stored}
 		revisions.others[revision.Hash] = revision
-		if stored.Name == o.Manager.Status.CurrentRevision && revision.Template() != nil {
+		if stored.Name == s.Manager.Status.CurrentRevision && revision.Template() != nil {
 			revisions.Current = revision
 		}
 	}
-	update := encoded(o)
-	if found := find(revisions.others, update.template, update.data, hashOf(update.data, o.Manager.Status.CollisionCount)); found != nil {
+	update := s.encoded()
+	if found := find(revisions.others, update.template, update.data, hashOf(update.data, s.Manager.Status.CollisionCount)); found != nil {
 		found.template, found.data = update.template, update.data
 		revisions.Update = found
 	} else {
-		revisions.Update = o.name(update, revisions.others)
+		revisions.Update = s.name(update, revisions.others)
 	}
-	for _, remembered := range o.Remembered {
+	for _, remembered := range s.Remembered {
 		if remembered.Hash == revisions.Update.Hash || revisions.others[remembered.Hash] != nil {
 			continue
 		}
@@ -116,7 +130,7 @@ func revisionsOf(o Observed) Revisions {
 			known = &Revision{Name: known.Name, Hash: known.Hash, template: known.Template(), data: known.stored.Data.Raw}
 		}
 		revisions.others[known.Hash] = known
-		if known.Name == o.Manager.Status.CurrentRevision && known.Template() != nil {
+		if known.Name == s.Manager.Status.CurrentRevision && known.Template() != nil {
 			revisions.Current = known
 		}
 	}
@@ -124,9 +138,9 @@ func revisionsOf(o Observed) Revisions {
 }
 
 // encoded is the present template with its encoding, which is worked out once.
-func encoded(o Observed) *Revision {
-	template := Template(&o.Manager.Spec)
-	for _, known := range o.Remembered {
+func (s Sources) encoded() *Revision {
+	template := Template(&s.Manager.Spec)
+	for _, known := range s.Remembered {
 		if known.data != nil && equality.Semantic.DeepEqual(known.template, template) {
 			return &Revision{template: template, data: known.data}
 		}
@@ -136,20 +150,20 @@ func encoded(o Observed) *Revision {
 
 // name gives a revision that is not stored its hash and its name. The hash is another one if it stands for another template
 // already; pods that carry a hash from before the name was found to be in use keep it.
-func (o Observed) name(revision *Revision, stored map[string]*Revision) *Revision {
-	collisions := o.Manager.Status.CollisionCount
+func (s Sources) name(revision *Revision, stored map[string]*Revision) *Revision {
+	collisions := s.Manager.Status.CollisionCount
 	revision.Hash = hashOf(revision.data, collisions)
-	revision.Name = o.Manager.Name + "-" + revision.Hash
+	revision.Name = s.Manager.Name + "-" + revision.Hash
 	for older := range collisions {
 		hash := hashOf(revision.data, older)
 		hasIt := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == hash }
-		if stored[hash] == nil && slices.ContainsFunc(o.Pods, hasIt) {
+		if stored[hash] == nil && slices.ContainsFunc(s.Pods, hasIt) {
 			revision.Hash = hash
 		}
 	}
 	for more := collisions + 1; stored[revision.Hash] != nil; more++ {
 		revision.Hash = hashOf(revision.data, more)
-		revision.Name = o.Manager.Name + "-" + revision.Hash
+		revision.Name = s.Manager.Name + "-" + revision.Hash
 	}
 	return revision
 }
@@ -158,35 +172,35 @@ func (o Observed) name(revision *Revision, stored map[string]*Revision) *Revisio
 // stored when it first matters: when it is good enough to return to, when the template has changed, so that there are two to tell
 // apart, or when pods are to be changed in place, which takes what they were made from. Elsewhere it is not on the way of a new
 // object's pods.
-func toStore(o Observed, r *rollout) (stores []Store, remember []*Revision) {
-	var newest int64
-	for _, stored := range slices.Concat(o.Revisions, o.OrphanRevisions) {
+func (r Revisions) toStore(isGood bool) (stores []Store, remember []*Revision) {
+	s, newest := r.sources, int64(0)
+	for _, stored := range s.all() {
 		newest = max(newest, stored.Revision)
 	}
-	update := r.revisions.Update
-	for _, remembered := range o.Remembered {
-		known := r.revisions.others[remembered.Hash]
+	update := r.Update
+	for _, remembered := range s.Remembered {
+		known := r.others[remembered.Hash]
 		if known == nil || known.stored != nil || known == update {
 			continue
 		}
 		isOfIt := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == known.Hash }
-		if known == r.revisions.Current || slices.ContainsFunc(o.Pods, isOfIt) {
+		if known == r.Current || slices.ContainsFunc(s.Pods, isOfIt) {
 			newest++
-			stores = append(stores, Store{Revision: newRevision(o.Manager, known, newest), of: known})
+			stores = append(stores, Store{Revision: known.object(s.Manager, newest), of: known})
 			remember = append(remember, known)
 		}
 	}
-	if current := r.revisions.Current; current != nil && current != update && !slices.Contains(remember, current) {
+	if current := r.Current; current != nil && current != update && !slices.Contains(remember, current) {
 		remember = append(remember, current) // somebody may delete it
 	}
-	isOther := func(pod *corev1.Pod) bool { return r.revisions.hashOf(pod) != update.Hash }
+	isOther := func(pod *corev1.Pod) bool { return r.hashOf(pod) != update.Hash }
 	switch {
 	case update.stored != nil:
-		stores = append(stores, renewed(o.Manager, update, newest)...)
-	case newest > 0 || o.Manager.Status.CurrentRevision != "" || r.isGood() || o.Manager.PodUpdatePolicy() != v1.RecreatePods ||
-		slices.ContainsFunc(o.Pods, isOther) || slices.ContainsFunc(o.Orphans, isOther):
-		revision := newRevision(o.Manager, update, newest+1)
-		if cause := o.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
+		stores = append(stores, renewed(s.Manager, update, newest)...)
+	case newest > 0 || s.Manager.Status.CurrentRevision != "" || isGood || s.Manager.PodUpdatePolicy() != v1.RecreatePods ||
+		slices.ContainsFunc(s.Pods, isOther) || slices.ContainsFunc(s.OrphanPods, isOther):
+		revision := update.object(s.Manager, newest+1)
+		if cause := s.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
 			revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
 		}
 		stores = append(stores, Store{Revision: revision, of: update})
@@ -212,16 +226,16 @@ func same(revision *Revision, template *corev1.PodTemplateSpec, data []byte) boo
 	return bytes.Equal(revision.stored.Data.Raw, data) || equality.Semantic.DeepEqual(revision.Template(), template)
 }
 
-// newRevision is the ControllerRevision of a revision.
-func newRevision(manager *v1.PodManager, revision *Revision, number int64) *appsv1.ControllerRevision {
+// object is the revision as it is stored under this number.
+func (r *Revision) object(manager *v1.PodManager, number int64) *appsv1.ControllerRevision {
 	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       manager.Namespace,
-			Name:            revision.Name,
-			Labels:          map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: revision.Hash},
+			Name:            r.Name,
+			Labels:          map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: r.Hash},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		},
-		Data:     runtime.RawExtension{Raw: revision.data},
+		Data:     runtime.RawExtension{Raw: r.data},
 		Revision: number,
 	}
 }
@@ -255,23 +269,23 @@ func IsSame(stored, wanted *appsv1.ControllerRevision) bool {
 	return errA == nil && errB == nil && equality.Semantic.DeepEqual(a, b)
 }
 
-// beyondRevisionHistory are the revisions to drop: the oldest of those that neither a pod nor the status refers to.
-func beyondRevisionHistory(o Observed, revisions Revisions) []*appsv1.ControllerRevision {
-	used := map[string]bool{revisions.Update.Hash: true}
-	if revisions.Current != nil {
-		used[revisions.Current.Hash] = true
+// beyondLimit are the revisions to drop: the oldest of those that neither a pod nor the status refers to.
+func (r Revisions) beyondLimit() []*appsv1.ControllerRevision {
+	used := map[string]bool{r.Update.Hash: true}
+	if r.Current != nil {
+		used[r.Current.Hash] = true
 	}
-	for _, pod := range slices.Concat(o.Pods, o.Orphans) {
+	for _, pod := range slices.Concat(r.sources.Pods, r.sources.OrphanPods) {
 		used[pod.Labels[v1.LabelRevision]] = true
 	}
 	var unused []*appsv1.ControllerRevision
-	for _, stored := range o.Revisions {
+	for _, stored := range r.sources.Stored {
 		if !used[stored.Labels[v1.LabelRevision]] {
 			unused = append(unused, stored)
 		}
 	}
 	slices.SortFunc(unused, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
-	return unused[:max(0, len(unused)-o.Manager.RevisionsKept())]
+	return unused[:max(0, len(unused)-r.sources.Manager.RevisionsKept())]
 }
 
 // Template is the pod template that the spec asks for, to be read only: the short form is written out, and the time of a

@@ -124,25 +124,25 @@ func TestRollingUpdate(t *testing.T) {
 			want:     "+2 new",
 		},
 		"a refused pod: the old ones stay, and the place is kept for the next try": {
-			observed: rollingOut(next(3, limits("0", "1")), pod(0), pod(1)).with(held(now.Add(time.Minute))),
+			observed: with(rollingOut(next(3, limits("0", "1")), pod(0), pod(1)), held(now.Add(time.Minute))),
 		},
 		"nor does one of them go to make it": {
-			observed: rollingOut(next(3, limits("0", "1")), pods3()...).with(held(now.Add(time.Minute))),
+			observed: with(rollingOut(next(3, limits("0", "1")), pods3()...), held(now.Add(time.Minute))),
 		},
 		"below what has to be available, it is filled with an old one": {
-			observed: rollingOut(next(3, limits("0", "1")), pod(0)).with(held(now.Add(time.Minute))),
+			observed: with(rollingOut(next(3, limits("0", "1")), pod(0)), held(now.Add(time.Minute))),
 			want:     "+1 old",
 		},
 		"one is enough to find out whether it is still refused": {
-			observed: rollingOut(next(8, limits("4", "0")), pod(0), pod(1), pod(2), pod(3), pod(4), pod(5), pod(6), pod(7)).with(held(now)),
+			observed: with(rollingOut(next(8, limits("4", "0")), pod(0), pod(1), pod(2), pod(3), pod(4), pod(5), pod(6), pod(7)), held(now)),
 			want:     "+8 new",
 		},
 		"but none while others have yet to become available": {
-			observed: rollingOut(next(4, limits("1", "1")), pod(0), pod(1, starting...), pod(2, starting...)).with(held(now)),
+			observed: with(rollingOut(next(4, limits("1", "1")), pod(0), pod(1, starting...), pod(2, starting...)), held(now)),
 			want:     "+3 old, +4 old",
 		},
 		"without a last good revision all pods are of the new template": {
-			observed: rollingOut(next(3)).with(func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
+			observed: with(rollingOut(next(3)), func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new, +2 new",
 		},
 		"a pod made by hand is taken for an old one": {
@@ -165,8 +165,8 @@ func TestRollingUpdate(t *testing.T) {
 func unlabelled(p *corev1.Pod) { delete(p.Labels, v1.LabelRevision) }
 
 func TestHeldRollout(t *testing.T) {
-	plan := Make(rollingOut(next(3, limits("0", "1")), pod(0), pod(1)).with(held(now.Add(time.Minute))))
-	if plan.Held == nil || plan.Held.Reason != v1.ReasonForbidden || plan.Again.in() != time.Minute {
+	plan := Make(with(rollingOut(next(3, limits("0", "1")), pod(0), pod(1)), held(now.Add(time.Minute))))
+	if plan.Held == nil || plan.Held.Reason != v1.ReasonForbidden || until(plan.Again) != time.Minute {
 		t.Errorf("held %v, again %v: the refusal is not told", plan.Held, plan.Again)
 	}
 }

@@ -121,7 +121,7 @@ func TestStatus(t *testing.T) {
 			if got := meta.FindStatusCondition(status.Conditions, v1.ConditionReady).Message; got != test.message {
 				t.Errorf("message %q, want %q", got, test.message)
 			}
-			if again.in() != test.again {
+			if until(again) != test.again {
 				t.Errorf("look again after %v, want %v", again, test.again)
 			}
 			if status.ObservedGeneration != 7 || status.Selector != "podmanager=web" || status.Image != "nginx" {
