@@ -45,7 +45,8 @@ import (
 // The first rollout: revision 1, which counts as current only once its pods are available.
 func TestFirstRollout(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", spec(3, "nginx:1", ", minReadySeconds: 2"))
+	// On a busy machine the first status comes up to 15 s late: until then the pods must not be available.
+	s.apply("web", spec(3, "nginx:1", ", minReadySeconds: 20"))
 	manager := s.awaitState("web", "3 pods, 0 current, 3 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
 	if status := manager.Status; status.CurrentRevision != "" || status.UpdateRevision == "" || status.Rollout == nil {
 		t.Errorf("before the pods are available: %s", brief(manager))
