@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // trigger is what made a PodManager be looked at.
@@ -63,7 +63,7 @@ type entry struct {
 	// maybe are events of which it can be told only later whether they are news: an event is often here before the answer to
 	// the request that it shows.
 	maybe []write
-	due   plan.LookAgain
+	due   requeue.LookAgain
 }
 
 func (e *entry) isEmpty() bool { return e.news == 0 && len(e.maybe) == 0 && e.due.Never() }
@@ -149,7 +149,7 @@ func (a *agenda) take(key cache.ObjectName) []trigger {
 	e.news, e.maybe = 0, nil
 	if !due.Never() && !now.Before(due.At) {
 		set |= 1 << triggerTime
-		e.due = plan.LookAgain{}
+		e.due = requeue.LookAgain{}
 	}
 	if e.isEmpty() {
 		delete(a.entries, key)
@@ -175,10 +175,10 @@ func (a *agenda) take(key cache.ObjectName) []trigger {
 
 // finish takes the answer of a sync: done, or look again at a time. A failed sync is looked at again ever later. It returns what
 // was noted.
-func (a *agenda) finish(key cache.ObjectName, again plan.LookAgain, err error) plan.LookAgain {
+func (a *agenda) finish(key cache.ObjectName, again requeue.LookAgain, err error) requeue.LookAgain {
 	if err != nil {
 		wait := a.retry.When(key)
-		again = plan.LookAgain{At: a.clock.Now().Add(wait + time.Duration(rand.Float64()*float64(wait)/4)), Why: plan.AgainRetry}
+		again = requeue.LookAgain{At: a.clock.Now().Add(wait + time.Duration(rand.Float64()*float64(wait)/4)), Why: requeue.AgainRetry}
 	} else {
 		a.queue.Forget(key)
 	}
@@ -196,7 +196,7 @@ func (a *agenda) forget(key cache.ObjectName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e, found := a.entries[key]; found {
-		if e.due = (plan.LookAgain{}); e.isEmpty() {
+		if e.due = (requeue.LookAgain{}); e.isEmpty() {
 			delete(a.entries, key)
 		}
 	}

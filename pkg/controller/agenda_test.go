@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // fixture is an agenda with a tracker, in a time of its own.
@@ -54,7 +54,7 @@ func (f fixture) queuedFor() string {
 
 func TestAgenda(t *testing.T) {
 	web := key("web")
-	in := func(wait time.Duration) plan.LookAgain { return plan.After(time.Now(), wait, plan.AgainHold) }
+	in := func(wait time.Duration) requeue.LookAgain { return requeue.After(time.Now(), wait, requeue.AgainHold) }
 	tests := map[string]struct {
 		happened func(f fixture)
 		want     []string // what the key is taken for, one time after the other
@@ -101,13 +101,13 @@ func TestAgenda(t *testing.T) {
 			}, []string{"[time]", "nothing"},
 		},
 		"now": {
-			func(f fixture) { f.finish(web, plan.LookAgain{At: time.Now(), Why: plan.AgainMore}, nil) }, []string{"[time]", "nothing"},
+			func(f fixture) { f.finish(web, requeue.LookAgain{At: time.Now(), Why: requeue.AgainMore}, nil) }, []string{"[time]", "nothing"},
 		},
 		"never": {
-			func(f fixture) { f.finish(web, plan.LookAgain{}, nil); time.Sleep(24 * time.Hour) }, []string{"nothing"},
+			func(f fixture) { f.finish(web, requeue.LookAgain{}, nil); time.Sleep(24 * time.Hour) }, []string{"nothing"},
 		},
 		"a failure is tried again": {
-			func(f fixture) { f.finish(web, plan.LookAgain{}, errors.New("no")); time.Sleep(2 * firstRetry) }, []string{"[time]", "nothing"},
+			func(f fixture) { f.finish(web, requeue.LookAgain{}, errors.New("no")); time.Sleep(2 * firstRetry) }, []string{"[time]", "nothing"},
 		},
 		"whatever else was to be looked at": {
 			func(f fixture) { f.finish(web, in(time.Hour), errors.New("no")); time.Sleep(2 * firstRetry) }, []string{"[time]", "nothing"},
@@ -137,7 +137,7 @@ func TestAgenda(t *testing.T) {
 func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
 		f.addUnlessEcho(key("web"), write{triggerPodChanged, podsResource, "7"}, time.Millisecond)
-		f.finish(key("web"), plan.After(time.Now(), time.Minute, plan.AgainHold), nil)
+		f.finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.AgainHold), nil)
 		f.wrote("7")
 		time.Sleep(time.Millisecond)
 		if got := f.queuedFor(); got != "[]" {
@@ -156,7 +156,7 @@ func TestRetriesSlowDown(t *testing.T) {
 		var last time.Duration
 		for range 30 {
 			started := time.Now()
-			wait := f.finish(key("web"), plan.LookAgain{}, errors.New("no")).At.Sub(started)
+			wait := f.finish(key("web"), requeue.LookAgain{}, errors.New("no")).At.Sub(started)
 			if wait < last*3/4 || wait > lastRetry*5/4 {
 				t.Fatalf("waits %v after %v", wait, last)
 			}

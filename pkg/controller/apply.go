@@ -14,15 +14,20 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // apply carries out a plan, as far as it goes.
 func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) *outcome {
-	done := &outcome{manager: observed.Manager, failure: decided.Held, changed: map[plan.Step][]*corev1.Pod{}, again: decided.Again}
+	done := &outcome{manager: observed.Manager, failure: decided.Held, changed: map[inplace.Step][]*corev1.Pod{}, again: decided.Again}
 	if decided.AddFinalizer && !c.addFinalizer(ctx, key, done) {
 		return done // without it nothing may be created: pods could be left behind
 	}
-	if !decided.AddFinalizer && decided.Weighs() && c.isOutdated(ctx, key, observed.Manager, done) {
+	if !decided.AddFinalizer && decided.NeedsLiveSpec() && c.isOutdated(ctx, key, observed.Manager, done) {
 		return done
 	}
 	if decided.TellsAhead(observed.Manager) {
@@ -34,7 +39,7 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	if !c.applyClaims(ctx, key, decided, done) {
 		return done
 	}
-	c.applyChange(ctx, key, decided.Change, done)
+	c.applyChange(ctx, key, decided.Update, done)
 	deleted := c.applyDelete(ctx, key, decided.Delete, done)
 	if done.outdated {
 		return done
@@ -54,7 +59,7 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 func (c *Controller) giveUp(key cache.ObjectName, done *outcome) {
 	c.memories.of(key).distrust = true
 	done.outdated = true
-	done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainCache))
+	done.lookAgain(requeue.After(c.clock.Now(), staleRetry, requeue.AgainCache))
 }
 
 // newFor is how long a PodManager is new. What its creation asks for needs no second look: if it was taken back since, it was
@@ -76,7 +81,7 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 	}
 	// The generation alone does not tell: after an etcd restore the same number may stand for another spec.
 	if err == nil && live.UID == manager.UID && live.DeletionTimestamp.Equal(manager.DeletionTimestamp) &&
-		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && plan.RemembersTheSame(&live.Status, &manager.Status) {
+		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && status.RemembersTheSame(&live.Status, &manager.Status) {
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
@@ -85,7 +90,7 @@ func (c *Controller) isOutdated(ctx context.Context, key cache.ObjectName, manag
 		c.tracker.Saw(key, managersResource, live.ResourceVersion, now)
 		wait = staleRetry
 	}
-	done.outdated, done.again = true, plan.After(now, wait, plan.AgainCache)
+	done.outdated, done.again = true, requeue.After(now, wait, requeue.AgainCache)
 	return true
 }
 
@@ -99,7 +104,7 @@ func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, deci
 		return c.adoptPod(ctx, key, done.manager, decided.Adopt[i])
 	})
 	var releasedAll, adoptedAll bool
-	claims := plan.HoldKey{Condition: v1.ReasonFailedClaim}
+	claims := requeue.HoldKey{Condition: v1.ReasonFailedClaim}
 	done.released, releasedAll = c.settle(key, claims, released, done)
 	done.adopted, adoptedAll = c.settle(key, claims, adopted, done)
 	if adoptedAll && len(done.adopted) < len(decided.Adopt) {
@@ -110,12 +115,12 @@ func (c *Controller) applyClaims(ctx context.Context, key cache.ObjectName, deci
 }
 
 // applyDelete deletes pods, and tells whether all went through.
-func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []plan.Deletion, done *outcome) bool {
+func (c *Controller) applyDelete(ctx context.Context, key cache.ObjectName, deletions []rollout.Deletion, done *outcome) bool {
 	results := inParallel(len(deletions), c.lanes.of(len(deletions)), func(i int) result {
 		return c.deletePod(ctx, key, done.manager, deletions[i].Pod)
 	})
 	var all bool
-	done.deleted, all = c.settle(key, plan.HoldKey{Condition: v1.ReasonFailedDelete}, results, done)
+	done.deleted, all = c.settle(key, requeue.HoldKey{Condition: v1.ReasonFailedDelete}, results, done)
 	if all && len(done.deleted) < len(deletions) {
 		c.giveUp(key, done) // one was gone already, or has changed
 	}
@@ -129,20 +134,20 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 	results := whileItWorks(len(creations), memory.trustIn(c.clock.Now()), c.lanes.of(len(creations)), func(i int) result {
 		return c.createPod(ctx, key, done.manager, creations[i])
 	})
-	byRevision := map[plan.HoldKey][]result{}
-	going := map[plan.HoldKey]bool{}
+	byRevision := map[requeue.HoldKey][]result{}
+	going := map[requeue.HoldKey]bool{}
 	for i, r := range results {
-		hold := plan.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
-		if r.err != nil && plan.NamespaceIsGoing(r.err) {
+		hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
+		if r.err != nil && requeue.NamespaceIsGoing(r.err) {
 			going[hold] = true
 			continue
 		}
 		if r.taken {
-			memory.take(plan.PodName(key.Name, creations[i].Index), r.foreign, c.clock.Now())
+			memory.take(podstate.PodName(key.Name, creations[i].Index), r.foreign, c.clock.Now())
 		}
 		if r.pod == nil && r.err == nil {
 			// The name is, or was, in other hands: the next sync takes another one.
-			done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainName))
+			done.lookAgain(requeue.After(c.clock.Now(), staleRetry, requeue.AgainName))
 			continue
 		}
 		byRevision[hold] = append(byRevision[hold], r)
@@ -155,18 +160,18 @@ func (c *Controller) applyCreate(ctx context.Context, key cache.ObjectName, crea
 	}
 	for hold := range going { // there is nobody to tell, and no use in trying with every pod that goes
 		klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
-		until := memory.refuse(hold, plan.Failure{}, done.manager.Generation, c.clock.Now())
-		done.lookAgain(plan.LookAgain{At: until, Why: plan.AgainHold})
+		until := memory.refuse(hold, requeue.Failure{}, done.manager.Generation, c.clock.Now())
+		done.lookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
 		failed = true
 	}
 	memory.trust(len(done.created), !failed, c.clock.Now())
 }
 
 // stepRefused is what was done to pods that could not be changed in place: they say so now.
-const stepRefused plan.Step = "Refused"
+const stepRefused inplace.Step = "Refused"
 
 // applyChange takes a step with each pod that is changed in place.
-func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, changes []plan.InPlace, done *outcome) {
+func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, changes []inplace.Update, done *outcome) {
 	results := inParallel(len(changes), c.lanes.of(len(changes)), func(i int) result { return c.changePod(ctx, key, done.manager, changes[i]) })
 	for i, r := range results {
 		if r.pod == nil || r.err != nil {
@@ -178,23 +183,23 @@ func (c *Controller) applyChange(ctx context.Context, key cache.ObjectName, chan
 		}
 		done.changed[step] = append(done.changed[step], r.pod)
 		if r.refused || !changes[i].TurnsTheGate() && !changes[i].TakesTheNode() {
-			done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainChanged)) // nobody else has anything to say about it
+			done.lookAgain(requeue.After(c.clock.Now(), staleRetry, requeue.AgainUpdated)) // nobody else has anything to say about it
 		}
 	}
-	c.settle(key, plan.HoldKey{Condition: v1.ReasonFailedChange}, results, done)
+	c.settle(key, requeue.HoldKey{Condition: v1.ReasonFailedChange}, results, done)
 }
 
 // settle takes the results of requests of one kind. It returns the pods of those that went through, and whether none has failed.
 // What the API server has refused is held, and tried again ever later; any other failure is the sync's.
-func (c *Controller) settle(key cache.ObjectName, hold plan.HoldKey, results []result, done *outcome) (pods []*corev1.Pod, all bool) {
+func (c *Controller) settle(key cache.ObjectName, hold requeue.HoldKey, results []result, done *outcome) (pods []*corev1.Pod, all bool) {
 	memory := c.memories.of(key)
-	var refused *plan.Failure
+	var refused *requeue.Failure
 	all = true
 	for _, r := range results {
 		switch {
 		case r.err != nil:
 			all = false
-			failure := plan.Failed(hold.Condition, r.err)
+			failure := requeue.Failed(hold.Condition, r.err)
 			done.fail(failure, r.err)
 			if failure.Refused() && refused == nil {
 				refused = &failure
@@ -206,7 +211,7 @@ func (c *Controller) settle(key cache.ObjectName, hold plan.HoldKey, results []r
 	switch {
 	case refused != nil: // once for all of them: each time doubles the hold
 		until := memory.refuse(hold, *refused, done.manager.Generation, c.clock.Now())
-		done.lookAgain(plan.LookAgain{At: until, Why: plan.AgainHold})
+		done.lookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
 	case len(pods) > 0:
 		memory.accept(hold)
 	}

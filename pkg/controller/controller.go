@@ -16,6 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 const (
@@ -154,7 +155,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	observeSync(c.clock.Since(started), result, err)
 	again = c.agenda.finish(key, again, err)
 	if err != nil {
-		logger.Error(errors.New(plan.Words(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
+		logger.Error(errors.New(requeue.Words(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
 	} else if !again.Never() {
 		logger.V(4).Info("Will look again", "at", again.At, "why", again.Why)
 	}
@@ -163,7 +164,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 
 // syncHandler brings one PodManager a step nearer to its spec. It gathers what is known, decides, applies the plan,
 // and reports. The status is written even when applying failed: that is when it matters most. Its answer is when to look again.
-func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syncResult, plan.LookAgain, error) {
+func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syncResult, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	now := c.clock.Now()
 
@@ -174,12 +175,12 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
 	if why, broken := observed.Manager.Annotations[undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
-		return resultUnchanged, plan.LookAgain{}, c.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
+		return resultUnchanged, requeue.LookAgain{}, c.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
 	}
 
 	decided := c.decide(*observed)
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
-		"release", len(decided.Release), "change", len(decided.Change), "store", len(decided.Store),
+		"release", len(decided.Release), "change", len(decided.Update), "store", len(decided.Store),
 		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
 	c.memories.of(key).remember(observed.Manager, decided)
 
@@ -188,7 +189,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 	done.lookAgain(c.memories.of(key).nextRecheck())
 	if c.tracker.Waiting(key) {
 		// The events of our own writes bring no sync. If they do not come at all, this does.
-		done.lookAgain(plan.After(c.clock.Now(), staleLimit, plan.AgainUncertain))
+		done.lookAgain(requeue.After(c.clock.Now(), staleLimit, requeue.AgainUncertain))
 	}
 	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(done.created), "deleted", len(done.deleted), "statusWritten", wrote)
 	result := resultChanged

@@ -22,6 +22,10 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 const (
@@ -148,8 +152,8 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 	}
 	c.reportDisruptions(decided.Create, done)
 	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
-	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[plan.StepDrain], "Took out of service, to be updated in place,", "")
-	drained, undrained := plan.ByDrained(done.manager, done.changed[plan.StepChange])
+	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[inplace.StepDrain], "Took out of service, to be updated in place,", "")
+	drained, undrained := inplace.ByDrained(done.manager, done.changed[inplace.StepUpdate])
 	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", drained, "Updated in place", "")
 	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
 	c.reportForeign(key, decided.Foreign, done)
@@ -164,7 +168,7 @@ func (c *Controller) reportDisruptions(creations []plan.Creation, done *outcome)
 	}
 	var replaced []*corev1.Pod
 	for _, creation := range creations {
-		if plan.DisruptionOf(creation.Replaces) != "" && created[plan.PodName(done.manager.Name, creation.Index)] {
+		if podstate.DisruptionOf(creation.Replaces) != "" && created[podstate.PodName(done.manager.Name, creation.Index)] {
 			replaced = append(replaced, creation.Replaces)
 		}
 	}
@@ -176,7 +180,7 @@ func (c *Controller) reportDisruptions(creations []plan.Creation, done *outcome)
 		more = fmt.Sprintf("; so were %d more", len(replaced)-1)
 	}
 	c.recorder.warn(done.manager, replaced[0], v1.EventDisrupted, "Create",
-		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), plan.DisruptionOf(replaced[0]), more))
+		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DisruptionOf(replaced[0]), more))
 }
 
 // reportForeign warns, once for each name, that a pod of somebody else has it.
@@ -225,20 +229,20 @@ func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
 // reportStatusFailure sends a warning, once, when a status cannot be written: the object itself cannot tell.
 func (c *Controller) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
 	memory := c.memories.of(key)
-	refused := err != nil && (plan.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
+	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
 	if refused && !memory.toldStatus {
-		c.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+plan.Words(err))
+		c.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.Words(err))
 	}
 	memory.toldStatus = refused
 }
 
 // deletedByReason sorts the pods that were deleted by why that was planned.
-func deletedByReason(planned []plan.Deletion, deleted []*corev1.Pod) map[plan.Why][]*corev1.Pod {
-	why := make(map[string]plan.Why, len(planned))
+func deletedByReason(planned []rollout.Deletion, deleted []*corev1.Pod) map[rollout.Why][]*corev1.Pod {
+	why := make(map[string]rollout.Why, len(planned))
 	for _, deletion := range planned {
 		why[deletion.Pod.Name] = deletion.Why
 	}
-	byReason := map[plan.Why][]*corev1.Pod{}
+	byReason := map[rollout.Why][]*corev1.Pod{}
 	for _, pod := range deleted {
 		byReason[why[pod.Name]] = append(byReason[why[pod.Name]], pod)
 	}

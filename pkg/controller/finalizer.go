@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // addFinalizer makes sure that the PodManager cannot vanish before its pods have been seen to.
@@ -57,7 +57,7 @@ func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName,
 	case err != nil:
 		// Told even if it is refused for good, and tried again all the same: without the finalizer nothing goes on.
 		err = fmt.Errorf("changing the finalizers: %w", err)
-		done.fail(plan.Failed(v1.ReasonFailedFinal, err), nil)
+		done.fail(requeue.Failed(v1.ReasonFailedFinal, err), nil)
 		done.fails(err)
 		return false
 	}

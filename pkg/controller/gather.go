@@ -18,6 +18,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 
 // gather collects what a decision may rest on. It returns nil when there is nothing to decide, or when the cache does
 // not yet show what this process has written itself; then it says when to look again.
-func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, plan.LookAgain, error) {
+func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	scope := c.scopeOf(key.Namespace)
 	strayed, err := c.settleUnknown(ctx, key)
@@ -42,7 +43,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		err = c.recheckTaken(ctx, key, now)
 	}
 	if err != nil {
-		return nil, plan.LookAgain{}, err
+		return nil, requeue.LookAgain{}, err
 	}
 	// How far the stores are is asked before they are read: what is read then is at least that new.
 	behind, isBehind := c.tracker.Behind(key, scope.seen(), now)
@@ -54,7 +55,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		staleSkips.Inc()
 		// An event brings the key back sooner; the longer none has come, the less it helps to look.
-		return nil, plan.After(now, max(staleRetry, min(behind/4, time.Second)), plan.AgainCache), nil
+		return nil, requeue.After(now, max(staleRetry, min(behind/4, time.Second)), requeue.AgainCache), nil
 	case isBehind:
 		memory.liveReads++
 	default:
@@ -65,10 +66,10 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		liveReads.Inc()
 		memory.distrust = false
 		observed, err := c.gatherLive(ctx, scope, key, now)
-		return c.withStrayed(key, observed, strayed), plan.LookAgain{}, err
+		return c.withStrayed(key, observed, strayed), requeue.LookAgain{}, err
 	}
 	observed, err := c.gatherCached(ctx, scope, key, now)
-	return c.withStrayed(key, observed, strayed), plan.LookAgain{}, err
+	return c.withStrayed(key, observed, strayed), requeue.LookAgain{}, err
 }
 
 // withStrayed adds pods that are ours and not in the cache, because they have lost the label.

@@ -12,7 +12,9 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // The resources that the tracker follows.
@@ -84,7 +86,7 @@ func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 // triggerOfStart lets those PodManagers go first at a start whose pods are not as they should be.
 func (c *Controller) triggerOfStart(manager *v1.PodManager) trigger {
 	pods, err := c.scopeOf(manager.Namespace).indexed(byController, string(manager.UID))
-	if err != nil || plan.IsUnfinished(manager, pods) {
+	if err != nil || status.IsUnfinished(manager, pods) {
 		return triggerUnfinished
 	}
 	return triggerStart
@@ -130,7 +132,7 @@ func (c *Controller) podAdded(obj any) {
 
 // podEvent queues the PodManager of a pod, together with events of its other pods if there are many.
 func (c *Controller) podEvent(owner *v1.PodManager, w write) {
-	c.agenda.addUnlessEcho(cache.MetaObjectToName(owner), w, plan.GatherEvents(owner))
+	c.agenda.addUnlessEcho(cache.MetaObjectToName(owner), w, requeue.GatherEvents(owner))
 }
 
 func (c *Controller) podUpdated(oldObj, obj any) {
@@ -140,9 +142,9 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	}
 	owner := c.managerOf(pod)
 	if before := c.managerOf(old); before != nil && (owner == nil || before.UID != owner.UID) {
-		c.agenda.add(cache.MetaObjectToName(before), triggerPodChanged, plan.GatherEvents(before))
+		c.agenda.add(cache.MetaObjectToName(before), triggerPodChanged, requeue.GatherEvents(before))
 	}
-	if took, became := plan.BecameReady(old, pod); owner != nil && became {
+	if took, became := podstate.BecameReady(old, pod); owner != nil && became {
 		podReadySeconds.Observe(took.Seconds())
 	}
 	switch {
@@ -169,7 +171,7 @@ func (c *Controller) podDeleted(obj any) {
 		c.tracker.Unknown(key, pod.Name)
 	}
 	// Never an echo: even if we asked for it, that the pod is gone is news.
-	c.agenda.add(key, triggerPodDeleted, plan.GatherEvents(owner))
+	c.agenda.add(key, triggerPodDeleted, requeue.GatherEvents(owner))
 }
 
 func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {

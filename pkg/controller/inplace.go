@@ -12,12 +12,13 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // changePod takes one step of changing a pod in place. Each step can be repeated: it leaves the pod as it found it, or as
 // the next step expects it.
-func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, change plan.InPlace) result {
+func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, change inplace.Update) result {
 	if change.TurnsTheGate() {
 		patch, err := change.GatePatch(c.clock.Now())
 		return c.patchInPlace(ctx, key, change, patch, err, "status")
@@ -38,7 +39,7 @@ func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manage
 	// The revision goes last: it says that all of it was done.
 	patch, err := change.Patch(manager, c.clock.Now())
 	r := c.patchInPlace(ctx, key, change, patch, err)
-	if r.pod != nil && change.Step == plan.StepChange {
+	if r.pod != nil && change.Step == inplace.StepUpdate {
 		podsChanged.Inc()
 	}
 	return c.unlessRefused(ctx, key, change, resize != nil, r)
@@ -46,7 +47,7 @@ func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manage
 
 // resizePod changes a pod's CPU and memory. An API server that has no such subresource answers as if there were no such pod:
 // the pod is looked at to tell the two apart.
-func (c *Controller) resizePod(ctx context.Context, key cache.ObjectName, change plan.InPlace, patch []byte, err error) result {
+func (c *Controller) resizePod(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error) result {
 	if err != nil {
 		return result{err: err}
 	}
@@ -60,7 +61,7 @@ func (c *Controller) resizePod(ctx context.Context, key cache.ObjectName, change
 		return result{}
 	case err != nil:
 		return result{err: fmt.Errorf("looking whether pod %s is still there: %w", change.Pod.Name, err)}
-	case change.Step == plan.StepRestore:
+	case change.Step == inplace.StepRestore:
 		return result{pod: live} // nor was it ever resized
 	default:
 		return result{err: errNoResize}
@@ -72,28 +73,28 @@ var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, wh
 
 // openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would do it later.
 func (c *Controller) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
-	if !plan.MustOpenFirst(pod) {
+	if !inplace.MustOpenFirst(pod) {
 		return nil
 	}
-	return c.changePod(ctx, key, nil, plan.InPlace{Pod: pod, Step: plan.StepOpen}).err
+	return c.changePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).err
 }
 
 // unlessRefused returns the result of a change, unless that was refused. This is written down on the pod then, so that the
 // next sync takes the other way, and a controller that comes after this one does, too. resized tells that CPU and memory had
 // gone through before.
-func (c *Controller) unlessRefused(ctx context.Context, key cache.ObjectName, change plan.InPlace, resized bool, r result) result {
-	if r.err == nil || change.Step == plan.StepRestore || !plan.Failed(v1.ReasonFailedChange, r.err).Refused() {
+func (c *Controller) unlessRefused(ctx context.Context, key cache.ObjectName, change inplace.Update, resized bool, r result) result {
+	if r.err == nil || change.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedChange, r.err).Refused() {
 		return r
 	}
-	klog.FromContext(ctx).V(2).Info("Pod cannot be changed in place", "pod", klog.KObj(change.Pod), "err", plan.Words(r.err))
-	patch, err := change.RefusalPatch(plan.Words(r.err), resized)
+	klog.FromContext(ctx).V(2).Info("Pod cannot be changed in place", "pod", klog.KObj(change.Pod), "err", requeue.Words(r.err))
+	patch, err := change.RefusalPatch(requeue.Words(r.err), resized)
 	noted := c.patchInPlace(ctx, key, change, patch, err)
 	noted.refused = noted.pod != nil
 	return noted
 }
 
 // patchInPlace sends a patch of exactly this pod. It is no error if the pod is gone.
-func (c *Controller) patchInPlace(ctx context.Context, key cache.ObjectName, change plan.InPlace, patch []byte, err error, subresource ...string) result {
+func (c *Controller) patchInPlace(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error, subresource ...string) result {
 	if err != nil {
 		return result{err: err}
 	}
@@ -101,13 +102,13 @@ func (c *Controller) patchInPlace(ctx context.Context, key cache.ObjectName, cha
 	return c.patched(ctx, key, change, pod, err, subresource...)
 }
 
-func (c *Controller) sendPatch(ctx context.Context, key cache.ObjectName, change plan.InPlace, patch []byte, subresource ...string) (*corev1.Pod, error) {
+func (c *Controller) sendPatch(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, subresource ...string) (*corev1.Pod, error) {
 	return c.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: Name}, subresource...)
 }
 
 // patched is the result of a patch.
-func (c *Controller) patched(ctx context.Context, key cache.ObjectName, change plan.InPlace, pod *corev1.Pod, err error, subresource ...string) result {
+func (c *Controller) patched(ctx context.Context, key cache.ObjectName, change inplace.Update, pod *corev1.Pod, err error, subresource ...string) result {
 	switch {
 	case isGone(err):
 		return result{}

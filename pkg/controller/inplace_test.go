@@ -16,7 +16,8 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // answers is an API server that has these answers, by method and the end of the path.
@@ -50,7 +51,7 @@ func TestResizeIsNotThere(t *testing.T) {
 	)
 	tests := map[string]struct {
 		answers answers
-		step    plan.Step
+		step    inplace.Step
 		// gone tells that nothing comes of it, without an error.
 		gone, refused, failed bool
 	}{
@@ -62,7 +63,7 @@ func TestResizeIsNotThere(t *testing.T) {
 		"a conflict says nothing of that":  {answers: answers{"PATCH resize": {409, changed}, "GET web-0": {200, pod}}, gone: true},
 		"it cannot be told":                {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {500, broken}}, failed: true},
 		"refused":                          {answers: answers{"PATCH resize": {403, refused}}, refused: true},
-		"nothing was resized to be undone": {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, pod}}, step: plan.StepRestore},
+		"nothing was resized to be undone": {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, pod}}, step: inplace.StepRestore},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,9 +73,9 @@ func TestResizeIsNotThere(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := &Controller{Clients: Clients{Kube: kube}, lanes: newLanes(), clock: clock.RealClock{}, tracker: consistency.NewTracker()}
-			change := plan.InPlace{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
+			change := inplace.Update{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
 			r := c.resizePod(ctx, cache.NewObjectName("ns", "web"), change, []byte("{}"), nil)
-			isRefused := r.err != nil && plan.Failed(v1.ReasonFailedChange, r.err).Refused()
+			isRefused := r.err != nil && requeue.Failed(v1.ReasonFailedChange, r.err).Refused()
 			if isRefused != test.refused || (r.err != nil && !isRefused) != test.failed || (r.err == nil && r.pod == nil) != test.gone {
 				t.Errorf("pod %v, error %v, refused %v", r.pod != nil, r.err, isRefused)
 			}

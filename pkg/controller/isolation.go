@@ -9,7 +9,8 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // panicError is a panic that was caught.
@@ -30,7 +31,7 @@ func caught(err *error) {
 
 // syncIsolated syncs one PodManager. A bug that one object brings to light must not stop the others: the panic is
 // caught, shown on that object, and backed off like any error.
-func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result syncResult, again plan.LookAgain, err error) {
+func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result syncResult, again requeue.LookAgain, err error) {
 	err = func() (err error) {
 		defer caught(&err)
 		result, again, err = c.syncHandler(ctx, key)
@@ -54,10 +55,10 @@ func (c *Controller) tellBroken(ctx context.Context, key cache.ObjectName, reaso
 	if err != nil {
 		return err
 	}
-	status := plan.Broken(manager, reason, message, c.clock.Now())
-	if !plan.StatusDiffers(&manager.Status, &status) {
+	broken := status.Broken(manager, reason, message, c.clock.Now())
+	if !status.Differs(&manager.Status, &broken) {
 		return nil
 	}
 	c.recorder.warn(manager, nil, event, "Sync", message)
-	return c.writeStatus(ctx, key, &outcome{manager: manager}, status)
+	return c.writeStatus(ctx, key, &outcome{manager: manager}, broken)
 }

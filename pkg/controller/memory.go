@@ -11,6 +11,9 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // memory is what is remembered between two syncs of one PodManager. Losing it costs a request or two, never
@@ -21,21 +24,21 @@ type memory struct {
 	// liveReads is how many syncs in a row have read from the API server because the cache stays behind.
 	liveReads int
 	// holds are the refusals that keep requests from being repeated, for the generation in which they came.
-	holds          map[plan.HoldKey]plan.Hold
+	holds          map[requeue.HoldKey]requeue.Hold
 	holdGeneration int64
 	// revisions are what the last plan for the object with this UID asked to be remembered.
 	uid       types.UID
-	revisions []*plan.Revision
+	revisions []*history.Revision
 	// good is the last good revision, to be stored again if somebody deletes it.
 	good *appsv1.ControllerRevision
 	// told is the failure that the last event was about, toldForeign the names of other people's pods.
-	told        *plan.Failure
+	told        *requeue.Failure
 	toldForeign []string
 	toldStatus  bool
 	// taken are names that pods have which are not watched, with when to look again; the value tells whether it is worth telling.
 	taken map[string]takenName
 	// pace is that of writing the status.
-	pace plan.StatusPace
+	pace status.Pace
 	// wentWell is how many pods were created without a failure up to a moment ago.
 	wentWell   int
 	wentWellAt time.Time
@@ -61,9 +64,9 @@ func (m *memory) take(name string, foreign bool, now time.Time) {
 }
 
 // nextRecheck is when the first of these names is to be looked at again.
-func (m *memory) nextRecheck() (next plan.LookAgain) {
+func (m *memory) nextRecheck() (next requeue.LookAgain) {
 	for _, taken := range m.taken {
-		next = next.Sooner(plan.LookAgain{At: taken.recheck, Why: plan.AgainName})
+		next = next.Sooner(requeue.LookAgain{At: taken.recheck, Why: requeue.AgainName})
 	}
 	return next
 }
@@ -83,7 +86,7 @@ func (m *memory) remember(manager *v1.PodManager, decided plan.Plan) {
 }
 
 // remembered is the same for the next plan, if that is for the same object.
-func (m *memory) remembered(manager *v1.PodManager) []*plan.Revision {
+func (m *memory) remembered(manager *v1.PodManager) []*history.Revision {
 	if manager.UID != m.uid {
 		return nil
 	}
@@ -112,21 +115,21 @@ func (m *memory) trust(created int, well bool, now time.Time) {
 }
 
 // refuse starts, or prolongs, the hold on requests of a kind. It returns until when.
-func (m *memory) refuse(key plan.HoldKey, failure plan.Failure, generation int64, now time.Time) time.Time {
+func (m *memory) refuse(key requeue.HoldKey, failure requeue.Failure, generation int64, now time.Time) time.Time {
 	if m.holdsOf(generation) == nil {
-		m.holds, m.holdGeneration = map[plan.HoldKey]plan.Hold{}, generation
+		m.holds, m.holdGeneration = map[requeue.HoldKey]requeue.Hold{}, generation
 	}
 	m.holds[key] = m.holds[key].Refused(failure, now, rand.Float64())
 	return m.holds[key].Until
 }
 
 // accept ends the hold on requests of a kind.
-func (m *memory) accept(key plan.HoldKey) {
+func (m *memory) accept(key requeue.HoldKey) {
 	delete(m.holds, key)
 }
 
 // holdsOf are the holds that still stand; a changed spec gets a fresh try.
-func (m *memory) holdsOf(generation int64) map[plan.HoldKey]plan.Hold {
+func (m *memory) holdsOf(generation int64) map[requeue.HoldKey]requeue.Hold {
 	if m.holdGeneration != generation {
 		return nil
 	}

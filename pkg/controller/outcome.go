@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // outcome is what came of a plan.
@@ -21,7 +22,7 @@ type outcome struct {
 	adopted  []*corev1.Pod
 	released []*corev1.Pod
 	// changed are the pods that a step of a change in place was made with.
-	changed map[plan.Step][]*corev1.Pod
+	changed map[inplace.Step][]*corev1.Pod
 	// collided is the name of a revision that stands for something else.
 	collided string
 	// outdated tells that the plan was given up, because things are not as the cache shows them.
@@ -29,19 +30,19 @@ type outcome struct {
 	// finalized tells that the PodManager was let go; there is no status to write any more.
 	finalized bool
 	// failure is what the status tells.
-	failure *plan.Failure
+	failure *requeue.Failure
 	// err, the first of a number of errors, makes the key come back. A refusal is not an error: it is held and told.
 	err    error
 	errors int
 	// again is when to look again.
-	again plan.LookAgain
+	again requeue.LookAgain
 }
 
 // lookAgain notes a time at which to look again.
-func (o *outcome) lookAgain(again plan.LookAgain) { o.again = o.again.Sooner(again) }
+func (o *outcome) lookAgain(again requeue.LookAgain) { o.again = o.again.Sooner(again) }
 
 // fail notes a failed request. The first failure is the one to tell; a refusal is held and not an error.
-func (o *outcome) fail(failure plan.Failure, err error) {
+func (o *outcome) fail(failure requeue.Failure, err error) {
 	if o.failure == nil || (failure.Refused() && !o.failure.Refused()) {
 		o.failure = &failure
 	}

@@ -17,6 +17,8 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // report tells what was done: in events, and in the status. It returns whether the status was written.
@@ -29,33 +31,33 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	if changed {
 		pods = c.scopeOf(key.Namespace).newer(done.pods(pods))
 	}
-	status, again := plan.Status(plan.Report{
+	wanted, again := status.Of(status.Report{
 		Manager: done.manager, Plan: decided, Pods: pods, Changed: changed || len(decided.Adopt) > 0, Failure: done.failure, Now: observed.Now,
 	})
 	done.lookAgain(again)
-	if !plan.StatusDiffers(&done.manager.Status, &status) {
+	if !status.Differs(&done.manager.Status, &wanted) {
 		return false, nil
 	}
 	now := c.clock.Now()
 	defer c.statuses.Add(-1)
 	if c.statuses.Add(1) > c.statusesAtOnce() {
-		done.lookAgain(plan.After(now, c.statusTurn(), plan.AgainStatus))
+		done.lookAgain(requeue.After(now, c.statusTurn(), requeue.AgainStatus))
 		return false, nil
 	}
-	if wait := c.memories.of(key).pace.Wait(&done.manager.Status, &status, changed, done.failure, c.writes.now(), now); wait > 0 {
+	if wait := c.memories.of(key).pace.Wait(&done.manager.Status, &wanted, changed, done.failure, c.writes.now(), now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
-		done.lookAgain(plan.After(now, wait, plan.AgainStatus))
+		done.lookAgain(requeue.After(now, wait, requeue.AgainStatus))
 		return false, nil
 	}
 	before := done.manager
-	if err := c.writeStatus(ctx, key, done, status); err != nil {
+	if err := c.writeStatus(ctx, key, done, wanted); err != nil {
 		return true, err
 	}
-	for _, step := range plan.Transitions(before, &before.Status, &status) {
+	for _, step := range status.Transitions(before, &before.Status, &wanted) {
 		c.recorder.record(before, nil, step.Type, step.Reason, "RollOut", step.Message)
 	}
-	if before.Status.FailedRevision != status.FailedRevision || before.Status.CurrentRevision != status.CurrentRevision {
-		done.lookAgain(plan.LookAgain{At: now, Why: plan.AgainMore}) // it was written down, now something follows from it
+	if before.Status.FailedRevision != wanted.FailedRevision || before.Status.CurrentRevision != wanted.CurrentRevision {
+		done.lookAgain(requeue.LookAgain{At: now, Why: requeue.AgainMore}) // it was written down, now something follows from it
 	}
 	return true, nil
 }
@@ -83,9 +85,9 @@ func (c *Controller) statusTurn() time.Duration {
 // tellAhead writes the first status of a new PodManager before a plan that will take a while. If that fails, there is another one
 // to come.
 func (c *Controller) tellAhead(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) {
-	status, _ := plan.Status(plan.Report{Manager: done.manager, Plan: decided, Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
+	status, _ := status.Of(status.Report{Manager: done.manager, Plan: decided, Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
 	if err := c.writeStatus(ctx, key, done, status); err != nil {
-		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", plan.Words(err))
+		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.Words(err))
 	}
 }
 
@@ -130,19 +132,19 @@ func (l *latency) took(duration time.Duration) {
 func (l *latency) now() time.Duration { return time.Duration(l.nanoseconds.Load()) }
 
 // patchStatus writes a status whatever the resourceVersion, if nobody else has written one that matters.
-func (c *Controller) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, status v1.PodManagerStatus) (*v1.PodManager, error) {
+func (c *Controller) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {
 	client := c.Statuses.AppsV1().PodManagers(key.Namespace)
 	live, err := c.getManager(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if !plan.RemembersTheSame(&live.Status, &manager.Status) {
+	if !status.RemembersTheSame(&live.Status, &manager.Status) {
 		c.tracker.Saw(key, managersResource, live.ResourceVersion, c.clock.Now())
 		return nil, errors.New("another controller has written it")
 	}
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": manager.UID},
-		{"op": "add", "path": "/status", "value": status},
+		{"op": "add", "path": "/status", "value": wanted},
 	})
 	if err != nil {
 		return nil, err

@@ -11,11 +11,12 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // storeRevisions stores the revisions that a plan counts on, and tells whether it can go on.
-func (c *Controller) storeRevisions(ctx context.Context, key cache.ObjectName, stores []plan.Store, done *outcome) bool {
+func (c *Controller) storeRevisions(ctx context.Context, key cache.ObjectName, stores []history.Store, done *outcome) bool {
 	for _, store := range stores {
 		if !c.storeRevision(ctx, key, store, done) {
 			return false
@@ -24,7 +25,7 @@ func (c *Controller) storeRevisions(ctx context.Context, key cache.ObjectName, s
 	return true
 }
 
-func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, store plan.Store, done *outcome) bool {
+func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, store history.Store, done *outcome) bool {
 	client := c.Kube.AppsV1().ControllerRevisions(key.Namespace)
 	var stored *appsv1.ControllerRevision
 	var err error
@@ -45,7 +46,7 @@ func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, st
 	case isGone(err):
 		// Somebody has changed or deleted it: the next sync looks anew.
 		c.giveUp(key, done)
-	case plan.NamespaceIsGoing(err):
+	case requeue.NamespaceIsGoing(err):
 		done.outdated = true
 	default:
 		c.settle(key, storeHold, []result{{err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
@@ -54,7 +55,7 @@ func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, st
 }
 
 // storeHold is the hold on storing revisions.
-var storeHold = plan.HoldKey{Condition: v1.ReasonFailedStore}
+var storeHold = requeue.HoldKey{Condition: v1.ReasonFailedStore}
 
 // adoptRevisions takes in revisions that a namesake has left behind, together with the pods that were made from them.
 func (c *Controller) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) bool {
@@ -76,7 +77,7 @@ func (c *Controller) adoptRevisions(ctx context.Context, key cache.ObjectName, r
 	if len(revisions) > 0 {
 		// What the plan knows of them has the version from before.
 		done.outdated = true
-		done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainCache))
+		done.lookAgain(requeue.After(c.clock.Now(), staleRetry, requeue.AgainCache))
 		return false
 	}
 	return true
@@ -84,14 +85,14 @@ func (c *Controller) adoptRevisions(ctx context.Context, key cache.ObjectName, r
 
 // settleName looks at a revision that the cache did not show and that has the name of the one to be stored. If it is that
 // one, an earlier answer was lost. If it is not, the hash is counted up, and the next sync takes another name.
-func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store plan.Store, done *outcome) bool {
+func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store history.Store, done *outcome) bool {
 	stored, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
 	if err != nil {
 		done.fails(fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err))
 		return false
 	}
 	owner := controllerOf(stored)
-	switch same := plan.IsSame(stored, store.Revision); {
+	switch same := history.IsSame(stored, store.Revision); {
 	case same && metav1.IsControlledBy(stored, done.manager):
 		c.tracker.Saw(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
 		store.Done(stored)
@@ -101,7 +102,7 @@ func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store
 	case owner != nil && owner.Name == key.Name && owner.UID != done.manager.UID:
 		// It was a dead namesake's, and is about to go with it.
 		done.outdated = true
-		done.lookAgain(plan.After(c.clock.Now(), goneRetry, plan.AgainRevisionName))
+		done.lookAgain(requeue.After(c.clock.Now(), goneRetry, requeue.AgainRevisionName))
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
@@ -113,7 +114,7 @@ func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store
 		done.fails(err)
 		return false
 	}
-	done.lookAgain(plan.After(c.clock.Now(), staleRetry, plan.AgainRevisionName))
+	done.lookAgain(requeue.After(c.clock.Now(), staleRetry, requeue.AgainRevisionName))
 	return false
 }
 
@@ -151,7 +152,7 @@ func (c *Controller) bringBack(ctx context.Context, key cache.ObjectName, manage
 		klog.FromContext(ctx).V(2).Info("Stored the last good revision again", "revision", klog.KObj(stored))
 		c.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
 		return nil
-	case apierrors.IsAlreadyExists(err) || plan.NamespaceIsGoing(err):
+	case apierrors.IsAlreadyExists(err) || requeue.NamespaceIsGoing(err):
 		return nil
 	default:
 		return fmt.Errorf("storing revision %s again: %w", good.Name, err)

@@ -28,6 +28,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // Scope is what the controller watches in one namespace, or (metav1.NamespaceAll) in all of them.
@@ -207,7 +208,7 @@ func (s Scope) indexed(index, value string) ([]*corev1.Pod, error) {
 	for _, object := range objects {
 		pods = append(pods, object.(*corev1.Pod))
 	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return plan.ByIndex(a.Name, b.Name) })
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
 	return pods, nil
 }
 

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"strings"
@@ -9,82 +9,87 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 func TestBackOffGrows(t *testing.T) {
 	for failures, want := range map[int]time.Duration{
 		0: 0, 1: 0, 2: 10 * time.Second, 3: 20 * time.Second, 4: 40 * time.Second, 7: 320 * time.Second, 8: 10 * time.Minute, 1000: 10 * time.Minute,
 	} {
-		if got := backOff(failures); got != want {
+		if got := health.BackOff(failures); got != want {
 			t.Errorf("after %d failures wait %v, want %v", failures, got, want)
 		}
 	}
 }
 
 func TestFailedPods(t *testing.T) {
-	older := labelled(v1.LabelRevision, "older")
+	older := Labelled(v1.LabelRevision, "older")
 	tests := map[string]struct {
 		observed Observed
 		want     want
 	}{
 		"a replacement that fails is not replaced at once": {
-			observed: observe(manager(1), failed(0, 4*time.Second, 1)),
+			observed: Observe(Manager(1), FailedPod(0, 4*time.Second, 1)),
 			want:     want{again: 6 * time.Second},
 		},
 		"but when its time has come, and the next one knows": {
-			observed: observe(manager(1), failed(0, 10*time.Second, 1)),
+			observed: Observe(Manager(1), FailedPod(0, 10*time.Second, 1)),
 			want:     want{create: []int{1}, failures: []int{2}},
 		},
 		"after three failures in a row it takes longer": {
-			observed: observe(manager(1), failed(0, 10*time.Second, 2)),
+			observed: Observe(Manager(1), FailedPod(0, 10*time.Second, 2)),
 			want:     want{again: 10 * time.Second},
 		},
 		"a failed pod that waits is kept, whatever the history": {
-			observed: observe(manager(1, history(0)), failed(0, time.Second, 1)),
+			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Second, 1)),
 			want:     want{again: 9 * time.Second},
 		},
 		"two that wait are both kept, and the next one decides when": {
-			observed: observe(manager(2), failed(0, time.Second, 1), failed(1, 4*time.Second, 1)),
+			observed: Observe(Manager(2), FailedPod(0, time.Second, 1), FailedPod(1, 4*time.Second, 1)),
 			want:     want{again: 6 * time.Second},
 		},
 		"a healthy pod that was deleted is replaced meanwhile": {
-			observed: observe(manager(3), pod(0), failed(1, time.Second, 1)),
+			observed: Observe(Manager(3), Pod(0), FailedPod(1, time.Second, 1)),
 			want:     want{create: []int{2}, again: 9 * time.Second},
 		},
 		"a failed pod that has been replaced counts no more": {
-			observed: observe(manager(2), pod(0, after(2)), failed(1, time.Second, 1)),
+			observed: Observe(Manager(2), Pod(0, After(2)), FailedPod(1, time.Second, 1)),
 			want:     want{create: []int{2}},
 		},
 		"a failed pod that is not missed does not wait": {
-			observed: observe(manager(1, history(0)), pod(0), failed(1, time.Second, 1)),
-			want:     want{remove: []string{"web-1"}, why: WhyEnded},
+			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0), FailedPod(1, time.Second, 1)),
+			want:     want{remove: []string{"web-1"}, why: rollout.WhyFinished},
 		},
 		"a changed template is tried at once": {
-			observed: observe(manager(1), failed(0, time.Second, 5, older)),
+			observed: Observe(Manager(1), FailedPod(0, time.Second, 5, older)),
 			want:     want{create: []int{1}},
 		},
 		"a pod that had lived for long starts a new row": {
-			observed: observe(manager(1), failed(0, time.Second, 5, createdAgo(time.Hour))),
+			observed: Observe(Manager(1), FailedPod(0, time.Second, 5, CreatedAgo(time.Hour))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
 		"a failed pod is kept until it has been replaced, for a create may fail": {
-			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3)),
+			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3)),
 			want:     want{create: []int{1}, failures: []int{4}},
 		},
 		"and while creating is held": {
-			observed: with(observe(manager(1, history(0)), failed(0, time.Hour, 3)), held(now.Add(time.Second))),
+			observed: With(Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3)), Held(Now.Add(time.Second))),
 			want:     want{held: true, again: time.Second},
 		},
 		"then it goes": {
-			observed: observe(manager(1, history(0)), failed(0, time.Hour, 3), pod(1, after(4))),
-			want:     want{remove: []string{"web-0"}, why: WhyEnded},
+			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3), Pod(1, After(4))),
+			want:     want{remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
 		"a clock that is ahead keeps no place empty": {
-			observed: observe(manager(1), failed(0, -time.Hour, 0, createdAgo(time.Minute))),
+			observed: Observe(Manager(1), FailedPod(0, -time.Hour, 0, CreatedAgo(time.Minute))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
 		"nonsense in the annotation is no failure": {
-			observed: observe(manager(1), failed(0, time.Second, 0, annotated(v1.AnnotationFailuresBefore, "-3"))),
+			observed: Observe(Manager(1), FailedPod(0, time.Second, 0, Annotated(v1.AnnotationFailuresBefore, "-3"))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
 	}
@@ -98,10 +103,10 @@ func TestFailedPods(t *testing.T) {
 // Whatever becomes of the pods, a PodManager whose pods always fail creates few of them.
 func TestAlwaysFailing(t *testing.T) {
 	const replicas = 3
-	o := observe(manager(replicas))
+	o := Observe(Manager(replicas))
 	created := 0
 	for second := range 3600 {
-		o.Now = now.Add(time.Duration(second) * time.Second)
+		o.Now = Now.Add(time.Duration(second) * time.Second)
 		plan := Make(o)
 		for _, deletion := range plan.Delete {
 			o.Pods = without(o.Pods, deletion.Pod)
@@ -132,10 +137,10 @@ func without(pods []*corev1.Pod, gone *corev1.Pod) []*corev1.Pod {
 }
 
 func TestBackOffIsTold(t *testing.T) {
-	plan := Make(observe(manager(1), failed(0, time.Second, 2)))
-	report := reported(manager(1), failed(0, time.Second, 2))
+	plan := Make(Observe(Manager(1), FailedPod(0, time.Second, 2)))
+	report := Reported(Manager(1), FailedPod(0, time.Second, 2))
 	report.Plan.Waiting = plan.Waiting
-	status, _ := Status(report)
+	status, _ := status.Of(report)
 	for _, condition := range status.Conditions {
 		if condition.Type != v1.ConditionReady {
 			continue
@@ -145,8 +150,8 @@ func TestBackOffIsTold(t *testing.T) {
 			t.Errorf("Ready says %s: %s\nwant %s", condition.Reason, condition.Message, want)
 		}
 	}
-	evicted := failed(0, time.Second, 2, func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on memory" })
-	if got := (Retry{Pod: evicted, Failures: 3}).String(); !strings.Contains(got, "web-0 has failed: Evicted: low on memory (3 in a row)") {
+	evicted := FailedPod(0, time.Second, 2, func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on memory" })
+	if got := (health.Retry{Pod: evicted, Failures: 3}).String(); !strings.Contains(got, "web-0 has failed: Evicted: low on memory (3 in a row)") {
 		t.Errorf("said %q", got)
 	}
 }

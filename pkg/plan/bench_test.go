@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"fmt"
@@ -8,6 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // What a decision costs: its inputs are all in memory, so this is what a sync adds to its requests.
@@ -39,10 +43,10 @@ func BenchmarkMake(b *testing.B) {
 func BenchmarkStatus(b *testing.B) {
 	for _, pods := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("steady/pods=%d", pods), func(b *testing.B) {
-			report := reportOf(steady(pods))
+			report := ReportOf(steady(pods))
 			b.ReportAllocs()
 			for b.Loop() {
-				Status(report)
+				status.Of(report)
 			}
 		})
 	}
@@ -50,12 +54,12 @@ func BenchmarkStatus(b *testing.B) {
 
 // steady has all pods that are wanted, ready and of the present template.
 func steady(count int) Observed {
-	return indexed(observe(manager(int32(count)), servingPods(count)...))
+	return indexed(Observe(Manager(int32(count)), servingPods(count)...))
 }
 
 // fromNothing is a PodManager that was just made.
 func fromNothing(count int) Observed {
-	o := indexed(observe(manager(int32(count))))
+	o := indexed(Observe(Manager(int32(count))))
 	o.Manager.Status.CurrentRevision = ""
 	return o
 }
@@ -64,32 +68,32 @@ func fromNothing(count int) Observed {
 func halfRolledOut(count int) Observed {
 	pods := servingPods(count)
 	for _, p := range pods[:count/2] {
-		of("v2")(p)
-		runs("v2", "id-2", 0)(p)
+		OfImage("v2")(p)
+		Runs("v2", "id-2", 0)(p)
 	}
-	return indexed(rollingOut(manager(int32(count), image("v2")), pods...))
+	return indexed(RollingOut(Manager(int32(count), Image("v2")), pods...))
 }
 
 // halfChangedInPlace is in the middle of an update in place: half of the pods have been changed, and are ready again.
 func halfChangedInPlace(count int) Observed {
-	m := manager(int32(count), image("v2"), inPlace(v1.InPlaceIfPossible, 0))
-	from, to := revisionFor(manager(0)), revisionFor(m)
+	m := Manager(int32(count), Image("v2"), InPlace(v1.InPlaceIfPossible, 0))
+	from, to := RevisionFor(Manager(0)), RevisionFor(m)
 	pods := servingPods(count)
 	for _, p := range pods[:count/2] {
-		patch, err := InPlace{Pod: p, Step: StepChange, From: from, To: to}.Patch(m, now.Add(-time.Minute))
+		patch, err := inplace.Update{Pod: p, Step: inplace.StepUpdate, From: from, To: to}.Patch(m, Now.Add(-time.Minute))
 		if err != nil {
 			panic(err) // a mistake in this file
 		}
-		applyPatch(p, patch)
-		runs("v2", "id-2", 1)(p)
+		ApplyPatch(p, patch)
+		Runs("v2", "id-2", 1)(p)
 	}
-	return indexed(rollingOut(m, pods...))
+	return indexed(RollingOut(m, pods...))
 }
 
 func servingPods(count int) []*corev1.Pod {
 	pods := make([]*corev1.Pod, 0, count)
 	for index := range count {
-		pods = append(pods, pod(index, runs("nginx", "id-1", 0), onNode(fmt.Sprint("node-", index%100))))
+		pods = append(pods, Pod(index, Runs("nginx", "id-1", 0), OnNode(fmt.Sprint("node-", index%100))))
 	}
 	return pods
 }

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"strings"
@@ -9,12 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // stopped makes a pod one that has failed for this reason.
 func stopped(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		phase(corev1.PodFailed)(p)
+		Phase(corev1.PodFailed)(p)
 		p.Status.Reason, p.Status.Message = reason, message
 	}
 }
@@ -33,31 +37,31 @@ func TestDisruption(t *testing.T) {
 		pod  *corev1.Pod
 		want string
 	}{
-		"runs":                         {pod: pod(0)},
-		"failed by itself":             {pod: failed(0, time.Second, 0)},
-		"a deadline is the template's": {pod: pod(0, stopped("DeadlineExceeded", "too long"))},
-		"so is what no node allows":    {pod: pod(0, stopped("SysctlForbidden", "no"))},
-		"evicted":                      {pod: pod(0, stopped("Evicted", "low on memory")), want: "Evicted: low on memory"},
-		"node shut down":               {pod: pod(0, stopped("Terminated", "")), want: "Terminated"},
-		"node was shutting down":       {pod: pod(0, stopped("NodeShutdown", "rejected")), want: "NodeShutdown: rejected"},
-		"preempted on the node":        {pod: pod(0, stopped("Preempting", "")), want: "Preempting"},
-		"node lost":                    {pod: pod(0, stopped("NodeLost", "")), want: "NodeLost"},
-		"no CPU left":                  {pod: pod(0, stopped("OutOfcpu", "")), want: "OutOfcpu"},
-		"none of another resource":     {pod: pod(0, stopped("OutOfexample.com/gpu", "")), want: "OutOfexample.com/gpu"},
-		"not for this node":            {pod: pod(0, stopped("NodeAffinity", "")), want: "NodeAffinity"},
-		"a device was not there":       {pod: pod(0, stopped("UnexpectedAdmissionError", "")), want: "UnexpectedAdmissionError"},
-		"a reason of a pod that runs":  {pod: pod(0, func(p *corev1.Pod) { p.Status.Reason = "Evicted" })},
-		"makes way":                    {pod: pod(0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
-		"has made way":                 {pod: failed(0, time.Second, 0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
-		"need not make way any more":   {pod: pod(0, target(corev1.ConditionFalse))},
-		"its own reason says more":     {pod: pod(0, stopped("SomethingNew", "of a later kubelet"), target(corev1.ConditionTrue)), want: "SomethingNew: of a later kubelet"},
+		"runs":                         {pod: Pod(0)},
+		"failed by itself":             {pod: FailedPod(0, time.Second, 0)},
+		"a deadline is the template's": {pod: Pod(0, stopped("DeadlineExceeded", "too long"))},
+		"so is what no node allows":    {pod: Pod(0, stopped("SysctlForbidden", "no"))},
+		"evicted":                      {pod: Pod(0, stopped("Evicted", "low on memory")), want: "Evicted: low on memory"},
+		"node shut down":               {pod: Pod(0, stopped("Terminated", "")), want: "Terminated"},
+		"node was shutting down":       {pod: Pod(0, stopped("NodeShutdown", "rejected")), want: "NodeShutdown: rejected"},
+		"preempted on the node":        {pod: Pod(0, stopped("Preempting", "")), want: "Preempting"},
+		"node lost":                    {pod: Pod(0, stopped("NodeLost", "")), want: "NodeLost"},
+		"no CPU left":                  {pod: Pod(0, stopped("OutOfcpu", "")), want: "OutOfcpu"},
+		"none of another resource":     {pod: Pod(0, stopped("OutOfexample.com/gpu", "")), want: "OutOfexample.com/gpu"},
+		"not for this node":            {pod: Pod(0, stopped("NodeAffinity", "")), want: "NodeAffinity"},
+		"a device was not there":       {pod: Pod(0, stopped("UnexpectedAdmissionError", "")), want: "UnexpectedAdmissionError"},
+		"a reason of a pod that runs":  {pod: Pod(0, func(p *corev1.Pod) { p.Status.Reason = "Evicted" })},
+		"makes way":                    {pod: Pod(0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
+		"has made way":                 {pod: FailedPod(0, time.Second, 0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
+		"need not make way any more":   {pod: Pod(0, target(corev1.ConditionFalse))},
+		"its own reason says more":     {pod: Pod(0, stopped("SomethingNew", "of a later kubelet"), target(corev1.ConditionTrue)), want: "SomethingNew: of a later kubelet"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := disruption(test.pod); got != test.want {
+			if got := podstate.Disruption(test.pod); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			if test.want != "" && hasFailed(test.pod) {
+			if test.want != "" && HasFailed(test.pod) {
 				t.Error("it counts as a failure")
 			}
 		})
@@ -67,7 +71,7 @@ func TestDisruption(t *testing.T) {
 // A pod that its node has stopped is replaced like any other; its replacement need not prove itself for that.
 func TestDisruptedPodsAreReplaced(t *testing.T) {
 	evictedAfter := func(index int, ago time.Duration, failures, disruptions string) *corev1.Pod {
-		p := failed(index, ago, 0, stopped("Evicted", "low on memory"))
+		p := FailedPod(index, ago, 0, stopped("Evicted", "low on memory"))
 		p.Annotations = map[string]string{v1.AnnotationFailuresBefore: failures, v1.AnnotationDisruptionsBefore: disruptions}
 		return p
 	}
@@ -80,28 +84,28 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 		"then it takes longer":            {pod: evictedAfter(0, time.Second, "1", "1"), waits: true},
 		"and longer":                      {pod: evictedAfter(0, 15*time.Second, "1", "1"), failures: 2, disruptions: 2},
 		"in the place of one that failed": {pod: evictedAfter(0, 15*time.Second, "1", ""), failures: 2, disruptions: 1, failing: true},
-		"failed in the place of such":     {pod: failed(0, 15*time.Second, 0, after(1), func(p *corev1.Pod) { p.Annotations[v1.AnnotationDisruptionsBefore] = "1" }), failures: 2, disruptions: 1, failing: true},
-		"after a long life":               {pod: failed(0, time.Second, 0, stopped("Evicted", ""), createdAgo(time.Hour), after(5)), failures: 1, disruptions: 1},
+		"failed in the place of such":     {pod: FailedPod(0, 15*time.Second, 0, After(1), func(p *corev1.Pod) { p.Annotations[v1.AnnotationDisruptionsBefore] = "1" }), failures: 2, disruptions: 1, failing: true},
+		"after a long life":               {pod: FailedPod(0, time.Second, 0, stopped("Evicted", ""), CreatedAgo(time.Hour), After(5)), failures: 1, disruptions: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			plan := Make(observe(manager(1), test.pod))
+			plan := Make(Observe(Manager(1), test.pod))
 			if test.waits {
 				if len(plan.Create) > 0 || plan.Waiting == nil {
-					t.Errorf("it does not wait: %v", digest(plan))
+					t.Errorf("it does not wait: %v", Digest(plan))
 				}
 				return
 			}
 			if len(plan.Create) != 1 {
-				t.Fatalf("not replaced: %v", digest(plan))
+				t.Fatalf("not replaced: %v", Digest(plan))
 			}
 			made := plan.Create[0]
 			if made.FailuresBefore != test.failures || made.DisruptionsBefore != test.disruptions || made.Replaces != test.pod {
 				t.Errorf("after %d failures, of which %d were disruptions, for %v", made.FailuresBefore, made.DisruptionsBefore, made.Replaces)
 			}
-			replacement := NewPod(manager(1), made)
-			createdAgo(time.Second)(replacement)
-			if got := hasFailed(replacement); got != test.failing {
+			replacement := NewPod(Manager(1), made)
+			CreatedAgo(time.Second)(replacement)
+			if got := HasFailed(replacement); got != test.failing {
 				t.Errorf("the replacement counts as failing: %v", got)
 			}
 		})
@@ -110,21 +114,21 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 
 // Whatever nodes do to the pods of a new revision, it goes on: it is neither halted nor rolled back.
 func TestDisruptionsCondemnNobody(t *testing.T) {
-	m := next(3, limits("0", "1"), onFailure(v1.RollbackOnFailure))
+	m := Next(3, Limits("0", "1"), OnFailure(v1.RollbackOnFailure))
 	grace := int32(0)
 	m.Spec.FailurePolicy.GracePeriodSeconds = &grace
-	replacement := pod(3, v2, phase(corev1.PodPending), after(1))
+	replacement := Pod(3, V2, Phase(corev1.PodPending), After(1))
 	replacement.Annotations[v1.AnnotationDisruptionsBefore] = "1"
 	for name, pods := range map[string][]*corev1.Pod{
-		"not replaced yet":         {pod(0), pod(1), failed(2, time.Second, 0, v2, stopped("Evicted", "low on memory"))},
-		"the replacement is late":  {pod(0), pod(1), failed(2, time.Second, 0, v2, stopped("Evicted", "low on memory")), replacement},
-		"its containers end first": {pod(0), pod(1), pod(2, v2, target(corev1.ConditionTrue), container(ended("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
+		"not replaced yet":         {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory"))},
+		"the replacement is late":  {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory")), replacement},
+		"its containers end first": {Pod(0), Pod(1), Pod(2, V2, target(corev1.ConditionTrue), Container(Ended("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, _ := Status(reportOf(rollingOut(m, pods...)))
+			status, _ := status.Of(ReportOf(RollingOut(m, pods...)))
 			if ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady); status.FailedRevision != "" || ready.Reason != v1.ReasonRollingOut {
 				t.Errorf("failed revision %q, Ready says %s: %s", status.FailedRevision, ready.Reason, ready.Message)
-			} else if len(pods) != 3 || hasEnded(pods[2]) {
+			} else if len(pods) != 3 || podstate.IsFinished(pods[2]) {
 				if want := "; web-2 was stopped by its node: Evicted: low on memory"; !strings.Contains(ready.Message, want) {
 					t.Errorf("Ready says %q, and not %q", ready.Message, want)
 				}
@@ -135,10 +139,10 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 
 // Nodes that take no pod are not flooded with them.
 func TestAlwaysRejected(t *testing.T) {
-	o := observe(manager(1))
+	o := Observe(Manager(1))
 	created := 0
 	for second := range 3600 {
-		o.Now = now.Add(time.Duration(second) * time.Second)
+		o.Now = Now.Add(time.Duration(second) * time.Second)
 		plan := Make(o)
 		for _, deletion := range plan.Delete {
 			o.Pods = without(o.Pods, deletion.Pod)

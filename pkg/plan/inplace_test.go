@@ -1,191 +1,266 @@
-package plan
+package plan_test
 
 import (
-	"maps"
-	"slices"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// templateWith is a template with the containers app and side.
-func templateWith(change ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
-	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
-		{Name: "app", Image: "app:1", Resources: amounts("cpu", "1", "")},
-		{Name: "side", Image: "side:1"},
-	}}}
-	template.Labels, template.Annotations = map[string]string{"tier": "front"}, map[string]string{"note": "x"}
-	for _, c := range change {
-		c(template)
-	}
-	return template
+func closed(p *corev1.Pod) { NotReady(p); Gated(corev1.ConditionFalse, time.Minute)(p) }
+
+func refusedChange(p *corev1.Pod) {
+	note := `{"revision":"` + RevisionFor(Next(0)).Hash + `","refused":"no such thing"}`
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
 }
 
-// amounts are a request and a limit of one resource; empty for none.
-func amounts(name corev1.ResourceName, request, limit string) corev1.ResourceRequirements {
-	var all corev1.ResourceRequirements
-	if request != "" {
-		all.Requests = corev1.ResourceList{name: resource.MustParse(request)}
-	}
-	if limit != "" {
-		all.Limits = corev1.ResourceList{name: resource.MustParse(limit)}
-	}
-	return all
+// mayBeRestarted makes a pod one that is restarted once its node has the memory for it.
+func mayBeRestarted(p *corev1.Pod) {
+	OfImage("v2")(p)
+	Runs("v2", "id", 0)(p)
+	Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)(p)
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace,
+		`{"revision":"`+p.Labels[v1.LabelRevision]+`","containers":{"app":{"imageID":"id","had":{"requests":{"memory":"1Gi"}}}}}`)
 }
 
-func app(change func(*corev1.Container)) func(*corev1.PodTemplateSpec) {
-	return func(t *corev1.PodTemplateSpec) { change(&t.Spec.Containers[0]) }
-}
-
-func needs(resources corev1.ResourceRequirements) func(*corev1.PodTemplateSpec) {
-	return app(func(c *corev1.Container) { c.Resources = resources })
-}
-
-func TestChangeBetween(t *testing.T) {
-	images := func(app, side string) func(*corev1.PodTemplateSpec) {
-		return func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image, t.Spec.Containers[1].Image = app, side }
+func TestInPlaceMoves(t *testing.T) {
+	only, possible := InPlace(v1.InPlaceOnly, 0), InPlace(v1.InPlaceIfPossible, 0)
+	graceful := InPlace(v1.InPlaceIfPossible, 30)
+	env := func(m *v1.PodManager) {
+		m.Spec.Template = history.Template(&m.Spec).DeepCopy()
+		m.Spec.Image = ""
+		m.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A"}}
 	}
-	restart := func(t *corev1.PodTemplateSpec) { t.Annotations[v1.AnnotationRestartedAt] = "now" }
-	claims := amounts("cpu", "2", "")
-	claims.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
-	both := amounts("cpu", "1", "1")
-	both.Requests["memory"], both.Limits["memory"] = resource.MustParse("1Gi"), resource.MustParse("1Gi")
-	alone := func(resources corev1.ResourceRequirements) *corev1.PodTemplateSpec {
-		return templateWith(needs(resources), func(t *corev1.PodTemplateSpec) { t.Spec.Containers = t.Spec.Containers[:1] })
+	one := Limits("0", "1")
+	rollback := OnFailure(v1.RollbackOnFailure)
+	changed := func(index int, change ...func(*corev1.Pod)) *corev1.Pod {
+		return Pod(index, append(change, InPlaceTo("v2", 0, time.Hour), Runs("v2", "id-after", 1))...)
 	}
-	unequal := *both.DeepCopy()
-	unequal.Limits["memory"] = resource.MustParse("2Gi")
-
+	infeasible := Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
 	tests := map[string]struct {
-		from, to *corev1.PodTemplateSpec
-		// images and resources name the containers that get others.
-		images, resources []string
-		why               string
+		observed Observed
+		want     string
+		again    time.Duration
 	}{
-		"nothing":                {to: templateWith()},
-		"labels and annotations": {to: templateWith(func(t *corev1.PodTemplateSpec) { t.Labels, t.Annotations = nil, map[string]string{"a": "b"} })},
-		"an image":               {to: templateWith(images("app:2", "side:1")), images: []string{"app"}},
-		"two images":             {to: templateWith(images("app:2", "side:2")), images: []string{"app", "side"}},
-		"a restart":              {to: templateWith(restart), why: "a restart was asked for"},
-		"a restart and an image": {to: templateWith(restart, images("app:2", "side:1")), why: "a restart was asked for"},
-		"a restart was asked for before": {
-			from: templateWith(restart), to: templateWith(restart, images("app:2", "side:1")), images: []string{"app"},
+		"pods are changed instead of replaced": {
+			observed: RollingOut(Next(3, possible, Limits("0", "2")), Pods3()...),
+			want:     "Change 2, Change 1",
 		},
-		"more CPU":                {to: templateWith(needs(amounts("cpu", "2", ""))), resources: []string{"app"}},
-		"the same in other words": {to: templateWith(needs(amounts("cpu", "1000m", "")))},
-		"CPU and an image":        {to: templateWith(needs(amounts("cpu", "2", "")), images("app:2", "side:1")), images: []string{"app"}, resources: []string{"app"}},
-		"a limit that was not":    {to: templateWith(needs(amounts("cpu", "1", "2"))), why: "template.spec.containers[0].resources.limits differs"},
-		"no request any more":     {to: templateWith(needs(amounts("cpu", "", ""))), why: "template.spec.containers[0].resources.requests differs"},
-		"another resource":        {from: templateWith(needs(amounts("example.com/gpu", "1", "1"))), to: templateWith(needs(amounts("example.com/gpu", "2", "2"))), why: "template.spec.containers[0].resources.limits.example.com/gpu differs"},
-		"claims":                  {to: templateWith(needs(claims)), why: "template.spec.containers[0].resources.claims differs"},
-		"a limit is a request": {
-			from: templateWith(needs(amounts("cpu", "", "1"))), to: templateWith(needs(amounts("cpu", "2", "2"))), resources: []string{"app"},
+		"one after the other, if none may be missing: with a pod beside them": {
+			observed: RollingOut(Next(3, possible, Limits("1", "0")), Pods3()...),
+			want:     "+3 new",
 		},
-		"another QoS class": {
-			from: alone(both), to: alone(unequal), why: "the QoS class would change from Guaranteed to Burstable",
+		"which makes room": {
+			observed: RollingOut(Next(3, possible, Limits("1", "0")), Pod(0), Pod(1), Pod(2), Pod(3, V2)),
+			want:     "Change 2",
 		},
-		"an environment variable": {
-			to:  templateWith(app(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "A", Value: "b"}} })),
-			why: "template.spec.containers[0].env differs",
+		"and goes in the end, not one that was changed": {
+			observed: RollingOut(Next(2, possible, Limits("1", "0")), Pod(0, V2), Pod(1, V2), Pod(3, V2, CreatedAgo(time.Minute))),
+			want:     "-3",
 		},
-		"a command, deep down": {
-			from: templateWith(app(func(c *corev1.Container) { c.Args = []string{"a", "b"} })),
-			to:   templateWith(app(func(c *corev1.Container) { c.Args = []string{"a", "c"} })),
-			why:  "template.spec.containers[0].args[1] differs",
+		"nor before one that is to go, for which it was made": {
+			observed: RollingOut(Next(2, possible, Limits("1", "0")), changed(0), changed(1, Marked), Pod(3, V2, NotReady)),
 		},
-		"a container more": {
-			to: templateWith(func(t *corev1.PodTemplateSpec) {
-				t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "new"})
-			}),
-			why: "template.spec.containers differs",
+		"that one goes when it is ready": {
+			observed: RollingOut(Next(2, possible, Limits("1", "0")), changed(0), changed(1, Marked), Pod(3, V2)),
+			want:     "-1",
 		},
-		"another name": {
-			to:  templateWith(app(func(c *corev1.Container) { c.Name = "other" })),
-			why: "template.spec.containers[0].name differs",
+		"a pod that is being changed is waited for": {
+			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
 		},
-		"a finalizer": {
-			to:  templateWith(func(t *corev1.PodTemplateSpec) { t.Finalizers = []string{"example.com/x"} }),
-			why: "template.metadata.finalizers differs",
+		"the next one": {
+			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
+			want:     "Change 1",
 		},
-		"the image of an init container": {
-			from: templateWith(func(t *corev1.PodTemplateSpec) {
-				t.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "a"}}
-			}),
-			to: templateWith(func(t *corev1.PodTemplateSpec) {
-				t.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "b"}}
-			}),
-			why: "template.spec.initContainers[0].image differs",
+		"what cannot be changed is replaced": {
+			observed: RollingOut(Next(3, env, possible, one), Pods3()...),
+			want:     "+3 new, -2",
+		},
+		"or not, if the user says so": {
+			observed: RollingOut(Next(3, env, only, one), Pods3()...),
+		},
+		"pods that are missing are made all the same": {
+			observed: RollingOut(Next(3, only, one), Pod(0), Pod(1)),
+			want:     "+2 new",
+		},
+		"a refused change is not tried again": {
+			observed: RollingOut(Next(1, possible, one), Pod(1, refusedChange)),
+			want:     "+0 new, -1",
+		},
+		"nor, if nothing else is allowed, any other": {
+			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, refusedChange)),
+		},
+		"a node that cannot: the pod is replaced": {
+			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), infeasible)),
+			want:     "+2 new, -1",
+		},
+		"a node that cannot: or the rollout is refused": {
+			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), infeasible)),
+		},
+		"a node that cannot yet is waited for": {
+			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), Resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
+		},
+		"a pod that serves while it waits is a reason to wait, too": {
+			observed: RollingOut(Next(3, possible, Limits("0", "1")), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1),
+				Resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
+		},
+		"more so if it may be restarted at any time": {
+			observed: RollingOut(Next(3, possible, Limits("2", "1")), Pod(0), Pod(1), Pod(2, mayBeRestarted)),
+		},
+		"it is not spared for that": {
+			observed: RollingOut(Next(3, possible, Limits("2", "1"), Partition("100%")), Pod(0), Pod(1), Pod(2, mayBeRestarted)),
+			want:     "Change 2",
+		},
+		"first the pod leaves its Services": {
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Open)),
+			want:     "Drain 1",
+		},
+		"then the grace period passes": {
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, NotReady, Gated(corev1.ConditionFalse, 10*time.Second))),
+			again:    20 * time.Second,
+		},
+		"then it is changed": {
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, NotReady, Gated(corev1.ConditionFalse, 30*time.Second))),
+			want:     "Change 1",
+		},
+		"a pod that has left its Services comes first": {
+			observed: RollingOut(Next(3, graceful, one), Pod(0, NotReady, Gated(corev1.ConditionFalse, 30*time.Second)),
+				Pod(1, Phase(corev1.PodPending), OnNode(""), Gated(corev1.ConditionTrue, time.Hour)), Pod(2, Open)),
+			want: "Change 0",
+		},
+		"it need not wait out of service for CPU that its node does not have": {
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1),
+				Resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
+			want: "Open 1",
+		},
+		"while its node is at it, it stays out": {
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
+		},
+		"then it is let back": {
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
+			want:     "Open 1",
+		},
+		"a new pod is let in": {
+			observed: Observe(Manager(1, graceful), Pod(0, NotReady, func(p *corev1.Pod) {
+				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}
+			})),
+			want: "Open 0",
+		},
+		"a pod without the gate cannot be drained, and is changed in service": {
+			observed: RollingOut(Next(2, graceful, one), Pod(0), Pod(1)),
+			want:     "Change 1",
+		},
+		"also if nothing else is allowed": {
+			observed: RollingOut(Next(2, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1)),
+			want:     "Change 1",
+		},
+		"somebody else's gate is none of our business": {
+			observed: Observe(Manager(1), Pod(0, NotReady, func(p *corev1.Pod) {
+				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/gate"}}
+			})),
+		},
+		"a raised partition changes pods back": {
+			observed: RollingOut(Next(2, possible, one, Partition("100%")), Pod(0), Pod(1, V2)),
+			want:     "Change 1",
+		},
+		"so does a rollback, though the pods fail": {
+			observed: RollingOut(Next(2, only, one, rollback, FailedNow), Pod(0), Pod(1, V2, Crashing)),
+			want:     "Change 1",
+		},
+		"a pod too many is not changed to what it is": {
+			observed: Observe(Manager(1, possible, Limits("1", "0")), Pod(0), Pod(1), Pod(2, V2)),
+			want:     "-2, -1",
+		},
+		"scaling down deletes": {
+			observed: RollingOut(Next(1, only, one, rollback, FailedNow), Pod(0), Pod(1)),
+			want:     "-1",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if test.from == nil {
-				test.from = templateWith()
+			plan := Make(test.observed)
+			if got := MovesOf(plan); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
-			before := test.to.DeepCopy()
-			change, why := changeBetween(test.from, test.to)
-			if why != test.why {
-				t.Errorf("got  %q\nwant %q", why, test.why)
-			}
-			if got := slices.Sorted(maps.Keys(change.Images)); !slices.Equal(got, test.images) {
-				t.Errorf("changes the images of %v, want %v", got, test.images)
-			}
-			if got := slices.Sorted(maps.Keys(change.Resources)); !slices.Equal(got, test.resources) {
-				t.Errorf("changes the resources of %v, want %v", got, test.resources)
-			}
-			if test.to.Spec.Containers[0].Image != before.Spec.Containers[0].Image {
-				t.Error("the template was changed by comparing it")
+			if Until(plan.Again) != test.again {
+				t.Errorf("again %v, want %v", plan.Again, test.again)
 			}
 		})
-	}
-	if _, why := changeBetween(nil, templateWith()); why != "the template that the pod was made from is not known any more" {
-		t.Errorf("without the old template: %q", why)
 	}
 }
 
-func TestQoS(t *testing.T) {
-	both := func(request, limit string) corev1.ResourceRequirements {
-		all := amounts("cpu", request, limit)
-		memory := amounts("memory", request, limit)
-		if request != "" {
-			all.Requests["memory"] = memory.Requests["memory"]
-		}
-		if limit != "" {
-			all.Limits["memory"] = memory.Limits["memory"]
-		}
-		return all
-	}
+func TestIsChanging(t *testing.T) {
+	behind := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 1 }
+	level := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 2 }
+	changed := InPlaceTo("v2", 3, time.Minute)
+	deferred := Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
 	tests := map[string]struct {
-		containers []corev1.ResourceRequirements
-		want       corev1.PodQOSClass
+		pod  *corev1.Pod
+		want bool
+		// serves tells that the pod is available all the same.
+		serves bool
 	}{
-		"nothing asked for":           {containers: []corev1.ResourceRequirements{{}}, want: corev1.PodQOSBestEffort},
-		"only other resources":        {containers: []corev1.ResourceRequirements{amounts("example.com/gpu", "1", "1")}, want: corev1.PodQOSBestEffort},
-		"limits equal requests":       {containers: []corev1.ResourceRequirements{both("1", "1")}, want: corev1.PodQOSGuaranteed},
-		"limits alone":                {containers: []corev1.ResourceRequirements{both("", "1")}, want: corev1.PodQOSGuaranteed},
-		"less requested":              {containers: []corev1.ResourceRequirements{both("1", "2")}, want: corev1.PodQOSBurstable},
-		"requests alone":              {containers: []corev1.ResourceRequirements{both("1", "")}, want: corev1.PodQOSBurstable},
-		"CPU alone":                   {containers: []corev1.ResourceRequirements{amounts("cpu", "1", "1")}, want: corev1.PodQOSBurstable},
-		"one container without":       {containers: []corev1.ResourceRequirements{both("1", "1"), {}}, want: corev1.PodQOSBurstable},
-		"every container for its own": {containers: []corev1.ResourceRequirements{both("1", "1"), both("2", "2")}, want: corev1.PodQOSGuaranteed},
+		"made as it is":                    {pod: Pod(0, behind), serves: true},
+		"nothing has happened yet":         {pod: Pod(0, changed, Runs("nginx", "id-before", 3)), want: true},
+		"no word of the container":         {pod: Pod(0, changed), want: true},
+		"its name says nothing":            {pod: Pod(0, changed, Runs("v2", "id-before", 3)), want: true},
+		"the same image, restarted":        {pod: Pod(0, changed, Runs("docker.io/v2", "id-before", 4)), serves: true},
+		"another image, not restarted":     {pod: Pod(0, changed, Runs("docker.io/v2", "id-after", 3)), serves: true},
+		"no ID says nothing":               {pod: Pod(0, changed, Runs("docker.io/v2", "", 3)), want: true},
+		"the node has not seen it":         {pod: Pod(0, changed, Runs("v2", "id-after", 4), behind), want: true},
+		"the node has":                     {pod: Pod(0, changed, Runs("v2", "id-after", 4), level), serves: true},
+		"CPU is still to come":             {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, "")), want: true},
+		"CPU has to wait":                  {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred), want: true, serves: true},
+		"CPU cannot be had":                {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)), want: true, serves: true},
+		"CPU did not work out":             {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, corev1.PodReasonError)), want: true, serves: true},
+		"CPU has to wait, the image not":   {pod: Pod(0, changed, Runs("nginx", "id-before", 3), deferred), want: true},
+		"CPU had to wait, says an old one": {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred, behind), want: true},
+		"CPU has to wait, out of service":  {pod: Pod(0, closed, changed, Runs("v2", "id-after", 4), deferred), want: true},
+		"the record is of another change":  {pod: Pod(0, changed, Runs("nginx", "id-before", 3), OfImage("v3")), serves: true},
+		"a refused change is none":         {pod: Pod(0, V2, refusedChange, behind), serves: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			spec := &corev1.PodSpec{}
-			for i, resources := range test.containers {
-				container := corev1.Container{Resources: resources}
-				if i == 1 { // init containers count as well
-					spec.InitContainers = append(spec.InitContainers, container)
-					continue
-				}
-				spec.Containers = append(spec.Containers, container)
+			if got := inplace.IsUpdating(test.pod); got != test.want {
+				t.Errorf("changing: %v", got)
 			}
-			if got := qosOf(spec); got != test.want {
-				t.Errorf("%s, want %s", got, test.want)
+			if got := health.IsAvailable(test.pod, 0, Now); got != test.serves {
+				t.Errorf("available: %v", got)
 			}
 		})
+	}
+}
+
+// What a pod says of itself is about its old containers until it is changed: minReadySeconds counts from then on.
+func TestAvailableAfterAChange(t *testing.T) {
+	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
+		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))
+		if got := health.IsAvailable(p, time.Minute, Now); got != want {
+			t.Errorf("%v after the change available: %v", ago, got)
+		}
+	}
+}
+
+// A change that was refused after a resize does not make the pod one that was never changed.
+func TestAvailableAfterARefusal(t *testing.T) {
+	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
+		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))
+		step := inplace.Update{Pod: p, Step: inplace.StepUpdate, From: RevisionWith("", TemplateWith()), To: RevisionWith("other", TemplateWith())}
+		patch, err := step.RefusalPatch("no", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ApplyPatch(p, patch)
+		if got := health.IsAvailable(p, time.Minute, Now); got != want {
+			t.Errorf("%v after the change available: %v; %s", ago, got, p.Annotations[v1.AnnotationInPlace])
+		}
 	}
 }

@@ -1,40 +1,21 @@
 package plan
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
-
-// PodName is the name of the pod with this index. Names are made from what is known before the request is sent, so
-// that a create whose answer was lost cannot be repeated: the second one finds the name in use.
-func PodName(manager string, index int) string {
-	return manager + "-" + strconv.Itoa(index)
-}
-
-// indexOf is the index in a pod's name, or -1 for a name that is not of our making.
-func indexOf(manager, pod string) int {
-	digits, found := strings.CutPrefix(pod, manager+"-")
-	index, err := strconv.Atoi(digits)
-	if !found || err != nil || index < 0 || strconv.Itoa(index) != digits {
-		return -1
-	}
-	return index
-}
 
 // freeIndices are the count lowest indices that none of our pods has, nor anybody else's.
 func freeIndices(o Observed, count int) []int {
 	used := usedIndices(o)
 	free := make([]int, 0, max(0, count))
 	for index := 0; len(free) < count; index++ {
-		name := PodName(o.Manager.Name, index)
+		name := podstate.PodName(o.Manager.Name, index)
 		if _, taken := o.Taken[name]; !used[index] && !taken && strangerNamed(o, name) == nil {
 			free = append(free, index)
 		}
@@ -64,7 +45,7 @@ func foreignNames(o Observed) []string {
 			passed++
 			continue
 		}
-		name := PodName(o.Manager.Name, index)
+		name := podstate.PodName(o.Manager.Name, index)
 		pod := strangerNamed(o, name)
 		_, taken := o.Taken[name]
 		switch {
@@ -87,20 +68,9 @@ func IsForeign(pod *corev1.Pod) bool {
 func usedIndices(o Observed) map[int]bool {
 	used := make(map[int]bool, len(o.Pods)+len(o.Orphans))
 	for _, pod := range slices.Concat(o.Pods, o.Orphans) {
-		if index := indexOf(o.Manager.Name, pod.Name); index >= 0 {
+		if index := podstate.IndexOf(o.Manager.Name, pod.Name); index >= 0 {
 			used[index] = true
 		}
 	}
 	return used
-}
-
-// podLabels are the template's labels and ours.
-func podLabels(manager *v1.PodManager, template map[string]string, revision string, index int) map[string]string {
-	labels := map[string]string{v1.LabelApp: manager.Name}
-	maps.Copy(labels, template)
-	labels[v1.LabelManager] = manager.Name
-	labels[v1.LabelManagerUID] = string(manager.UID)
-	labels[v1.LabelRevision] = revision
-	labels[v1.LabelPodIndex] = fmt.Sprint(index)
-	return labels
 }

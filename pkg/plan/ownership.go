@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // Selector selects the pods of the PodManager with this name.
@@ -12,9 +13,9 @@ func Selector(name string) labels.Set {
 	return labels.Set{v1.LabelManager: name}
 }
 
-// keepOrRelease tells the pods that are still ours from those that somebody has relabelled away. A pod that is
+// KeepOrRelease tells the pods that are still ours from those that somebody has relabelled away. A pod that is
 // ending is kept: it holds its name and index until it is gone.
-func keepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released []*corev1.Pod) {
+func KeepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Labels[v1.LabelManager] == manager.Name || pod.DeletionTimestamp != nil {
 			kept = append(kept, pod)
@@ -27,6 +28,6 @@ func keepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released [
 
 // adoptable are the orphans worth having: one that is ending, or has ended, would not count anyway.
 func adoptable(orphans []*corev1.Pod) []*corev1.Pod {
-	active, _, _ := split(orphans)
+	active, _, _ := podstate.Split(orphans)
 	return active
 }

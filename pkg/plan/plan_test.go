@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"math"
@@ -10,6 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 // want is a plan in names.
@@ -17,7 +21,7 @@ type want struct {
 	create       []int
 	failures     []int // before each created pod; nil for none
 	remove       []string
-	why          Why
+	why          rollout.Why
 	adopt        []string
 	release      []string
 	foreign      []string
@@ -35,88 +39,88 @@ func TestMake(t *testing.T) {
 		want     want
 	}{
 		"a fresh PodManager gets all its pods": {
-			observed: observe(manager(3)),
+			observed: Observe(Manager(3)),
 			want:     want{create: []int{0, 1, 2}},
 		},
 		"and a finalizer if they are to go at a pace": {
-			observed: observe(manager(3, maxTerminating("1"))),
+			observed: Observe(Manager(3, MaxTerminating("1"))),
 			want:     want{addFinalizer: true, create: []int{0, 1, 2}},
 		},
 		"or if their readiness gates may be closed": {
-			observed: observe(manager(0, draining(30))),
+			observed: Observe(Manager(0, draining(30))),
 			want:     want{addFinalizer: true},
 		},
 		"a finalizer that is no longer needed is taken back": {
-			observed: observe(manager(0, finalizing)),
+			observed: Observe(Manager(0, finalizing)),
 			want:     want{removeFinalizer: true},
 		},
 		"names in unwatched hands are left out": {
-			observed: with(observe(manager(2)), func(o *Observed) { o.Taken = map[string]bool{"web-0": true, "web-2": false} }),
+			observed: With(Observe(Manager(2)), func(o *Observed) { o.Taken = map[string]bool{"web-0": true, "web-2": false} }),
 			want:     want{create: []int{1, 3}, foreign: []string{"web-0"}},
 		},
 		"a refused delete is not repeated before its time, nor is anything made in the place of the pod": {
-			observed: with(observe(manager(2), pod(0, annotated(v1.AnnotationDelete, "true"), notReady), pod(1)), heldOn(v1.ReasonFailedDelete)),
+			observed: With(Observe(Manager(2), Pod(0, Annotated(v1.AnnotationDelete, "true"), NotReady), Pod(1)), heldOn(v1.ReasonFailedDelete)),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused delete does not keep missing pods from being made": {
-			observed: with(observe(manager(2), pod(0)), heldOn(v1.ReasonFailedDelete)),
+			observed: With(Observe(Manager(2), Pod(0)), heldOn(v1.ReasonFailedDelete)),
 			want:     want{create: []int{1}},
 		},
 		"a refused adoption holds up all else": {
-			observed: with(observe(manager(3), pod(0)), heldOn(v1.ReasonFailedClaim), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned)} }),
+			observed: With(Observe(Manager(3), Pod(0)), heldOn(v1.ReasonFailedClaim), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned)} }),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused revision holds up all else": {
-			observed: with(observe(manager(3), pod(0, labelled(v1.LabelRevision, "old"))), heldOn(v1.ReasonFailedStore), func(o *Observed) { o.Revisions = nil }),
+			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(v1.ReasonFailedStore), func(o *Observed) { o.Revisions = nil }),
 			want:     want{held: true, again: time.Minute},
 		},
 		"replicas left out means three": {
-			observed: observe(manager(0, func(m *v1.PodManager) { m.Spec.Replicas = nil })),
+			observed: Observe(Manager(0, func(m *v1.PodManager) { m.Spec.Replicas = nil })),
 			want:     want{create: []int{0, 1, 2}},
 		},
 		"nothing to do once all are there": {
-			observed: observe(manager(3), pods3()...),
+			observed: Observe(Manager(3), Pods3()...),
 		},
 		"pods that are not ready count": {
-			observed: observe(manager(3), pod(0, notReady), pod(1, phase(corev1.PodPending)), pod(2, phase(corev1.PodUnknown))),
+			observed: Observe(Manager(3), Pod(0, NotReady), Pod(1, Phase(corev1.PodPending)), Pod(2, Phase(corev1.PodUnknown))),
 		},
 		"a missing pod is replaced under its own index": {
-			observed: observe(manager(3), pod(0), pod(2)),
+			observed: Observe(Manager(3), Pod(0), Pod(2)),
 			want:     want{create: []int{1}},
 		},
 		"the index of a pod that is ending is in use": {
-			observed: observe(manager(3), pod(0), pod(1, terminating), pod(2)),
+			observed: Observe(Manager(3), Pod(0), Pod(1, Terminating), Pod(2)),
 			want:     want{create: []int{3}},
 		},
 		"a failed pod is replaced at once, and kept for a look": {
-			observed: observe(manager(3), pod(0), failed(1, time.Second, 0), pod(2)),
+			observed: Observe(Manager(3), Pod(0), FailedPod(1, time.Second, 0), Pod(2)),
 			want:     want{create: []int{3}, failures: []int{1}},
 		},
 		"only the newest failed pod is kept": {
-			observed: observe(manager(1), pod(0), failed(1, time.Hour, 0), failed(2, time.Minute, 0), failed(3, 2*time.Minute, 0)),
-			want:     want{remove: []string{"web-1", "web-3"}, why: WhyEnded},
+			observed: Observe(Manager(1), Pod(0), FailedPod(1, time.Hour, 0), FailedPod(2, time.Minute, 0), FailedPod(3, 2*time.Minute, 0)),
+			want:     want{remove: []string{"web-1", "web-3"}, why: rollout.WhyFinished},
 		},
 		"a history of none keeps none": {
-			observed: observe(manager(1, history(0)), pod(0, after(1)), failed(1, time.Hour, 0)),
-			want:     want{remove: []string{"web-1"}, why: WhyEnded},
+			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0, After(1)), FailedPod(1, time.Hour, 0)),
+			want:     want{remove: []string{"web-1"}, why: rollout.WhyFinished},
 		},
 		"a pod that has succeeded is replaced, too": {
-			observed: observe(manager(1, history(0)), pod(0, phase(corev1.PodSucceeded))),
+			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0, Phase(corev1.PodSucceeded))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
 		"a name that somebody else's pod has is passed over": {
-			observed: with(observe(manager(3), pod(0)), taken("web-1", "web-3")),
+			observed: With(Observe(Manager(3), Pod(0)), taken("web-1", "web-3")),
 			want:     want{create: []int{2, 4}, foreign: []string{"web-1", "web-3"}},
 		},
 		"it is told for as long as the name is passed over": {
-			observed: with(observe(manager(2), pod(0), pod(2)), taken("web-1", "web-3")),
+			observed: With(Observe(Manager(2), Pod(0), Pod(2)), taken("web-1", "web-3")),
 			want:     want{foreign: []string{"web-1"}},
 		},
 		"a pod of ours that came since the pods were looked at keeps its index, for the create to find": {
-			observed: with(observe(manager(2), pod(1)), func(o *Observed) {
+			observed: With(Observe(Manager(2), Pod(1)), func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
-						return pod(0)
+						return Pod(0)
 					}
 					return nil
 				}
@@ -124,21 +128,21 @@ func TestMake(t *testing.T) {
 			want: want{create: []int{0}},
 		},
 		"a pod that somebody has relabelled away is no stranger": {
-			observed: with(observe(manager(1), pod(1)), func(o *Observed) {
+			observed: With(Observe(Manager(1), Pod(1)), func(o *Observed) {
 				ours := o.PodNamed
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
-						return pod(0, labelled(v1.LabelManager, "debug"), orphaned)
+						return Pod(0, Labelled(v1.LabelManager, "debug"), Orphaned)
 					}
 					return ours(name)
 				}
 			}),
 		},
 		"a name that will soon be free is passed over in silence": {
-			observed: with(observe(manager(1)), func(o *Observed) {
+			observed: With(Observe(Manager(1)), func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
-						return pod(0, terminating, orphaned)
+						return Pod(0, Terminating, Orphaned)
 					}
 					return nil
 				}
@@ -146,76 +150,76 @@ func TestMake(t *testing.T) {
 			want: want{create: []int{1}},
 		},
 		"scaling down deletes the least useful": {
-			observed: observe(manager(1), pod(0), pod(1, notReady), pod(2, phase(corev1.PodPending), onNode(""))),
-			want:     want{remove: []string{"web-1", "web-2"}, why: WhySurplus},
+			observed: Observe(Manager(1), Pod(0), Pod(1, NotReady), Pod(2, Phase(corev1.PodPending), OnNode(""))),
+			want:     want{remove: []string{"web-1", "web-2"}, why: rollout.WhySurplus},
 		},
 		"scaling to zero deletes all, but nothing twice": {
-			observed: observe(manager(0), pod(0), pod(1, terminating), pod(2)),
-			want:     want{remove: []string{"web-0", "web-2"}, why: WhySurplus},
+			observed: Observe(Manager(0), Pod(0), Pod(1, Terminating), Pod(2)),
+			want:     want{remove: []string{"web-0", "web-2"}, why: rollout.WhySurplus},
 		},
 		"a relabelled pod is let go and replaced": {
-			observed: observe(manager(3), pod(0), pod(1, labelled(v1.LabelManager, "debug")), pod(2)),
+			observed: Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug")), Pod(2)),
 			want:     want{release: []string{"web-1"}, create: []int{3}},
 		},
 		"a relabelled pod that is ending is left to end": {
-			observed: observe(manager(2), pod(0), pod(1, labelled(v1.LabelManager, "debug"), terminating), pod(2)),
+			observed: Observe(Manager(2), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"), Terminating), Pod(2)),
 		},
 		"an orphan is adopted instead of creating a pod": {
-			observed: with(observe(manager(3), pod(0), pod(1)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned)} }),
+			observed: With(Observe(Manager(3), Pod(0), Pod(1)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(7, Orphaned)} }),
 			want:     want{adopt: []string{"web-7"}},
 		},
 		"too many orphans: adopted, and the surplus is deleted": {
-			observed: with(observe(manager(1), pod(0)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(7, orphaned, notReady)} }),
-			want:     want{adopt: []string{"web-7"}, remove: []string{"web-7"}, why: WhySurplus},
+			observed: With(Observe(Manager(1), Pod(0)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(7, Orphaned, NotReady)} }),
+			want:     want{adopt: []string{"web-7"}, remove: []string{"web-7"}, why: rollout.WhySurplus},
 		},
 		"orphans that end or have ended are not worth adopting": {
-			observed: with(observe(manager(1), pod(0)), func(o *Observed) {
-				o.Orphans = []*corev1.Pod{pod(7, orphaned, terminating), pod(8, orphaned, phase(corev1.PodFailed))}
+			observed: With(Observe(Manager(1), Pod(0)), func(o *Observed) {
+				o.Orphans = []*corev1.Pod{Pod(7, Orphaned, Terminating), Pod(8, Orphaned, Phase(corev1.PodFailed))}
 			}),
 		},
 		"a refused create is not repeated before its time": {
-			observed: with(observe(manager(3), pod(0)), held(now.Add(time.Minute))),
+			observed: With(Observe(Manager(3), Pod(0)), Held(Now.Add(time.Minute))),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused create is repeated when its time has come": {
-			observed: with(observe(manager(2), pod(0)), held(now)),
+			observed: With(Observe(Manager(2), Pod(0)), Held(Now)),
 			want:     want{create: []int{1}},
 		},
 		"a hold does not matter when nothing is missing": {
-			observed: with(observe(manager(1), pod(0)), held(now.Add(time.Minute))),
+			observed: With(Observe(Manager(1), Pod(0)), Held(Now.Add(time.Minute))),
 		},
 		"on deletion the pods go first": {
-			observed: observe(manager(3, deleting, maxTerminating("2"), finalizing), pod(0), pod(1, terminating), pod(2, phase(corev1.PodFailed))),
-			want:     want{remove: []string{"web-0", "web-2"}, why: WhyFinalize},
+			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing), Pod(0), Pod(1, Terminating), Pod(2, Phase(corev1.PodFailed))),
+			want:     want{remove: []string{"web-0", "web-2"}, why: rollout.WhyFinalize},
 		},
 		"on deletion a pod that is ending is waited for": {
-			observed: observe(manager(3, deleting, maxTerminating("2"), finalizing), pod(0, terminating)),
+			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing), Pod(0, Terminating)),
 		},
 		"once the pods are gone the PodManager is let go": {
-			observed: observe(manager(3, deleting, maxTerminating("2"), finalizing)),
+			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing)),
 			want:     want{removeFinalizer: true},
 		},
 		"at once if they need no pace any more: the garbage collector does the rest": {
-			observed: observe(manager(3, deleting, finalizing), pods3()...),
+			observed: Observe(Manager(3, Deleting, finalizing), Pods3()...),
 			want:     want{removeFinalizer: true},
 		},
 		"a deleted PodManager without our finalizer is none of our business": {
-			observed: observe(manager(3, deleting, func(m *v1.PodManager) { m.Finalizers = []string{"other"} }), pod(0)),
+			observed: Observe(Manager(3, Deleting, func(m *v1.PodManager) { m.Finalizers = []string{"other"} }), Pod(0)),
 		},
 		"orphaning leaves the pods to the garbage collector": {
-			observed: observe(manager(3, deleting, maxTerminating("1"), finalizing, orphaning), pods3()...),
+			observed: Observe(Manager(3, Deleting, MaxTerminating("1"), finalizing, orphaning), Pods3()...),
 			want:     want{removeFinalizer: true},
 		},
 		"but opens their readiness gates first: nobody else would": {
-			observed: observe(manager(3, deleting, draining(30), finalizing, orphaning), pod(0), pod(1, closed)),
+			observed: Observe(Manager(3, Deleting, draining(30), finalizing, orphaning), Pod(0), Pod(1, closed)),
 			want:     want{change: []string{"web-1"}},
 		},
 		"also of those that the garbage collector has let go already": {
-			observed: with(observe(manager(3, deleting, draining(30), finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(1, orphaned, closed)} }),
+			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, closed)} }),
 			want:     want{change: []string{"web-1"}},
 		},
 		"a deleted PodManager adopts nothing": {
-			observed: with(observe(manager(3, deleting, finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{pod(0, orphaned)} }),
+			observed: With(Observe(Manager(3, Deleting, finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(0, Orphaned)} }),
 			want:     want{removeFinalizer: true},
 		},
 	}
@@ -239,11 +243,11 @@ func draining(seconds int32) func(*v1.PodManager) {
 // heldOn is the hold on requests of a kind for a minute.
 func heldOn(condition string) func(*Observed) {
 	return func(o *Observed) {
-		o.Holds = map[HoldKey]Hold{{Condition: condition}: {Until: now.Add(time.Minute), Failure: Failure{Reason: v1.ReasonForbidden}}}
+		o.Holds = map[requeue.HoldKey]requeue.Hold{{Condition: condition}: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
-func history(limit int32) func(*v1.PodManager) {
+func failedPodsKept(limit int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.FailedPodsHistoryLimit = &limit }
 }
 
@@ -281,8 +285,8 @@ func check(t *testing.T, got Plan, want want) {
 		}
 	}
 	same("deletes", removed, want.remove)
-	same("adopts", names(got.Adopt), want.adopt)
-	same("releases", names(got.Release), want.release)
+	same("adopts", Names(got.Adopt), want.adopt)
+	same("releases", Names(got.Release), want.release)
 	same("tells of foreign pods", got.Foreign, want.foreign)
 	var indices, failures []int
 	for _, creation := range got.Create {
@@ -296,14 +300,14 @@ func check(t *testing.T, got Plan, want want) {
 		t.Errorf("creates %v after %v failures, want %v after %v", indices, failures, want.create, want.failures)
 	}
 	var changed []string
-	for _, change := range got.Change {
+	for _, change := range got.Update {
 		changed = append(changed, change.Pod.Name)
 	}
 	same("changes", changed, want.change)
 	if got.AddFinalizer != want.addFinalizer || got.RemoveFinalizer != want.removeFinalizer {
 		t.Errorf("addFinalizer %v removeFinalizer %v, want %v and %v", got.AddFinalizer, got.RemoveFinalizer, want.addFinalizer, want.removeFinalizer)
 	}
-	if (got.Held != nil) != want.held || until(got.Again) != want.again {
+	if (got.Held != nil) != want.held || Until(got.Again) != want.again {
 		t.Errorf("held %v again %v, want %v and %v", got.Held, got.Again, want.held, want.again)
 	}
 }
@@ -311,21 +315,21 @@ func check(t *testing.T, got Plan, want want) {
 func TestMakeIsBounded(t *testing.T) {
 	var many []*corev1.Pod
 	for i := range 2000 {
-		many = append(many, pod(i))
+		many = append(many, Pod(i))
 	}
 	for name, test := range map[string]struct {
 		observed Observed
 		more     bool
 	}{
-		"many to create":            {observe(manager(2000)), true},
-		"just so many":              {observe(manager(MaxPerSync)), false},
-		"as many as can be wanted":  {observe(manager(math.MaxInt32)), true},
-		"many to delete":            {observe(manager(0), many...), true},
-		"many to delete at the end": {observe(manager(0, deleting, finalizing, maxTerminating("2000")), many...), true},
+		"many to create":            {Observe(Manager(2000)), true},
+		"just so many":              {Observe(Manager(MaxPerSync)), false},
+		"as many as can be wanted":  {Observe(Manager(math.MaxInt32)), true},
+		"many to delete":            {Observe(Manager(0), many...), true},
+		"many to delete at the end": {Observe(Manager(0, Deleting, finalizing, MaxTerminating("2000")), many...), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
-			if got := len(plan.Create) + len(plan.Delete); got != MaxPerSync || (plan.Again.Why == AgainMore) != test.more {
+			if got := len(plan.Create) + len(plan.Delete); got != MaxPerSync || (plan.Again.Why == requeue.AgainMore) != test.more {
 				t.Errorf("%d in one sync, more: %v; want %d and %v", got, plan.Again.Why, MaxPerSync, test.more)
 			}
 		})
@@ -334,9 +338,9 @@ func TestMakeIsBounded(t *testing.T) {
 
 // In a namespace that is being deleted nothing is tried again and again, and nothing is said about it.
 func TestSilentHold(t *testing.T) {
-	o := observe(manager(3), pod(0))
-	o.Holds = map[HoldKey]Hold{createHold(revisionFor(o.Manager)): {Until: now.Add(time.Minute)}}
-	if plan := Make(o); len(plan.Create) > 0 || plan.Held != nil || until(plan.Again) != time.Minute {
-		t.Errorf("plans %v, held %v, again %v", movesOf(plan), plan.Held, plan.Again)
+	o := Observe(Manager(3), Pod(0))
+	o.Holds = map[requeue.HoldKey]requeue.Hold{CreateHold(RevisionFor(o.Manager)): {Until: Now.Add(time.Minute)}}
+	if plan := Make(o); len(plan.Create) > 0 || plan.Held != nil || Until(plan.Again) != time.Minute {
+		t.Errorf("plans %v, held %v, again %v", MovesOf(plan), plan.Held, plan.Again)
 	}
 }

@@ -1,13 +1,13 @@
 package plan
 
 import (
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // NewPod is the pod to create, as it is sent to the API server.
@@ -17,8 +17,8 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       manager.Namespace,
-			Name:            PodName(manager.Name, creation.Index),
-			Labels:          podLabels(manager, template.Labels, creation.Revision.Hash, creation.Index),
+			Name:            podstate.PodName(manager.Name, creation.Index),
+			Labels:          podstate.Labels(manager, template.Labels, creation.Revision.Hash, creation.Index),
 			Annotations:     template.Annotations,
 			Finalizers:      template.Finalizers,
 			OwnerReferences: []metav1.OwnerReference{*owner},
@@ -35,14 +35,9 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 	if creation.DisruptionsBefore > 0 {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationDisruptionsBefore, strconv.Itoa(creation.DisruptionsBefore))
 	}
-	if manager.InPlaceGrace() > 0 && !hasGate(pod) {
+	if manager.InPlaceGrace() > 0 && !podstate.HasGate(pod) {
 		// Gates cannot be added later.
 		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 	}
 	return pod
-}
-
-// hasGate tells whether the pod can be kept out of its Services by our readiness gate.
-func hasGate(pod *corev1.Pod) bool {
-	return slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 }

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"maps"
@@ -8,22 +8,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 func TestNewPod(t *testing.T) {
-	short := NewPod(manager(3), Creation{Index: 4, Revision: revisionFor(manager(3))})
+	short := NewPod(Manager(3), Creation{Index: 4, Revision: RevisionFor(Manager(3))})
 	if short.Name != "web-4" || short.Namespace != "ns" {
 		t.Errorf("made %s/%s", short.Namespace, short.Name)
 	}
 	if c := short.Spec.Containers; len(c) != 1 || c[0].Name != "app" || c[0].Image != "nginx" {
 		t.Errorf("short form has containers %v", c)
 	}
-	if !metav1.IsControlledBy(short, manager(3)) || !*short.OwnerReferences[0].BlockOwnerDeletion {
+	if !metav1.IsControlledBy(short, Manager(3)) || !*short.OwnerReferences[0].BlockOwnerDeletion {
 		t.Errorf("owner %v", short.OwnerReferences)
 	}
 	want := map[string]string{
 		"app": "web", "podmanager": "web", "podmanager-uid": "uid-web",
-		"apps.mycompany.com/revision": revisionFor(manager(3)).Hash, "apps.kubernetes.io/pod-index": "4",
+		"apps.mycompany.com/revision": RevisionFor(Manager(3)).Hash, "apps.kubernetes.io/pod-index": "4",
 	}
 	if !maps.Equal(short.Labels, want) {
 		t.Errorf("labels %v, want %v", short.Labels, want)
@@ -31,7 +34,7 @@ func TestNewPod(t *testing.T) {
 }
 
 func TestNewPodFromTemplate(t *testing.T) {
-	m := manager(3, func(m *v1.PodManager) {
+	m := Manager(3, func(m *v1.PodManager) {
 		m.Spec.Image = ""
 		m.Spec.Template = &corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{
@@ -41,18 +44,18 @@ func TestNewPodFromTemplate(t *testing.T) {
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "busybox"}}},
 		}
 	})
-	made := NewPod(m, Creation{Revision: revisionFor(m)})
-	if made.Labels["app"] != "shop" || made.Labels["tier"] != "front" || made.Labels["podmanager"] != "web" || made.Annotations["note"] != "x" || isMarked(made) {
+	made := NewPod(m, Creation{Revision: RevisionFor(m)})
+	if made.Labels["app"] != "shop" || made.Labels["tier"] != "front" || made.Labels["podmanager"] != "web" || made.Annotations["note"] != "x" || podstate.IsMarked(made) {
 		t.Errorf("labels %v annotations %v", made.Labels, made.Annotations)
 	}
 	made.Labels["tier"], made.Annotations["note"], made.Spec.Containers[0].Image = "changed", "changed", "changed"
-	if made := NewPod(m, Creation{Revision: revisionFor(m)}); made.Labels["tier"] != "front" || made.Annotations["note"] != "x" || made.Spec.Containers[0].Image != "busybox" {
+	if made := NewPod(m, Creation{Revision: RevisionFor(m)}); made.Labels["tier"] != "front" || made.Annotations["note"] != "x" || made.Spec.Containers[0].Image != "busybox" {
 		t.Error("the pod shares memory with the template")
 	}
 }
 
 func TestRevision(t *testing.T) {
-	of := func(change func(*v1.PodManager)) string { return revisionFor(manager(3, change)).Hash }
+	of := func(change func(*v1.PodManager)) string { return RevisionFor(Manager(3, change)).Hash }
 	base := of(func(*v1.PodManager) {})
 	if got := of(func(m *v1.PodManager) { m.Spec.Replicas = nil; m.Spec.MinReadySeconds = 5 }); got != base {
 		t.Error("the revision changes with something that is not in the template")
@@ -66,7 +69,7 @@ func TestIndexOf(t *testing.T) {
 	for name, want := range map[string]int{
 		"web-0": 0, "web-12": 12, "web-": -1, "web": -1, "web-x": -1, "web-01": -1, "web--1": -1, "web-+1": -1, "shop-1": -1, "web-1-1": -1,
 	} {
-		if got := indexOf("web", name); got != want {
+		if got := podstate.IndexOf("web", name); got != want {
 			t.Errorf("indexOf(%q) = %d, want %d", name, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package plan
+package plan_test
 
 import (
 	"maps"
@@ -11,6 +11,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // restartAt is spec.restartAt, in the time zone that the text has.
@@ -34,19 +38,19 @@ func TestRestartAt(t *testing.T) {
 		manager *v1.PodManager
 		want    map[string]string
 	}{
-		"none":                               {manager: manager(1)},
-		"none, in full":                      {manager: manager(1, noted("a", "b")), want: map[string]string{"a": "b"}},
-		"the short form":                     {manager: manager(1, restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
-		"in full":                            {manager: manager(1, whole, restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
-		"beside others":                      {manager: manager(1, noted("a", "b"), restartAt(at)), want: map[string]string{"a": "b", v1.AnnotationRestartedAt: at}},
-		"instead of one that is there":       {manager: manager(1, noted(v1.AnnotationRestartedAt, "2025"), restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
-		"in another time zone":               {manager: manager(1, restartAt("2026-11-15T14:00:00+02:00")), want: map[string]string{v1.AnnotationRestartedAt: at}},
-		"less than a second does not matter": {manager: manager(1, restartAt("2026-11-15T12:00:00.7Z")), want: map[string]string{v1.AnnotationRestartedAt: at}},
+		"none":                               {manager: Manager(1)},
+		"none, in full":                      {manager: Manager(1, noted("a", "b")), want: map[string]string{"a": "b"}},
+		"the short form":                     {manager: Manager(1, restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
+		"in full":                            {manager: Manager(1, whole, restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
+		"beside others":                      {manager: Manager(1, noted("a", "b"), restartAt(at)), want: map[string]string{"a": "b", v1.AnnotationRestartedAt: at}},
+		"instead of one that is there":       {manager: Manager(1, noted(v1.AnnotationRestartedAt, "2025"), restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
+		"in another time zone":               {manager: Manager(1, restartAt("2026-11-15T14:00:00+02:00")), want: map[string]string{v1.AnnotationRestartedAt: at}},
+		"less than a second does not matter": {manager: Manager(1, restartAt("2026-11-15T12:00:00.7Z")), want: map[string]string{v1.AnnotationRestartedAt: at}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := test.manager.DeepCopy()
-			template := Template(&test.manager.Spec)
+			template := history.Template(&test.manager.Spec)
 			if !maps.Equal(template.Annotations, test.want) {
 				t.Errorf("annotations %v, want %v", template.Annotations, test.want)
 			}
@@ -56,19 +60,19 @@ func TestRestartAt(t *testing.T) {
 			if template != test.manager.Spec.Template && test.manager.Spec.RestartAt == nil && test.manager.Spec.Template != nil {
 				t.Error("the template was copied for nothing")
 			}
-			pod := NewPod(test.manager, Creation{Revision: revisionFor(test.manager)})
+			pod := NewPod(test.manager, Creation{Revision: RevisionFor(test.manager)})
 			if got := pod.Annotations[v1.AnnotationRestartedAt]; got != test.want[v1.AnnotationRestartedAt] {
 				t.Errorf("the pod has %q", got)
 			}
 		})
 	}
-	if revisionFor(manager(1, restartAt(at))).Name != revisionFor(manager(1, whole, restartAt(at))).Name {
+	if RevisionFor(Manager(1, restartAt(at))).Name != RevisionFor(Manager(1, whole, restartAt(at))).Name {
 		t.Error("the short form and the same template in full have different names: switching would replace all pods")
 	}
 	// What a revision holds can be put back as it is, with or without the field.
-	again := manager(1, restartAt(at))
-	again.Spec.Template, again.Spec.Image, again.Spec.RestartAt = revisionFor(again).Template(), "", nil
-	if revisionFor(again).Name != revisionFor(manager(1, restartAt(at))).Name {
+	again := Manager(1, restartAt(at))
+	again.Spec.Template, again.Spec.Image, again.Spec.RestartAt = RevisionFor(again).Template(), "", nil
+	if RevisionFor(again).Name != RevisionFor(Manager(1, restartAt(at))).Name {
 		t.Error("the template of the revision is not the revision")
 	}
 }
@@ -77,16 +81,16 @@ func TestRestartAt(t *testing.T) {
 func TestRestartMoves(t *testing.T) {
 	restart := restartAt("2026-11-15T12:00:00Z")
 	for name, change := range map[string]func(*v1.PodManager){
-		"the short form": func(*v1.PodManager) {}, "in full": whole, "in place": inPlace(v1.InPlaceIfPossible, 0),
+		"the short form": func(*v1.PodManager) {}, "in full": whole, "in place": InPlace(v1.InPlaceIfPossible, 0),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := movesOf(Make(rollingOut(manager(3, limits("0", "1"), change, restart), pods3()...))); got != "+3 new, -2" {
+			if got := MovesOf(Make(RollingOut(Manager(3, Limits("0", "1"), change, restart), Pods3()...))); got != "+3 new, -2" {
 				t.Errorf("got %q", got)
 			}
 		})
 	}
-	o := rollingOut(manager(3, inPlace(v1.InPlaceOnly, 0), restart), pods3()...)
-	if status, _ := Status(reportOf(o)); reasonOf(&status, v1.ConditionReady) != v1.ReasonNotInPlace || !strings.Contains(messageOf(&status, v1.ConditionReady), "a restart was asked for") {
-		t.Errorf("Ready: %s: %s", reasonOf(&status, v1.ConditionReady), messageOf(&status, v1.ConditionReady))
+	o := RollingOut(Manager(3, InPlace(v1.InPlaceOnly, 0), restart), Pods3()...)
+	if status, _ := status.Of(ReportOf(o)); ReasonIn(&status, v1.ConditionReady) != v1.ReasonNotInPlace || !strings.Contains(MessageIn(&status, v1.ConditionReady), "a restart was asked for") {
+		t.Errorf("Ready: %s: %s", ReasonIn(&status, v1.ConditionReady), MessageIn(&status, v1.ConditionReady))
 	}
 }

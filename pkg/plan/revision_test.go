@@ -1,6 +1,7 @@
-package plan
+package plan_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -12,29 +13,34 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
-
-func because(cause string) func(*v1.PodManager) {
-	return func(m *v1.PodManager) { m.Annotations = map[string]string{v1.AnnotationChangeCause: cause} }
-}
 
 // versions are stored revisions with these images, numbered from 1.
 func versions(images ...string) []*appsv1.ControllerRevision {
 	var list []*appsv1.ControllerRevision
 	for i, name := range images {
-		list = append(list, stored(manager(0, image(name)), int64(i+1)))
+		list = append(list, Stored(Manager(0, Image(name)), int64(i+1)))
 	}
 	return list
 }
 
 // whole writes the short form out.
 func whole(m *v1.PodManager) {
-	m.Spec.Template = Template(&m.Spec).DeepCopy()
+	m.Spec.Template = history.Template(&m.Spec).DeepCopy()
 	m.Spec.Image = ""
 }
 
+// templateIn is the template that a revision is stored with.
+func templateIn(stored *appsv1.ControllerRevision) (template corev1.PodTemplateSpec, err error) {
+	err = json.Unmarshal(stored.Data.Raw, &template)
+	return template, err
+}
+
 func TestStore(t *testing.T) {
-	restartOfA := stored(manager(0, image("a"), restartAt("2026-11-15T12:00:00Z")), 2)
+	restartOfA := Stored(Manager(0, Image("a"), restartAt("2026-11-15T12:00:00Z")), 2)
 	tests := map[string]struct {
 		manager   *v1.PodManager
 		revisions []*appsv1.ControllerRevision
@@ -43,23 +49,23 @@ func TestStore(t *testing.T) {
 		exists bool
 		cause  string
 	}{
-		"the first template":               {manager: manager(3), number: 1},
-		"a new template":                   {manager: manager(3, image("b")), revisions: versions("a"), number: 2},
-		"numbers go on after a gap":        {manager: manager(3, image("d")), revisions: versions("a", "b", "c")[2:], number: 4},
-		"a template that is stored":        {manager: manager(3, image("b")), revisions: versions("a", "b")},
-		"an old template put back":         {manager: manager(3, image("a")), revisions: versions("a", "b"), number: 3, exists: true},
-		"another number of pods":           {manager: manager(9, image("a")), revisions: versions("a")},
-		"settings outside of the template": {manager: manager(3, image("a"), complete, paused, limits("1", "1")), revisions: versions("a")},
-		"a restart":                        {manager: manager(3, image("a"), restartAt("2026-11-15T12:00:00Z")), revisions: versions("a"), number: 2},
-		"a restart that is taken back":     {manager: manager(3, image("a")), revisions: []*appsv1.ControllerRevision{versions("a")[0], restartOfA}, number: 3, exists: true},
-		"a restart that was carried out":   {manager: manager(3, image("a"), restartAt("2026-11-15T13:00:00+01:00")), revisions: []*appsv1.ControllerRevision{versions("a")[0], restartOfA}},
-		"a cause is copied":                {manager: manager(3, because("CVE")), number: 1, cause: "CVE"},
-		"another cause is copied, too":     {manager: manager(3, image("a"), because("CVE")), revisions: versions("a"), number: 1, exists: true, cause: "CVE"},
-		"with an old template put back":    {manager: manager(3, image("a"), because("undo")), revisions: versions("a", "b"), number: 3, exists: true, cause: "undo"},
+		"the first template":               {manager: Manager(3), number: 1},
+		"a new template":                   {manager: Manager(3, Image("b")), revisions: versions("a"), number: 2},
+		"numbers go on after a gap":        {manager: Manager(3, Image("d")), revisions: versions("a", "b", "c")[2:], number: 4},
+		"a template that is stored":        {manager: Manager(3, Image("b")), revisions: versions("a", "b")},
+		"an old template put back":         {manager: Manager(3, Image("a")), revisions: versions("a", "b"), number: 3, exists: true},
+		"another number of pods":           {manager: Manager(9, Image("a")), revisions: versions("a")},
+		"settings outside of the template": {manager: Manager(3, Image("a"), complete, Paused, Limits("1", "1")), revisions: versions("a")},
+		"a restart":                        {manager: Manager(3, Image("a"), restartAt("2026-11-15T12:00:00Z")), revisions: versions("a"), number: 2},
+		"a restart that is taken back":     {manager: Manager(3, Image("a")), revisions: []*appsv1.ControllerRevision{versions("a")[0], restartOfA}, number: 3, exists: true},
+		"a restart that was carried out":   {manager: Manager(3, Image("a"), restartAt("2026-11-15T13:00:00+01:00")), revisions: []*appsv1.ControllerRevision{versions("a")[0], restartOfA}},
+		"a cause is copied":                {manager: Manager(3, Because("CVE")), number: 1, cause: "CVE"},
+		"another cause is copied, too":     {manager: Manager(3, Image("a"), Because("CVE")), revisions: versions("a"), number: 1, exists: true, cause: "CVE"},
+		"with an old template put back":    {manager: Manager(3, Image("a"), Because("undo")), revisions: versions("a", "b"), number: 3, exists: true, cause: "undo"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := observe(test.manager)
+			o := Observe(test.manager)
 			o.Revisions = test.revisions
 			stores := Make(o).Store
 			if len(stores) == 0 {
@@ -83,29 +89,29 @@ func TestStore(t *testing.T) {
 // The first revision is stored when it first matters, and not on the way of a new object's pods.
 func TestFirstRevision(t *testing.T) {
 	fresh := func(m *v1.PodManager, pods ...*corev1.Pod) Observed {
-		o := observe(m, pods...)
+		o := Observe(m, pods...)
 		o.Revisions = nil
 		m.Status = v1.PodManagerStatus{}
 		return o
 	}
 	remembering := func(o Observed, image string) Observed {
-		before := fresh(manager(1), o.Pods...)
+		before := fresh(Manager(1), o.Pods...)
 		before.Manager.Spec.Image = image
 		o.Remembered = Make(before).Remember
 		return o
 	}
-	young := readyFor(10 * time.Second)
+	young := ReadyFor(10 * time.Second)
 	tests := map[string]struct {
 		observed Observed
 		want     []string // the images of the revisions to be stored
 	}{
-		"a new object":                           {observed: fresh(manager(2, image("a")))},
-		"its pods have to stay available":        {observed: fresh(manager(1, image("a")), pod(0, of("a"), young))},
-		"once they have, it is one to return to": {observed: fresh(manager(1, image("a")), pod(0, of("a"))), want: []string{"a"}},
-		"not with one that is not ready":         {observed: fresh(manager(2, image("a")), pod(0, of("a")), pod(1, of("a"), notReady))},
-		"the template has changed before":        {observed: remembering(fresh(manager(1, image("b")), pod(0, of("a"), young)), "a"), want: []string{"a", "b"}},
-		"no pod was made from the first":         {observed: remembering(fresh(manager(1, image("b"))), "a")},
-		"nobody remembers":                       {observed: fresh(manager(1, image("b")), pod(0, of("a"), young)), want: []string{"b"}},
+		"a new object":                           {observed: fresh(Manager(2, Image("a")))},
+		"its pods have to stay available":        {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"), young))},
+		"once they have, it is one to return to": {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"))), want: []string{"a"}},
+		"not with one that is not ready":         {observed: fresh(Manager(2, Image("a")), Pod(0, OfImage("a")), Pod(1, OfImage("a"), NotReady))},
+		"the template has changed before":        {observed: remembering(fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), "a"), want: []string{"a", "b"}},
+		"no pod was made from the first":         {observed: remembering(fresh(Manager(1, Image("b"))), "a")},
+		"nobody remembers":                       {observed: fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), want: []string{"b"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -130,17 +136,17 @@ func TestFirstRevision(t *testing.T) {
 
 // Pods that were made before the name for their revision was found to be in use keep their hash: they are not replaced.
 func TestCollisionKeepsPods(t *testing.T) {
-	m := manager(1, image("a"))
-	o := observe(m, pod(0, of("a")))
+	m := Manager(1, Image("a"))
+	o := Observe(m, Pod(0, OfImage("a")))
 	o.Revisions, m.Status = nil, v1.PodManagerStatus{CollisionCount: 1}
 	plan := Make(o)
 	if len(plan.Delete)+len(plan.Create) > 0 || len(plan.Store) != 1 || plan.Store[0].Revision.Name == "web-"+o.Pods[0].Labels[v1.LabelRevision] {
-		t.Errorf("plans %v", digest(plan))
+		t.Errorf("plans %v", Digest(plan))
 	}
 }
 
 func TestStoreLeavesTheCacheAlone(t *testing.T) {
-	o := observe(manager(3, image("a"), because("undo")))
+	o := Observe(Manager(3, Image("a"), Because("undo")))
 	o.Revisions = versions("a", "b")
 	Make(o)
 	if first := o.Revisions[0]; first.Revision != 1 || first.Annotations != nil {
@@ -149,26 +155,26 @@ func TestStoreLeavesTheCacheAlone(t *testing.T) {
 }
 
 func TestRevisionNames(t *testing.T) {
-	name := func(change ...func(*v1.PodManager)) string { return revisionFor(manager(3, change...)).Name }
+	name := func(change ...func(*v1.PodManager)) string { return RevisionFor(Manager(3, change...)).Name }
 	collided := func(m *v1.PodManager) { m.Status.CollisionCount = 1 }
-	if name(image("a")) == name(image("b")) {
+	if name(Image("a")) == name(Image("b")) {
 		t.Error("the name does not follow the template")
 	}
-	if name(image("a")) != name(image("a"), whole) {
+	if name(Image("a")) != name(Image("a"), whole) {
 		t.Error("the short form and the same template in full have different names: switching would replace all pods")
 	}
 	if name() == name(collided) {
 		t.Error("a collision does not lead to another name")
 	}
-	if label := revisionFor(manager(3)).Hash; strings.ToLower(label) != label || len(label) > 10 {
+	if label := RevisionFor(Manager(3)).Hash; strings.ToLower(label) != label || len(label) > 10 {
 		t.Errorf("hash %q", label)
 	}
 }
 
 // Once collisions are counted, revisions from before have names that the present count would not give.
 func TestCollisionKeepsOldRevisions(t *testing.T) {
-	m := manager(3, image("a"))
-	o := observe(m, pod(0, of("a")))
+	m := Manager(3, Image("a"))
+	o := Observe(m, Pod(0, OfImage("a")))
 	o.Revisions = versions("a")
 	m.Status.CollisionCount = 2
 	plan := Make(o)
@@ -177,7 +183,7 @@ func TestCollisionKeepsOldRevisions(t *testing.T) {
 	}
 	// The hash of one template stands for another one: the content decides.
 	impostor := versions("b")[0]
-	impostor.Labels[v1.LabelRevision] = hashOf(encode(Template(&m.Spec)), m.Status.CollisionCount)
+	impostor.Labels[v1.LabelRevision] = RevisionFor(m).Hash
 	o.Revisions = []*appsv1.ControllerRevision{impostor}
 	if plan := Make(o); len(plan.Store) != 1 || plan.Store[0].Exists || plan.Revisions.Update.Hash == impostor.Labels[v1.LabelRevision] {
 		t.Error("a revision with the same hash and another template is taken for this one")
@@ -187,14 +193,14 @@ func TestCollisionKeepsOldRevisions(t *testing.T) {
 func TestIsSame(t *testing.T) {
 	a, b := versions("a")[0], versions("a")[0]
 	b.Data.Raw = []byte(`{"spec": {"containers": [{"resources": {}, "image": "a", "name": "app"}]}, "metadata": {}}`)
-	if !IsSame(a, b) {
+	if !history.IsSame(a, b) {
 		t.Error("the same template in another notation is not recognised")
 	}
-	if IsSame(a, versions("b")[0]) {
+	if history.IsSame(a, versions("b")[0]) {
 		t.Error("another template is taken for the same")
 	}
 	b.Data.Raw = []byte("nonsense")
-	if IsSame(a, b) || IsSame(b, a) {
+	if history.IsSame(a, b) || history.IsSame(b, a) {
 		t.Error("nonsense is taken for the same")
 	}
 }
@@ -211,19 +217,19 @@ func TestRevisionHistory(t *testing.T) {
 		current string
 		want    []string
 	}{
-		"ten are kept if nothing is said":   {manager: manager(1, image("e"))},
-		"the oldest go":                     {manager: manager(1, image("e"), kept(2)), want: []string{"a", "b"}},
-		"none is kept that is of no use":    {manager: manager(1, image("e"), kept(0)), want: []string{"a", "b", "c", "d"}},
-		"the present one stays":             {manager: manager(1, image("a"), kept(0)), want: []string{"b", "c", "d", "e"}},
-		"the last good one stays":           {manager: manager(1, image("e"), kept(0)), current: "b", want: []string{"a", "c", "d"}},
-		"one that a pod has stays":          {manager: manager(1, image("e"), kept(0)), pods: []*corev1.Pod{pod(0, of("a"), terminating)}, want: []string{"b", "c", "d"}},
-		"or one that is to be adopted":      {manager: manager(1, image("e"), kept(0)), orphans: []*corev1.Pod{pod(0, of("c"), orphaned)}, want: []string{"a", "b", "d"}},
-		"those in use are not counted":      {manager: manager(1, image("e"), kept(1)), current: "b", pods: []*corev1.Pod{pod(0, of("c"))}, want: []string{"a"}},
-		"a PodManager that goes drops none": {manager: manager(1, image("e"), kept(0), deleting)},
+		"ten are kept if nothing is said":   {manager: Manager(1, Image("e"))},
+		"the oldest go":                     {manager: Manager(1, Image("e"), kept(2)), want: []string{"a", "b"}},
+		"none is kept that is of no use":    {manager: Manager(1, Image("e"), kept(0)), want: []string{"a", "b", "c", "d"}},
+		"the present one stays":             {manager: Manager(1, Image("a"), kept(0)), want: []string{"b", "c", "d", "e"}},
+		"the last good one stays":           {manager: Manager(1, Image("e"), kept(0)), current: "b", want: []string{"a", "c", "d"}},
+		"one that a pod has stays":          {manager: Manager(1, Image("e"), kept(0)), pods: []*corev1.Pod{Pod(0, OfImage("a"), Terminating)}, want: []string{"b", "c", "d"}},
+		"or one that is to be adopted":      {manager: Manager(1, Image("e"), kept(0)), orphans: []*corev1.Pod{Pod(0, OfImage("c"), Orphaned)}, want: []string{"a", "b", "d"}},
+		"those in use are not counted":      {manager: Manager(1, Image("e"), kept(1)), current: "b", pods: []*corev1.Pod{Pod(0, OfImage("c"))}, want: []string{"a"}},
+		"a PodManager that goes drops none": {manager: Manager(1, Image("e"), kept(0), Deleting)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			o := observe(test.manager, test.pods...)
+			o := Observe(test.manager, test.pods...)
 			o.Orphans, o.Revisions = test.orphans, versions(images...)
 			test.manager.Status.CurrentRevision = ""
 			if test.current != "" {
@@ -246,21 +252,21 @@ func TestRevisionHistory(t *testing.T) {
 
 // Whatever order revisions come in, and whatever is stored in them.
 func TestLostAndBrokenRevisions(t *testing.T) {
-	m := next(1, limits("0", "1"))
-	o := rollingOut(m, pod(0))
+	m := Next(1, Limits("0", "1"))
+	o := RollingOut(m, Pod(0))
 	o.Revisions[0].Data.Raw = []byte("nonsense")
-	if got := movesOf(Make(o)); got != "+1 new, -0" {
+	if got := MovesOf(Make(o)); got != "+1 new, -0" {
 		t.Errorf("with a last good revision that cannot be read: %q", got)
 	}
 	o.Revisions = o.Revisions[1:]
-	if got := movesOf(Make(o)); got != "+1 new, -0" {
+	if got := MovesOf(Make(o)); got != "+1 new, -0" {
 		t.Errorf("with a last good revision that is lost: %q", got)
 	}
 }
 
 // The current revision is remembered as it is stored, without its encoding: what is put back has one of its own.
 func TestRememberedRevisionIsEncoded(t *testing.T) {
-	o := rollingOut(next(3), pods3()...)
+	o := RollingOut(Next(3), Pods3()...)
 	o.Remembered = Make(o).Remember
 	o.Manager.Spec.Image = "nginx"
 	o.Revisions = nil

@@ -10,10 +10,13 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
-	return slices.ContainsFunc(decided.Delete, func(d plan.Deletion) bool { return d.Pod == p })
+	return slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == p })
 }
 
 // checkNames: no pod is created under a name that is in use, nor two under one, nor is one deleted twice.
@@ -23,7 +26,7 @@ func (s *synced) checkNames() error {
 		used[p.Name] = true
 	}
 	for _, c := range s.plan.Create {
-		name := plan.PodName(s.Manager.Name, c.Index)
+		name := podstate.PodName(s.Manager.Name, c.Index)
 		if used[name] {
 			return fmt.Errorf("%s is created although the name is in use", name)
 		}
@@ -39,7 +42,7 @@ func (s *synced) checkNames() error {
 		}
 		deleted[d.Pod] = true
 	}
-	for _, c := range s.plan.Change {
+	for _, c := range s.plan.Update {
 		if deleted[c.Pod] {
 			return fmt.Errorf("%s is changed and deleted", c.Pod.Name)
 		}
@@ -73,9 +76,9 @@ func (s *synced) checkFloor() error {
 		return nil
 	}
 	changed := map[*corev1.Pod]bool{}
-	for _, c := range s.plan.Change {
-		changed[c.Pod] = c.Step == plan.StepChange || c.Step == plan.StepDrain
-		if c.Step == plan.StepRestore {
+	for _, c := range s.plan.Update {
+		changed[c.Pod] = c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain
+		if c.Step == inplace.StepRestore {
 			containers := c.To.Template().Spec.Containers
 			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
 				return s.lives[c.Pod.UID].restartsFor(&container)
@@ -131,8 +134,8 @@ func (s *synced) countUnproven() error {
 			added++
 		}
 	}
-	for _, c := range s.plan.Change {
-		if (c.Step == plan.StepChange || c.Step == plan.StepDrain) && c.To.Hash == s.update {
+	for _, c := range s.plan.Update {
+		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain) && c.To.Hash == s.update {
 			added++
 		}
 	}

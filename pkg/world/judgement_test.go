@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 // serving is how many pods serve.
@@ -109,9 +109,9 @@ func (s *synced) checkStalledBusy() error {
 	if stalled == "" || s.failure != nil {
 		return nil
 	}
-	moves := len(s.plan.Create) + len(s.plan.Change)
+	moves := len(s.plan.Create) + len(s.plan.Update)
 	for _, d := range s.plan.Delete {
-		if d.Why != plan.WhyEnded {
+		if d.Why != rollout.WhyFinished {
 			moves++
 		}
 	}

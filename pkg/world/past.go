@@ -9,10 +9,11 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
 // revise stores a template as the controller would, and returns it as a revision.
-func (w *World) revise(template *corev1.PodTemplateSpec) *plan.Revision {
+func (w *World) revise(template *corev1.PodTemplateSpec) *history.Revision {
 	old := w.Manager.DeepCopy()
 	old.Spec.Template = template
 	old.Status.CurrentRevision = "another" // a second one has to be stored
@@ -25,14 +26,14 @@ func (w *World) revise(template *corev1.PodTemplateSpec) *plan.Revision {
 
 // populate lets a PodManager have been there for long: with pods, of several revisions, in all states.
 func (w *World) populate() {
-	var known []*plan.Revision
+	var known []*history.Revision
 	for number := range 1 + w.dice.IntN(3) {
 		template := w.Manager.Spec.Template
 		if number > 0 || w.chance(0.5) {
 			template = w.randomTemplate()
 		}
 		revision := w.revise(template)
-		if !slices.ContainsFunc(known, func(r *plan.Revision) bool { return r.Hash == revision.Hash }) {
+		if !slices.ContainsFunc(known, func(r *history.Revision) bool { return r.Hash == revision.Hash }) {
 			w.templates = append(w.templates, template)
 			w.known[revision.Hash] = template
 			known = append(known, revision)

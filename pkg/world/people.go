@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // edit lets the user change the spec.
@@ -27,7 +27,7 @@ func (w *World) edit() {
 func (w *World) editing(edit func(*v1.PodManagerSpec)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
-	w.holds = map[plan.HoldKey]plan.Hold{} // a changed spec gets a fresh try
+	w.holds = map[requeue.HoldKey]requeue.Hold{} // a changed spec gets a fresh try
 	edit(&w.Manager.Spec)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // scenarios is how many are played. It is a number and not a time, so that it is the same ones on every machine: a test that
@@ -78,7 +79,7 @@ type synced struct {
 	*World
 	observed plan.Observed
 	plan     plan.Plan
-	failure  *plan.Failure
+	failure  *requeue.Failure
 	// before is the status that the plan was made from.
 	before, status v1.PodManagerStatus
 	// unproven is how many pods of the new revision the plan brings on their way beyond what is allowed, see checkUnproven.
@@ -206,7 +207,7 @@ func digest(decided plan.Plan) []string {
 	for _, d := range decided.Delete {
 		add("delete %s: %s", d.Pod.Name, d.Why)
 	}
-	for _, c := range decided.Change {
+	for _, c := range decided.Update {
 		to := ""
 		if c.To != nil {
 			to = c.To.Hash

@@ -15,12 +15,15 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 var errNoAnswer = errors.New("no answer")
 
 // Apply carries out a plan as far as it goes, in the order of the controller.
-func (w *World) Apply(decided plan.Plan) *plan.Failure {
+func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	if decided.AddFinalizer || decided.RemoveFinalizer {
 		w.Manager = w.Manager.DeepCopy()
 		w.Manager.Finalizers = nil
@@ -34,12 +37,12 @@ func (w *World) Apply(decided plan.Plan) *plan.Failure {
 		w.say("  another controller takes over")
 	}
 	if !w.store(decided.Store) {
-		failure := plan.Failed(v1.ReasonFailedStore, errNoAnswer)
+		failure := requeue.Failed(v1.ReasonFailedStore, errNoAnswer)
 		return &failure
 	}
 	for _, p := range decided.Release {
-		if plan.MustOpenFirst(p) {
-			w.change(plan.InPlace{Pod: p, Step: plan.StepOpen})
+		if inplace.MustOpenFirst(p) {
+			w.change(inplace.Update{Pod: p, Step: inplace.StepOpen})
 		}
 		p.OwnerReferences = nil
 	}
@@ -47,9 +50,9 @@ func (w *World) Apply(decided plan.Plan) *plan.Failure {
 		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.Manager, v1.GroupVersionKind)}
 	}
 	failure := decided.Held
-	for _, change := range decided.Change {
+	for _, change := range decided.Update {
 		if w.fails(0.1) {
-			failed := plan.Failed(v1.ReasonFailedChange, errNoAnswer)
+			failed := requeue.Failed(v1.ReasonFailedChange, errNoAnswer)
 			failure = &failed
 			continue
 		}
@@ -63,10 +66,10 @@ func (w *World) Apply(decided plan.Plan) *plan.Failure {
 }
 
 // replace deletes pods, and creates others if all of these are on their way: creates may count on the deletes.
-func (w *World) replace(decided plan.Plan) (failure *plan.Failure) {
+func (w *World) replace(decided plan.Plan) (failure *requeue.Failure) {
 	for _, deletion := range decided.Delete {
 		if w.fails(0.05) {
-			failed := plan.Failed(v1.ReasonFailedDelete, errNoAnswer)
+			failed := requeue.Failed(v1.ReasonFailedDelete, errNoAnswer)
 			failure = &failed
 			continue
 		}
@@ -85,7 +88,7 @@ func (w *World) replace(decided plan.Plan) (failure *plan.Failure) {
 }
 
 // store stores revisions, and tells whether all went through.
-func (w *World) store(stores []plan.Store) bool {
+func (w *World) store(stores []history.Store) bool {
 	for i := range stores {
 		if w.fails(0.1) {
 			return false
@@ -96,7 +99,7 @@ func (w *World) store(stores []plan.Store) bool {
 }
 
 // put stores revisions, or replaces those that are stored.
-func (w *World) put(stores []plan.Store) {
+func (w *World) put(stores []history.Store) {
 	for _, store := range stores {
 		w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == store.Revision.Name })
 		w.Revisions = append(w.Revisions, store.Revision)
@@ -105,13 +108,13 @@ func (w *World) put(stores []plan.Store) {
 }
 
 // create makes a pod, unless that fails. A refusal holds up the next try, as the controller's memory does.
-func (w *World) create(creation plan.Creation) *plan.Failure {
-	hold := plan.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creation.Revision.Hash}
+func (w *World) create(creation plan.Creation) *requeue.Failure {
+	hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creation.Revision.Hash}
 	if w.fails(0.08) {
-		failure := plan.Failed(v1.ReasonFailedCreate, errNoAnswer)
+		failure := requeue.Failed(v1.ReasonFailedCreate, errNoAnswer)
 		if w.chance(0.5) {
-			failure = plan.Failed(v1.ReasonFailedCreate, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
-			w.holds[hold] = plan.Hold{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
+			failure = requeue.Failed(v1.ReasonFailedCreate, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
+			w.holds[hold] = requeue.Hold{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
 		}
 		w.say("  create of %d failed: %s", creation.Index, failure.Message)
 		return &failure
@@ -152,17 +155,17 @@ func (w *World) forget(p *corev1.Pod) {
 }
 
 // change applies the patches of a step, or refuses them.
-func (w *World) change(change plan.InPlace) {
+func (w *World) change(change inplace.Update) {
 	if change.TurnsTheGate() {
 		w.apply(change.Pod, must(change.GatePatch(w.Now)))
 		return
 	}
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
-	isRefused := change.Step == plan.StepChange && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
+	isRefused := change.Step == inplace.StepUpdate && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
 	switch {
 	case isRefused:
 		// The resize may have gone through before.
-		resized := w.chance(0.5) && len(change.Change().Resources) > 0
+		resized := w.chance(0.5) && len(change.Diff().Resources) > 0
 		w.say("  change of %s refused, resized: %v", change.Pod.Name, resized)
 		if resized {
 			patches = append(patches, must(change.ResizePatch()))
@@ -209,11 +212,11 @@ func (l *life) giveUp() {
 
 // changed notes that a pod has another revision: it begins anew. Trouble that it is in, and that goes on, is none of its new revision
 // until it fails once more.
-func (w *World) changed(change plan.InPlace) {
+func (w *World) changed(change inplace.Update) {
 	life := w.lives[change.Pod.UID]
 	w.known[change.To.Hash] = change.To.Template()
 	life.changes++
-	if change.Step == plan.StepChange {
+	if change.Step == inplace.StepUpdate {
 		life.since, life.blame, life.early = change.Pod.Generation, blame{}, false
 	}
 }

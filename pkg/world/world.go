@@ -13,6 +13,9 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // beginning is when every world begins.
@@ -28,14 +31,14 @@ type World struct {
 	// Calm means that nothing fails any more, and that nobody edits anything.
 	Calm bool
 	// Again is when the last sync asked for the next one.
-	Again plan.LookAgain
+	Again requeue.LookAgain
 	// Tell gets a line for each step; nil to save the time.
 	Tell func(format string, args ...any)
 
 	dice  *rand.Rand
-	holds map[plan.HoldKey]plan.Hold
+	holds map[requeue.HoldKey]requeue.Hold
 	// remembered is what the last plan asked for, as long as nobody restarts the controller.
-	remembered []*plan.Revision
+	remembered []*history.Revision
 	// update is the hash of the present template, as of the last sync.
 	update string
 	// lives has what is known of each pod besides what the API server shows.
@@ -67,7 +70,7 @@ type World struct {
 // New is a world with a random beginning.
 func New(seed uint64) *World {
 	w := &World{
-		Now: beginning, dice: rand.New(rand.NewPCG(seed, 0)), holds: map[plan.HoldKey]plan.Hold{},
+		Now: beginning, dice: rand.New(rand.NewPCG(seed, 0)), holds: map[requeue.HoldKey]requeue.Hold{},
 		lives: map[types.UID]*life{}, known: map[string]*corev1.PodTemplateSpec{}, broken: map[string]bool{},
 		skews: map[string]time.Duration{}, lost: map[string]bool{},
 	}
@@ -130,29 +133,29 @@ func (w *World) Sync() (busy bool) {
 
 // Report writes the status that follows from a plan and what became of it, unless the API server fails. It tells whether the
 // status has changed.
-func (w *World) Report(decided plan.Plan, failure *plan.Failure) (status v1.PodManagerStatus, changed bool) {
-	status, again := plan.Status(plan.Report{
+func (w *World) Report(decided plan.Plan, failure *requeue.Failure) (told v1.PodManagerStatus, changed bool) {
+	told, again := status.Of(status.Report{
 		Manager: w.Manager, Plan: decided, Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
 	})
 	w.Again = decided.Again.Sooner(again)
-	for i := range status.Conditions { // as they come back from the API server
-		status.Conditions[i].LastTransitionTime.Time = status.Conditions[i].LastTransitionTime.Truncate(time.Second)
+	for i := range told.Conditions { // as they come back from the API server
+		told.Conditions[i].LastTransitionTime.Time = told.Conditions[i].LastTransitionTime.Truncate(time.Second)
 	}
-	changed = plan.StatusDiffers(&w.Manager.Status, &status)
+	changed = status.Differs(&w.Manager.Status, &told)
 	w.unwritten = changed && w.fails(0.2)
 	if w.unwritten {
 		w.say("  status not written")
-		return status, changed
+		return told, changed
 	}
 	if changed {
 		w.Manager = w.Manager.DeepCopy()
-		w.Manager.Status = *status.DeepCopy()
-		w.say("  status %s, current %s, failed %s", describeConditions(&status), status.CurrentRevision, status.FailedRevision)
+		w.Manager.Status = *told.DeepCopy()
+		w.say("  status %s, current %s, failed %s", describeConditions(&told), told.CurrentRevision, told.FailedRevision)
 	}
 	w.watch()
 	w.progress()
 	w.paused.see(w)
-	return status, changed
+	return told, changed
 }
 
 func describeConditions(status *v1.PodManagerStatus) string {

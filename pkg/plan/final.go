@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// needsFinalizer tells whether something has to happen before the PodManager may go: its pods go at a pace, or their readiness
+// gates may be closed, which nobody else opens. Elsewhere owner references and the garbage collector do it all, and a deletion
+// never hangs because no controller runs.
+func needsFinalizer(manager *v1.PodManager) bool {
+	return manager.PacesScaleDown() || manager.InPlaceGrace() > 0
+}
+
+func hasFinalizer(manager *v1.PodManager, name string) bool {
+	return slices.Contains(manager.Finalizers, name)
+}
+
+// makeFinal decides about a PodManager that is being deleted. What is left to be done is up to the garbage collector, unless
+// our finalizer is there. Its observation has to be a live one: no delete may rest on a cache that does not show yet that the
+// user wanted to keep the pods.
+func makeFinal(o Observed) Plan {
+	if !hasFinalizer(o.Manager, v1.Finalizer) {
+		return Plan{}
+	}
+	var plan Plan
+	active, ended, ending := podstate.Split(o.Pods)
+	switch {
+	case hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents):
+		// The user has asked for the pods to stay, and the garbage collector lets them go; it may have done so already.
+		isOurs := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelManagerUID] == string(o.Manager.UID) }
+		for _, pod := range slices.Concat(active, o.Orphans) {
+			if podstate.IsDrained(pod) && isOurs(pod) {
+				plan.Update = append(plan.Update, inplace.Update{Pod: pod, Step: inplace.StepOpen})
+			}
+		}
+		plan.RemoveFinalizer = len(plan.Update) == 0
+	case !o.Manager.PacesScaleDown():
+		plan.RemoveFinalizer = true
+	default:
+		plan.RemoveFinalizer = len(o.Pods) == 0
+		allowed := rollout.MayTerminate(o.Manager, len(active), len(ending))
+		for _, pod := range slices.Concat(podstate.RankForDeletion(active, false)[:min(allowed, len(active))], ended) {
+			plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinalize})
+		}
+	}
+	plan.bound(o.Now)
+	plan.holdBack(o)
+	return plan
+}

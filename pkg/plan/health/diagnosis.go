@@ -1,0 +1,134 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+)
+
+// How bad a finding is. A pod that cannot start matters more than one that is starting.
+const (
+	starting = iota
+	unscheduled
+	broken
+)
+
+// finding is what is wrong with one pod, in one line.
+type finding struct {
+	severity int
+	text     string
+}
+
+// Diagnose names the pod that is worst off, its container and the reason; empty only if all are ready.
+func Diagnose(active []*corev1.Pod) string {
+	var worst finding
+	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
+		if isInService(pod) {
+			continue
+		}
+		if found := examine(pod); worst.text == "" || found.severity > worst.severity {
+			worst = finding{found.severity, pod.Name + ": " + found.text}
+		}
+	}
+	return worst.text
+}
+
+func examine(pod *corev1.Pod) finding {
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	for i := range statuses {
+		if text := podstate.ContainerTrouble(&statuses[i]); text != "" {
+			return finding{broken, text}
+		}
+	}
+	if pod.Status.Phase == corev1.PodUnknown {
+		return finding{unscheduled, fmt.Sprintf("node %s is lost: nothing is known of the pod", pod.Spec.NodeName)}
+	}
+	if podstate.IsReady(pod) {
+		return finding{starting, examineChange(pod)}
+	}
+	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
+		return finding{unscheduled, podstate.OneLine(scheduled.Reason, scheduled.Message)}
+	}
+	if pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+		// Whoever names the node in the template may have named one that does not exist.
+		return finding{unscheduled, fmt.Sprintf("node %s has not taken it up; if that lasts, look whether the node is there", pod.Spec.NodeName)}
+	}
+	for i := range statuses {
+		if status := &statuses[i]; status.State.Running != nil && !status.Ready {
+			return finding{starting, fmt.Sprintf("container %s: not ready", status.Name)}
+		}
+	}
+	if ready := podstate.Condition(pod, corev1.PodReady); ready != nil && ready.Message != "" {
+		return finding{starting, podstate.OneLine(ready.Reason, ready.Message)}
+	}
+	return finding{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
+}
+
+// examineChange is what a pod that is ready, and does not count as such, is waiting for.
+func examineChange(pod *corev1.Pod) string {
+	switch {
+	case podstate.IsDrained(pod):
+		return "out of service, to be changed in place"
+	case !podstate.HasObserved(pod):
+		return "its node has not seen the change yet"
+	case podstate.ResizeTrouble(pod) != "":
+		return podstate.ResizeTrouble(pod)
+	case podstate.IsResizing(pod):
+		return "being resized"
+	}
+	record := inplace.CompletedRecord(pod)
+	for _, name := range slices.Sorted(maps.Keys(record.Containers)) {
+		if !inplace.IsRestarted(pod, name, record.Containers[name]) {
+			return fmt.Sprintf("container %s: its node has not restarted it for the change yet", name)
+		}
+	}
+	return "being changed in place"
+}
+
+// DescribeUnfinished names the first pod that serves, but whose node has not given it all that its revision says.
+func DescribeUnfinished(active []*corev1.Pod) string {
+	var held []*corev1.Pod
+	for _, pod := range active {
+		if isInService(pod) && inplace.IsUpdating(pod) {
+			held = append(held, pod)
+		}
+	}
+	if len(held) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(held, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	return first.Name + ": " + podstate.ResizeTrouble(first)
+}
+
+// DescribeFailure says how the pods fail, by the example of the first that does. The text is the same whether a container that
+// crashes again and again is up or down at the moment.
+func DescribeFailure(failing []*corev1.Pod) string {
+	failing = slices.SortedFunc(slices.Values(failing), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	for _, pod := range failing {
+		for status := range podstate.ContainerStatuses(pod) {
+			last := status.LastTerminationState.Terminated
+			switch count := inplace.Crashes(pod, status); {
+			case last != nil && count > 1:
+				return fmt.Sprintf("%s: container %s: CrashLoopBackOff: %s", pod.Name, status.Name, podstate.DescribeExit(last))
+			case podstate.ContainerTrouble(status) != "":
+				return pod.Name + ": " + podstate.ContainerTrouble(status)
+			case last != nil && count > 0:
+				return fmt.Sprintf("%s: container %s: %s", pod.Name, status.Name, podstate.DescribeExit(last))
+			}
+		}
+		if why := podstate.OneLine(pod.Status.Reason, pod.Status.Message); podstate.IsFinished(pod) && why != "" {
+			return pod.Name + " has failed: " + why
+		}
+	}
+	if len(failing) == 0 {
+		return ""
+	}
+	return failing[0].Name + ": takes the place of a pod that has failed"
+}

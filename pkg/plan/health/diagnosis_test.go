@@ -1,0 +1,58 @@
+package health_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	. "github.com/mycompany/podmanager/pkg/plan/health"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+func TestDiagnose(t *testing.T) {
+	unscheduled := func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/5 nodes are\navailable",
+		}}
+	}
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		want string
+	}{
+		"none is unwell":  {pods: Pods3(), want: ""},
+		"a new pod":       {pods: []*corev1.Pod{Pod(0, Phase(""))}, want: "web-0: new"},
+		"pending":         {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode(""))}, want: "web-0: pending"},
+		"its node has it": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
+		"a node that is not there": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode("gone"))},
+			want: "web-0: node gone has not taken it up; if that lasts, look whether the node is there"},
+		"being created":          {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
+		"probes fail":            {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
+		"image":                  {pods: []*corev1.Pod{Pod(0, Container(Waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
+		"crash loop":             {pods: []*corev1.Pod{Pod(0, Container(Waiting("CrashLoopBackOff", "back-off 10s"), Ended("OOMKilled", 137)))}, want: "web-0: container app: CrashLoopBackOff: OOMKilled, exit code 137"},
+		"just crashed":           {pods: []*corev1.Pod{Pod(0, Container(Ended("Error", 2), corev1.ContainerState{}))}, want: "web-0: container app: Error, exit code 2"},
+		"nowhere to go":          {pods: []*corev1.Pod{Pod(0, unscheduled)}, want: "web-0: Unschedulable: 0/5 nodes are available"},
+		"the worst one is named": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending)), Pod(1, unscheduled), Pod(2, Container(Ended("Error", 2), corev1.ContainerState{})), Pod(3, unscheduled)}, want: "web-2: container app: Error, exit code 2"},
+		"the first of equals":    {pods: []*corev1.Pod{Pod(10, unscheduled), Pod(9, unscheduled)}, want: "web-9: Unschedulable: 0/5 nodes are available"},
+		"init containers too": {pods: []*corev1.Pod{Pod(0, NotReady, func(p *corev1.Pod) {
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", State: Ended("Error", 1)}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Waiting("PodInitializing", "")}}
+		})}, want: "web-0: container init: Error, exit code 1"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Diagnose(test.pods); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestDiagnosisIsShort(t *testing.T) {
+	long := Pod(0, Container(Waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
+	if got := Diagnose([]*corev1.Pod{long}); len([]rune(got)) > 300 {
+		t.Errorf("%d characters", len([]rune(got)))
+	}
+}

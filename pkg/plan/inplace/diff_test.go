@@ -1,0 +1,168 @@
+package inplace_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan/inplace"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+func app(change func(*corev1.Container)) func(*corev1.PodTemplateSpec) {
+	return func(t *corev1.PodTemplateSpec) { change(&t.Spec.Containers[0]) }
+}
+
+func needs(resources corev1.ResourceRequirements) func(*corev1.PodTemplateSpec) {
+	return app(func(c *corev1.Container) { c.Resources = resources })
+}
+
+func TestChangeBetween(t *testing.T) {
+	images := func(app, side string) func(*corev1.PodTemplateSpec) {
+		return func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image, t.Spec.Containers[1].Image = app, side }
+	}
+	restart := func(t *corev1.PodTemplateSpec) { t.Annotations[v1.AnnotationRestartedAt] = "now" }
+	claims := Amounts("cpu", "2", "")
+	claims.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
+	both := Amounts("cpu", "1", "1")
+	both.Requests["memory"], both.Limits["memory"] = resource.MustParse("1Gi"), resource.MustParse("1Gi")
+	alone := func(resources corev1.ResourceRequirements) *corev1.PodTemplateSpec {
+		return TemplateWith(needs(resources), func(t *corev1.PodTemplateSpec) { t.Spec.Containers = t.Spec.Containers[:1] })
+	}
+	unequal := *both.DeepCopy()
+	unequal.Limits["memory"] = resource.MustParse("2Gi")
+
+	tests := map[string]struct {
+		from, to *corev1.PodTemplateSpec
+		// images and resources name the containers that get others.
+		images, resources []string
+		why               string
+	}{
+		"nothing":                {to: TemplateWith()},
+		"labels and annotations": {to: TemplateWith(func(t *corev1.PodTemplateSpec) { t.Labels, t.Annotations = nil, map[string]string{"a": "b"} })},
+		"an image":               {to: TemplateWith(images("app:2", "side:1")), images: []string{"app"}},
+		"two images":             {to: TemplateWith(images("app:2", "side:2")), images: []string{"app", "side"}},
+		"a restart":              {to: TemplateWith(restart), why: "a restart was asked for"},
+		"a restart and an image": {to: TemplateWith(restart, images("app:2", "side:1")), why: "a restart was asked for"},
+		"a restart was asked for before": {
+			from: TemplateWith(restart), to: TemplateWith(restart, images("app:2", "side:1")), images: []string{"app"},
+		},
+		"more CPU":                {to: TemplateWith(needs(Amounts("cpu", "2", ""))), resources: []string{"app"}},
+		"the same in other words": {to: TemplateWith(needs(Amounts("cpu", "1000m", "")))},
+		"CPU and an image":        {to: TemplateWith(needs(Amounts("cpu", "2", "")), images("app:2", "side:1")), images: []string{"app"}, resources: []string{"app"}},
+		"a limit that was not":    {to: TemplateWith(needs(Amounts("cpu", "1", "2"))), why: "template.spec.containers[0].resources.limits differs"},
+		"no request any more":     {to: TemplateWith(needs(Amounts("cpu", "", ""))), why: "template.spec.containers[0].resources.requests differs"},
+		"another resource":        {from: TemplateWith(needs(Amounts("example.com/gpu", "1", "1"))), to: TemplateWith(needs(Amounts("example.com/gpu", "2", "2"))), why: "template.spec.containers[0].resources.limits.example.com/gpu differs"},
+		"claims":                  {to: TemplateWith(needs(claims)), why: "template.spec.containers[0].resources.claims differs"},
+		"a limit is a request": {
+			from: TemplateWith(needs(Amounts("cpu", "", "1"))), to: TemplateWith(needs(Amounts("cpu", "2", "2"))), resources: []string{"app"},
+		},
+		"another QoS class": {
+			from: alone(both), to: alone(unequal), why: "the QoS class would change from Guaranteed to Burstable",
+		},
+		"an environment variable": {
+			to:  TemplateWith(app(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: "A", Value: "b"}} })),
+			why: "template.spec.containers[0].env differs",
+		},
+		"a command, deep down": {
+			from: TemplateWith(app(func(c *corev1.Container) { c.Args = []string{"a", "b"} })),
+			to:   TemplateWith(app(func(c *corev1.Container) { c.Args = []string{"a", "c"} })),
+			why:  "template.spec.containers[0].args[1] differs",
+		},
+		"a container more": {
+			to: TemplateWith(func(t *corev1.PodTemplateSpec) {
+				t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "new"})
+			}),
+			why: "template.spec.containers differs",
+		},
+		"another name": {
+			to:  TemplateWith(app(func(c *corev1.Container) { c.Name = "other" })),
+			why: "template.spec.containers[0].name differs",
+		},
+		"a finalizer": {
+			to:  TemplateWith(func(t *corev1.PodTemplateSpec) { t.Finalizers = []string{"example.com/x"} }),
+			why: "template.metadata.finalizers differs",
+		},
+		"the image of an init container": {
+			from: TemplateWith(func(t *corev1.PodTemplateSpec) {
+				t.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "a"}}
+			}),
+			to: TemplateWith(func(t *corev1.PodTemplateSpec) {
+				t.Spec.InitContainers = []corev1.Container{{Name: "init", Image: "b"}}
+			}),
+			why: "template.spec.initContainers[0].image differs",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.from == nil {
+				test.from = TemplateWith()
+			}
+			before := test.to.DeepCopy()
+			change, why := Compare(test.from, test.to)
+			if why != test.why {
+				t.Errorf("got  %q\nwant %q", why, test.why)
+			}
+			if got := slices.Sorted(maps.Keys(change.Images)); !slices.Equal(got, test.images) {
+				t.Errorf("changes the images of %v, want %v", got, test.images)
+			}
+			if got := slices.Sorted(maps.Keys(change.Resources)); !slices.Equal(got, test.resources) {
+				t.Errorf("changes the resources of %v, want %v", got, test.resources)
+			}
+			if test.to.Spec.Containers[0].Image != before.Spec.Containers[0].Image {
+				t.Error("the template was changed by comparing it")
+			}
+		})
+	}
+	if _, why := Compare(nil, TemplateWith()); why != "the template that the pod was made from is not known any more" {
+		t.Errorf("without the old template: %q", why)
+	}
+}
+
+func TestQoS(t *testing.T) {
+	both := func(request, limit string) corev1.ResourceRequirements {
+		all := Amounts("cpu", request, limit)
+		memory := Amounts("memory", request, limit)
+		if request != "" {
+			all.Requests["memory"] = memory.Requests["memory"]
+		}
+		if limit != "" {
+			all.Limits["memory"] = memory.Limits["memory"]
+		}
+		return all
+	}
+	tests := map[string]struct {
+		containers []corev1.ResourceRequirements
+		want       corev1.PodQOSClass
+	}{
+		"nothing asked for":           {containers: []corev1.ResourceRequirements{{}}, want: corev1.PodQOSBestEffort},
+		"only other resources":        {containers: []corev1.ResourceRequirements{Amounts("example.com/gpu", "1", "1")}, want: corev1.PodQOSBestEffort},
+		"limits equal requests":       {containers: []corev1.ResourceRequirements{both("1", "1")}, want: corev1.PodQOSGuaranteed},
+		"limits alone":                {containers: []corev1.ResourceRequirements{both("", "1")}, want: corev1.PodQOSGuaranteed},
+		"less requested":              {containers: []corev1.ResourceRequirements{both("1", "2")}, want: corev1.PodQOSBurstable},
+		"requests alone":              {containers: []corev1.ResourceRequirements{both("1", "")}, want: corev1.PodQOSBurstable},
+		"CPU alone":                   {containers: []corev1.ResourceRequirements{Amounts("cpu", "1", "1")}, want: corev1.PodQOSBurstable},
+		"one container without":       {containers: []corev1.ResourceRequirements{both("1", "1"), {}}, want: corev1.PodQOSBurstable},
+		"every container for its own": {containers: []corev1.ResourceRequirements{both("1", "1"), both("2", "2")}, want: corev1.PodQOSGuaranteed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := &corev1.PodSpec{}
+			for i, resources := range test.containers {
+				container := corev1.Container{Resources: resources}
+				if i == 1 { // init containers count as well
+					spec.InitContainers = append(spec.InitContainers, container)
+					continue
+				}
+				spec.Containers = append(spec.Containers, container)
+			}
+			if got := QosOf(spec); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}

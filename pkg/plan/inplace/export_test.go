@@ -1,0 +1,6 @@
+package inplace
+
+// What only tests look at from outside.
+
+var QosOf = qosOf
+var RestartsWhenResized = restartsWhenResized

@@ -1,0 +1,209 @@
+package inplace_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	. "github.com/mycompany/podmanager/pkg/plan/inplace"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+// between is a step of pod web-3 from one template to another, of the revisions "one" and "two".
+func between(step Step, from, to *corev1.PodTemplateSpec, change ...func(*corev1.Pod)) Update {
+	isOfIt := func(p *corev1.Pod) { p.Spec.Containers = from.DeepCopy().Spec.Containers }
+	return Update{
+		Pod: Pod(3, append([]func(*corev1.Pod){isOfIt}, change...)...), Step: step,
+		From: RevisionWith("one", from),
+		To:   RevisionWith("two", to),
+	}
+}
+
+func checkPatch(t *testing.T, got []byte, err error, want string) {
+	t.Helper()
+	if err != nil || string(got) != want {
+		t.Errorf("error %v\ngot  %s\nwant %s", err, got, want)
+	}
+}
+
+func TestPatch(t *testing.T) {
+	relabelled := func(t *corev1.PodTemplateSpec) {
+		t.Labels = map[string]string{"app": "shop", "size": "big"}
+		t.Annotations = map[string]string{"note": "y"}
+	}
+	newImage := func(name string) func(*corev1.PodTemplateSpec) {
+		return app(func(c *corev1.Container) { c.Image = name })
+	}
+	tests := map[string]struct {
+		step Update
+		want string
+		// begin and resize are the patches that go before.
+		begin, resize string
+	}{
+		"an image": {
+			step: between(StepUpdate, TemplateWith(), TemplateWith(newImage("app:2")), Runs("app:1", "id-1", 4)),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":` +
+				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"imageID\":\"id-1\",\"restarts\":4,\"from\":\"app:1\"}}}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
+				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
+		},
+		"a pod that says nothing of itself yet": {
+			step: between(StepUpdate, TemplateWith(), TemplateWith(newImage("app:2"))),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":` +
+				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"from\":\"app:1\"}}}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
+				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
+		},
+		"labels and annotations come and go; ours stay": {
+			step: between(StepUpdate, TemplateWith(), TemplateWith(relabelled)),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}","note":"y"},` +
+				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
+		},
+		"without a label of its own, app is the name again": {
+			step: between(StepUpdate, TemplateWith(relabelled), TemplateWith()),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}","note":"x"},` +
+				`"labels":{"app":"web","apps.mycompany.com/revision":"two","size":null,"tier":"front"},"uid":"uid-web-3"}}`,
+		},
+		"CPU goes by another way": {
+			step: between(StepUpdate, TemplateWith(), TemplateWith(needs(Amounts("cpu", "2", "")))),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
+			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
+			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}]}}`,
+		},
+		"restarts from before are noted, each container for itself": {
+			step: between(StepUpdate, TemplateWith(), TemplateWith(relabelled), func(p *corev1.Pod) {
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: 3}, {Name: "side"}}
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
+			}),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"others\":{\"app\":{\"restarts\":3},\"init\":{\"restarts\":1}}}","note":"y"},` +
+				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
+		},
+		"a limit brings its request": {
+			step: between(StepUpdate, TemplateWith(needs(Amounts("cpu", "", "1"))), TemplateWith(needs(Amounts("cpu", "", "2")))),
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
+				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
+			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
+			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}]}}`,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			patch, err := test.step.Patch(Manager(3), Now.Add(300*time.Millisecond))
+			checkPatch(t, patch, err, test.want)
+			patch, err = test.step.ResizePatch()
+			checkPatch(t, patch, err, test.resize)
+			patch, err = test.step.BeginPatch(Now)
+			checkPatch(t, patch, err, test.begin)
+		})
+	}
+}
+
+// The record that a patch leaves is what the next sync judges the pod by.
+func TestPatchLeavesARecord(t *testing.T) {
+	from, to := RevisionFor(Manager(0)), RevisionFor(Next(0))
+	p := Pod(0, Runs("docker.io/nginx", "id-1", 2))
+	patch, err := Update{Pod: p, Step: StepUpdate, From: from, To: to}.Patch(Manager(3), Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, patch)
+	if !IsUpdating(p) || health.IsAvailable(p, 0, Now) || p.Spec.Containers[0].Image != "v2" {
+		t.Errorf("changing %v, available %v, image %s", IsUpdating(p), health.IsAvailable(p, 0, Now), p.Spec.Containers[0].Image)
+	}
+	Runs("docker.io/v2", "id-2", 3)(p)
+	if IsUpdating(p) || !health.IsAvailable(p, 0, Now) || HasFailed(p) {
+		t.Errorf("once its node has followed: changing %v, available %v, failed %v", IsUpdating(p), health.IsAvailable(p, 0, Now), HasFailed(p))
+	}
+}
+
+// A change that is taken back before the node has followed may never restart the container.
+func TestPatchTakenBack(t *testing.T) {
+	from, to := RevisionFor(Manager(0)), RevisionFor(Next(0))
+	p := Pod(0, Runs("docker.io/nginx", "id-1", 2))
+	for _, step := range []Update{{Pod: p, Step: StepUpdate, From: from, To: to}, {Pod: p, Step: StepUpdate, From: to, To: from}} {
+		patch, err := step.Patch(Manager(3), Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ApplyPatch(p, patch)
+	}
+	if IsUpdating(p) || p.Spec.Containers[0].Image != "nginx" || p.Labels[v1.LabelRevision] != from.Hash {
+		t.Errorf("waits for a change that will not be; image %s", p.Spec.Containers[0].Image)
+	}
+}
+
+func TestRefusalPatch(t *testing.T) {
+	step := between(StepUpdate, TemplateWith(), TemplateWith())
+	patch, err := step.RefusalPatch("no such\nthing", false)
+	checkPatch(t, patch, err,
+		`{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"refused\":\"no such thing\"}"},"uid":"uid-web-3"}}`)
+	p := Pod(0, Labelled(v1.LabelRevision, "one"))
+	ApplyPatch(p, patch)
+	if RefusalOf(p, "two") != "no such thing" || RefusalOf(p, "three") != "" || IsUpdating(p) {
+		t.Errorf("the note %s is not understood", p.Annotations[v1.AnnotationInPlace])
+	}
+}
+
+// A refused change leaves the pod with the one before, which its node may not have carried out yet.
+func TestRefusalKeepsTheRecord(t *testing.T) {
+	p := Pod(0, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))
+	patch, err := Update{Pod: p, Step: StepUpdate, To: RevisionFor(Manager(0, Image("v3")))}.RefusalPatch("no", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, patch)
+	if !IsUpdating(p) || health.IsAvailable(p, 0, Now) {
+		t.Error("it counts as changed")
+	}
+	Runs("v2", "id-after", 1)(p)
+	if IsUpdating(p) || HasFailed(p) {
+		t.Errorf("once its node has followed: changing %v, failed %v", IsUpdating(p), HasFailed(p))
+	}
+}
+
+func TestGatePatch(t *testing.T) {
+	for step, want := range map[Step]string{
+		StepDrain: `{"metadata":{"uid":"uid-web-3"},"status":{"conditions":[{"lastTransitionTime":"2026-01-02T03:04:05Z",` +
+			`"reason":"InPlaceUpdate","status":"False","type":"apps.mycompany.com/in-place-ready"}]}}`,
+		StepOpen: `{"metadata":{"uid":"uid-web-3"},"status":{"conditions":[{"lastTransitionTime":"2026-01-02T03:04:05Z",` +
+			`"reason":"InService","status":"True","type":"apps.mycompany.com/in-place-ready"}]}}`,
+	} {
+		patch, err := Update{Pod: Pod(3), Step: step}.GatePatch(Now.In(time.FixedZone("", 3600)))
+		checkPatch(t, patch, err, want)
+	}
+}
+
+// Gates cannot be added to a pod later, so all pods get ours while there is a grace period.
+func TestNewPodHasAGate(t *testing.T) {
+	own := func(m *v1.PodManager) {
+		m.Spec.Template = TemplateWith(func(t *corev1.PodTemplateSpec) {
+			t.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}
+		})
+	}
+	tests := map[string]struct {
+		manager *v1.PodManager
+		want    int
+	}{
+		"with a grace period":         {manager: Manager(1, InPlace(v1.InPlaceIfPossible, 5)), want: 1},
+		"without":                     {manager: Manager(1, InPlace(v1.InPlaceIfPossible, 0))},
+		"pods are replaced":           {manager: Manager(1, InPlace(v1.RecreatePods, 5))},
+		"the template has it already": {manager: Manager(1, InPlace(v1.InPlaceOnly, 5), own), want: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			made := plan.NewPod(test.manager, plan.Creation{Revision: RevisionFor(test.manager)})
+			if got := len(made.Spec.ReadinessGates); got != test.want {
+				t.Errorf("%d gates, want %d", got, test.want)
+			}
+			if !metav1.IsControlledBy(made, test.manager) {
+				t.Error("not ours")
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+package plantest
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/mycompany/podmanager/pkg/plan/history"
+)
+
+func Open(p *corev1.Pod) { Gated(corev1.ConditionTrue, time.Hour)(p) }
+
+// Resizing gives a pod a condition about its CPU and memory.
+func Resizing(kind corev1.PodConditionType, reason string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: "too big",
+		})
+	}
+}
+
+// Runs is what the node says of the container app.
+func Runs(image, id string, restarts int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Image: image, ImageID: id, RestartCount: restarts}}
+	}
+}
+
+// TemplateWith is a template with the containers app and side.
+func TemplateWith(change ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
+	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
+		{Name: "app", Image: "app:1", Resources: Amounts("cpu", "1", "")},
+		{Name: "side", Image: "side:1"},
+	}}}
+	template.Labels, template.Annotations = map[string]string{"tier": "front"}, map[string]string{"note": "x"}
+	for _, c := range change {
+		c(template)
+	}
+	return template
+}
+
+// Amounts are a request and a limit of one resource; empty for none.
+func Amounts(name corev1.ResourceName, request, limit string) corev1.ResourceRequirements {
+	var all corev1.ResourceRequirements
+	if request != "" {
+		all.Requests = corev1.ResourceList{name: resource.MustParse(request)}
+	}
+	if limit != "" {
+		all.Limits = corev1.ResourceList{name: resource.MustParse(limit)}
+	}
+	return all
+}
+
+// RevisionWith is a revision with this hash and template.
+func RevisionWith(hash string, template *corev1.PodTemplateSpec) *history.Revision {
+	m := Manager(0)
+	m.Spec.Template = template
+	revision := history.Find(history.Sources{Manager: m}).Update
+	revision.Hash = hash
+	return revision
+}

@@ -1,0 +1,255 @@
+package plantest
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+)
+
+// Now is the time of every test.
+var Now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// Manager is the PodManager "web" that wants this many pods.
+func Manager(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
+	m := &v1.PodManager{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7,
+		},
+		Spec: v1.PodManagerSpec{Replicas: ptr.To(replicas), Image: "nginx"},
+	}
+	for _, c := range change {
+		c(m)
+	}
+	return m
+}
+
+func Deleting(m *v1.PodManager) { m.DeletionTimestamp = &metav1.Time{Time: Now} }
+
+// Pod is web-<index>, ready for an hour on a node of its own, as the controller would have made it.
+func Pod(index int, change ...func(*corev1.Pod)) *corev1.Pod {
+	m := Manager(0)
+	p := plan.NewPod(m, plan.Creation{Index: index, Revision: RevisionFor(m)})
+	p.UID = types.UID("uid-" + p.Name)
+	p.CreationTimestamp = metav1.NewTime(Now.Add(-2 * time.Hour))
+	p.Spec.NodeName = "node-" + strconv.Itoa(index)
+	p.Status.Phase = corev1.PodRunning
+	ReadyFor(time.Hour)(p)
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func Pods3() []*corev1.Pod { return []*corev1.Pod{Pod(0), Pod(1), Pod(2)} }
+
+func ReadyFor(d time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(Now.Add(-d)),
+		}}
+	}
+}
+
+func NotReady(p *corev1.Pod) { p.Status.Conditions = nil }
+
+func Terminating(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Now} }
+
+func Phase(phase corev1.PodPhase) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Phase = phase
+		if phase != corev1.PodRunning {
+			NotReady(p)
+		}
+	}
+}
+
+func OnNode(name string) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Spec.NodeName = name } }
+
+func Labelled(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Labels[key] = value }
+}
+
+func Annotated(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
+}
+
+func Restarted(times int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: times}}
+	}
+}
+
+func CreatedAgo(d time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(Now.Add(-d)) }
+}
+
+func Orphaned(p *corev1.Pod) { p.OwnerReferences = nil }
+
+// Container sets the state of the container "app".
+func Container(state corev1.ContainerState, last corev1.ContainerState) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		NotReady(p)
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: state, LastTerminationState: last}}
+	}
+}
+
+func Waiting(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+}
+
+func Ended(reason string, code int32) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}}
+}
+
+// Stored is the revision of the PodManager's template, as it is stored.
+func Stored(m *v1.PodManager, number int64) *appsv1.ControllerRevision {
+	return history.Find(history.Sources{Manager: m}).Update.ControllerRevision(m, number)
+}
+
+// RevisionFor is the same as a revision.
+func RevisionFor(m *v1.PodManager) *history.Revision {
+	revision := history.Find(history.Sources{Manager: m}).Update
+	revision.Stored(Stored(m, 1))
+	return revision
+}
+
+// Reported is a report about pods at rest.
+func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
+	o := Observe(m, pods...)
+	return status.Report{Manager: m, Plan: plan.Plan{Revisions: history.Find(o.Sources())}, Pods: pods, Now: o.Now}
+}
+
+// Held is the hold on creating pods of the present template.
+func Held(until time.Time) func(*plan.Observed) {
+	return func(o *plan.Observed) {
+		o.Holds = map[requeue.HoldKey]requeue.Hold{plan.CreateHold(RevisionFor(o.Manager)): {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+	}
+}
+
+// Observe is an observation in which no other pods than these hold names, and no rollout is under way.
+func Observe(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
+	o := plan.Observed{Manager: m, Pods: pods, Revisions: []*appsv1.ControllerRevision{Stored(m, 1)}, Now: Now}
+	m.Status.CurrentRevision, m.Status.UpdateRevision = o.Revisions[0].Name, o.Revisions[0].Name
+	o.PodNamed = func(name string) *corev1.Pod {
+		for _, p := range slices.Concat(o.Pods, o.Orphans) {
+			if p.Name == name {
+				return p
+			}
+		}
+		return nil
+	}
+	return o
+}
+
+// Until is how long it is from now until the next look; zero for never.
+func Until(l requeue.LookAgain) time.Duration {
+	if l.Never() {
+		return 0
+	}
+	return l.At.Sub(Now)
+}
+
+// With changes an observation.
+func With(o plan.Observed, changes ...func(*plan.Observed)) plan.Observed {
+	for _, change := range changes {
+		change(&o)
+	}
+	return o
+}
+
+// FailedPod is a pod that has lived for a minute and failed so long ago, after so many failures before it.
+func FailedPod(index int, ago time.Duration, before int, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := Pod(index, Phase(corev1.PodFailed), CreatedAgo(ago+time.Minute))
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Ended("Error", 1)}}
+	p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(Now.Add(-ago))
+	if before > 0 {
+		Annotated(v1.AnnotationFailuresBefore, strconv.Itoa(before))(p)
+	}
+	for _, c := range change {
+		c(p)
+	}
+	return p
+}
+
+func After(failures int) func(*corev1.Pod) {
+	return Annotated(v1.AnnotationFailuresBefore, strconv.Itoa(failures))
+}
+
+// HasFailed tells whether the pod shows a failure.
+func HasFailed(p *corev1.Pod) bool { return ShowsFailure(Manager(3), p) }
+
+// ShowsFailure is the same for another PodManager, which is in the middle of a rollout.
+func ShowsFailure(m *v1.PodManager, p *corev1.Pod) bool {
+	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
+	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), nil, nil, Now).Judge(p)
+	return found && !judged.Recovered
+}
+
+func Names(pods []*corev1.Pod) []string {
+	var list []string
+	for _, p := range pods {
+		list = append(list, p.Name)
+	}
+	return list
+}
+
+// ReasonIn is the reason of a condition; empty if there is no such condition.
+func ReasonIn(status *v1.PodManagerStatus, kind string) string {
+	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
+		return found.Reason
+	}
+	return ""
+}
+
+// MessageIn is the message of a condition; empty if there is no such condition.
+func MessageIn(status *v1.PodManagerStatus, kind string) string {
+	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
+		return found.Message
+	}
+	return ""
+}
+
+// InPlaceTo makes a pod one that was changed in place to this image a while ago, after so many restarts.
+func InPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		OfImage(name)(p)
+		note, _ := json.Marshal(inplace.Record{
+			Revision: p.Labels[v1.LabelRevision], At: Now.Add(-ago),
+			Containers: map[string]inplace.ContainerBefore{"app": {ImageID: "id-before", Restarts: restarts, From: "nginx"}},
+		})
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, string(note))
+	}
+}
+
+// Rolled is a rollout with this much behind it, after so many pods at a time were available.
+func Rolled(most int32, ago time.Duration, spent int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, MostAvailable: most, SpentSeconds: spent}
+		if ago > 0 {
+			m.Status.Rollout.Since = ptr.To(metav1.NewTime(Now.Add(-ago)))
+		}
+	}
+}
+
+// FailedNow tells that the present revision was rolled back.
+func FailedNow(m *v1.PodManager) { m.Status.FailedRevision = RevisionFor(m).Name }
+
+func Because(cause string) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Annotations = map[string]string{v1.AnnotationChangeCause: cause} }
+}

@@ -1,0 +1,60 @@
+package podstate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// IsMadeByHand tells whether a pod was not made from a revision: it is taken for one of the current one.
+func IsMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == "" }
+
+// PodName is the name of the pod with this index. Names are made from what is known before the request is sent, so
+// that a create whose answer was lost cannot be repeated: the second one finds the name in use.
+func PodName(manager string, index int) string {
+	return manager + "-" + strconv.Itoa(index)
+}
+
+// IndexOf is the index in a pod's name, or -1 for a name that is not of our making.
+func IndexOf(manager, pod string) int {
+	digits, found := strings.CutPrefix(pod, manager+"-")
+	index, err := strconv.Atoi(digits)
+	if !found || err != nil || index < 0 || strconv.Itoa(index) != digits {
+		return -1
+	}
+	return index
+}
+
+// Labels are the template's labels and ours.
+func Labels(manager *v1.PodManager, template map[string]string, revision string, index int) map[string]string {
+	labels := map[string]string{v1.LabelApp: manager.Name}
+	maps.Copy(labels, template)
+	labels[v1.LabelManager] = manager.Name
+	labels[v1.LabelManagerUID] = string(manager.UID)
+	labels[v1.LabelRevision] = revision
+	labels[v1.LabelPodIndex] = fmt.Sprint(index)
+	return labels
+}
+
+func ContainerNamed(spec *corev1.PodSpec, name string) *corev1.Container {
+	for i := range spec.Containers {
+		if spec.Containers[i].Name == name {
+			return &spec.Containers[i]
+		}
+	}
+	return nil
+}
+
+// ByIndex compares pod names so that web-2 comes before web-10.
+func ByIndex(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return slices.Compare([]byte(a), []byte(b))
+}

@@ -1,0 +1,110 @@
+package podstate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// usefulness is what decides who goes first; worked out once for each pod, since sorting compares it many times.
+type usefulness struct {
+	pod        *corev1.Pod
+	marked     bool
+	scheduled  bool
+	phase      int
+	ready      bool
+	cost       int
+	neighbours int
+	since      time.Time
+	restarts   int32
+}
+
+// RankForDeletion sorts pods by who goes first when there are too many: the least useful pod first. For how long a pod has been ready
+// tells its use only if pods are never changed in place, which makes them ready anew; byAge goes by their age then.
+func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
+	onNode := map[string]int{}
+	for _, pod := range pods {
+		onNode[pod.Spec.NodeName]++
+	}
+	all := make([]*usefulness, len(pods))
+	for i, pod := range pods {
+		since := pod.CreationTimestamp.Time
+		if !byAge {
+			since = ReadySince(pod)
+		}
+		all[i] = &usefulness{
+			pod: pod, marked: IsMarked(pod), scheduled: pod.Spec.NodeName != "", phase: phaseRank(pod), ready: IsReady(pod),
+			cost: deletionCost(pod), neighbours: onNode[pod.Spec.NodeName], since: since, restarts: MostRestarts(pod),
+		}
+	}
+	slices.SortFunc(all, compareUse)
+	ranked := make([]*corev1.Pod, len(pods))
+	for i := range all {
+		ranked[i] = all[i].pod
+	}
+	return ranked
+}
+
+func compareUse(a, b *usefulness) int {
+	switch {
+	case a.marked != b.marked:
+		return -FalseFirst(a.marked, b.marked)
+	case a.scheduled != b.scheduled:
+		return FalseFirst(a.scheduled, b.scheduled)
+	case a.phase != b.phase:
+		return cmp.Compare(a.phase, b.phase)
+	case a.ready != b.ready:
+		return FalseFirst(a.ready, b.ready)
+	case a.cost != b.cost:
+		return cmp.Compare(a.cost, b.cost)
+	case a.neighbours != b.neighbours:
+		return -cmp.Compare(a.neighbours, b.neighbours)
+	case !a.since.Equal(b.since):
+		return -a.since.Compare(b.since)
+	case a.restarts != b.restarts:
+		return -cmp.Compare(a.restarts, b.restarts)
+	case !a.pod.CreationTimestamp.Equal(&b.pod.CreationTimestamp):
+		return -a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time)
+	default:
+		// So that the order is the same every time, whatever order the pods came in.
+		return -cmp.Compare(a.pod.Name, b.pod.Name)
+	}
+}
+
+func FalseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+func phaseRank(pod *corev1.Pod) int {
+	switch pod.Status.Phase {
+	case corev1.PodRunning:
+		return 2
+	case corev1.PodUnknown:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// deletionCost is what the user says of the pod. The API server refuses anything but a number there; 0 is the default.
+func deletionCost(pod *corev1.Pod) int {
+	text, told := pod.Annotations[corev1.PodDeletionCost]
+	if !told {
+		return 0
+	}
+	cost, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int(cost)
+}

@@ -1,0 +1,111 @@
+package podstate
+
+import (
+	"iter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// IsFinished tells whether the pod has stopped for good. An evicted pod is one that Failed.
+func IsFinished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+}
+
+func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == kind {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// ReadySince is when the pod became ready; zero while it is not.
+func ReadySince(pod *corev1.Pod) time.Time {
+	ready := Condition(pod, corev1.PodReady)
+	if ready == nil || ready.Status != corev1.ConditionTrue {
+		return time.Time{}
+	}
+	return ready.LastTransitionTime.Time
+}
+
+func IsReady(pod *corev1.Pod) bool {
+	ready := Condition(pod, corev1.PodReady)
+	return ready != nil && ready.Status == corev1.ConditionTrue
+}
+
+// BecameReady tells whether a change has made the pod ready for the first time since it was created, and how long that
+// took.
+func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
+	if IsReady(old) || !IsReady(pod) || MostRestarts(pod) > 0 {
+		return 0, false
+	}
+	return ReadySince(pod).Sub(pod.CreationTimestamp.Time), true
+}
+
+// ContainerStatuses are those of all containers, the ones that run first included.
+func ContainerStatuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
+	return func(yield func(*corev1.ContainerStatus) bool) {
+		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+			for i := range statuses {
+				if !yield(&statuses[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func MostRestarts(pod *corev1.Pod) int32 {
+	var most int32
+	for i := range pod.Status.ContainerStatuses {
+		most = max(most, pod.Status.ContainerStatuses[i].RestartCount)
+	}
+	return most
+}
+
+// FinishedAt is when the pod failed or succeeded, as near as its status tells: a pod that was evicted, or never admitted
+// to its node, has no containers that could have ended. Times in the future are those of a node whose clock is wrong.
+func FinishedAt(pod *corev1.Pod, now time.Time) time.Time {
+	latest := pod.CreationTimestamp.Time
+	later := func(t time.Time) {
+		if t.After(latest) && !t.After(now) {
+			latest = t
+		}
+	}
+	if pod.Status.StartTime != nil {
+		later(pod.Status.StartTime.Time)
+	}
+	for i := range pod.Status.Conditions {
+		later(pod.Status.Conditions[i].LastTransitionTime.Time)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if terminated := pod.Status.ContainerStatuses[i].State.Terminated; terminated != nil {
+			later(terminated.FinishedAt.Time)
+		}
+	}
+	return latest
+}
+
+// IsMarked tells whether somebody has asked for this pod to go.
+func IsMarked(pod *corev1.Pod) bool {
+	return pod.Annotations[v1.AnnotationDelete] == "true"
+}
+
+// Split tells the active pods from those that have ended and still stand, and those that are ending.
+func Split(pods []*corev1.Pod) (active, ended, ending []*corev1.Pod) {
+	for _, pod := range pods {
+		switch {
+		case pod.DeletionTimestamp != nil:
+			ending = append(ending, pod)
+		case IsFinished(pod):
+			ended = append(ended, pod)
+		default:
+			active = append(active, pod)
+		}
+	}
+	return active, ended, ending
+}

@@ -1,0 +1,63 @@
+package requeue
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+func TestFailedCreate(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"invalid":          {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-0", nil), v1.ReasonInvalidPod},
+		"bad request":      {apierrors.NewBadRequest("cannot decode"), v1.ReasonInvalidPod},
+		"quota or policy":  {apierrors.NewForbidden(pods, "web-0", errors.New("exceeded quota")), v1.ReasonForbidden},
+		"too many":         {apierrors.NewTooManyRequests("slow down", 1), ""},
+		"server error":     {apierrors.NewInternalError(errors.New("etcd")), ""},
+		"unreachable":      {&net.OpError{Op: "dial", Err: errors.New("refused")}, ""},
+		"namespace absent": {apierrors.NewNotFound(pods, "ns"), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Failed(v1.ReasonFailedCreate, fmt.Errorf("creating pod web-0: %w", test.err))
+			if got.Reason != test.want || got.Refused() != (test.want != "") || got.Condition != v1.ReasonFailedCreate {
+				t.Errorf("got %+v, want reason %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestNamespaceIsGoing(t *testing.T) {
+	going := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-0", errors.New("it is being terminated"))
+	if NamespaceIsGoing(going) {
+		t.Error("a plain refusal is taken for a namespace that goes")
+	}
+	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	if !NamespaceIsGoing(fmt.Errorf("creating: %w", going)) {
+		t.Error("not recognised")
+	}
+}
+
+// What is shown and logged of an error has neither the dump of a pod, with the values of its variables, nor more words than an event.
+func TestWords(t *testing.T) {
+	refused := errors.New("changing pod web-0: Pod \"web-0\" is invalid: spec: Forbidden: pod updates may not change fields\n  core.PodSpec{Env: {PASSWORD: \"secret\"}}")
+	if got := Words(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {
+		t.Errorf("tells %q", got)
+	}
+	if got := Words(errors.New(strings.Repeat("ä", 2000))); len(got) > longestWords+3 || !utf8.ValidString(got) {
+		t.Errorf("%d bytes", len(got))
+	}
+}

@@ -1,0 +1,164 @@
+package rollout_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+)
+
+func annotatedWith(key, value string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value) }
+}
+
+// mergeInto applies the labels and annotations of a patch.
+func mergeInto(t *testing.T, p *corev1.Pod, patch []byte) {
+	t.Helper()
+	var change struct {
+		Metadata struct{ Labels, Annotations map[string]string }
+	}
+	if err := json.Unmarshal(patch, &change); err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range change.Metadata.Labels {
+		p.Labels[key] = value
+	}
+	for key, value := range change.Metadata.Annotations {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value)
+	}
+}
+
+// inPlaceWith makes a pod one that was changed in place to this image, with this record.
+func inPlaceWith(name string, left inplace.Record) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		OfImage(name)(p)
+		left.Revision, left.At = p.Labels[v1.LabelRevision], Now.Add(-time.Minute)
+		note, _ := json.Marshal(left)
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, string(note))
+	}
+}
+
+// A crash loop that is fixed in place looks like one for as long as the node has not followed, and for a moment longer: nothing of
+// that counts against the fix.
+func TestFixInPlaceIsNotBlamed(t *testing.T) {
+	image := Waiting("ImagePullBackOff", `Back-off pulling image "nginx"`)
+	for name, before := range map[string]corev1.ContainerState{"crash loop": Waiting("CrashLoopBackOff", "back-off 5m0s"), "image": image} {
+		t.Run(name, func(t *testing.T) {
+			m := Next(1, Rollback, InPlace(v1.InPlaceIfPossible, 0), Limits("0", "1"))
+			p := Pod(0, IsIn(before, 7), annotatedWith(v1.AnnotationFailuresBefore, "3"))
+			p.Generation, p.Status.ObservedGeneration = 1, 1
+			s := Tell(t, m, p)
+			plan := plan.Make(s.O)
+			if len(plan.Update) != 1 {
+				t.Fatalf("plans %v", MovesOf(plan))
+			}
+			patch, err := plan.Update[0].Patch(m, s.O.Now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mergeInto(t, p, patch)
+			p.Spec.Containers[0].Image, p.Generation = "v2", 2
+			for _, observed := range []int64{1, 2} { // a node tells that it has seen the change before it acts on it
+				p.Status.ObservedGeneration = observed
+				status := s.After(time.Minute)
+				s.HasNotFailed(status, "the node has not followed")
+				if len(status.Rollout.Failing) > 0 {
+					t.Errorf("observed %d: it counts as failing: %v", observed, status.Rollout.Failing)
+				}
+			}
+			IsIn(Waiting("CrashLoopBackOff", "back-off 10s"), 9)(p) // by now it is the new container, for certain
+			if status := s.After(time.Second); len(status.Rollout.Failing) != 1 {
+				t.Error("what the new container does counts for nothing")
+			}
+		})
+	}
+}
+
+// Whatever a pod does before its node has seen the change does not count, not even in a container that the change leaves alone.
+func TestNothingCountsBeforeItIsObserved(t *testing.T) {
+	p := Pod(0, InPlaceTo("v2", 0, time.Second), IsIn(Waiting("CreateContainerConfigError", ""), 5))
+	p.Generation = 2
+	for observed, want := range map[int64]bool{1: false, 2: true} {
+		p.Status.ObservedGeneration = observed
+		if got := HasFailed(p); got != want {
+			t.Errorf("observed %d of 2: failing %v", observed, got)
+		}
+	}
+}
+
+// An image that cannot be had counts against the revision that asks for it, though no container was ever started from it.
+func TestNewImageCannotBeHad(t *testing.T) {
+	p := Pod(0, IsIn(Waiting("ImagePullBackOff", `Back-off pulling image "v2"`), 0), inPlaceWith("v2", inplace.Record{
+		Containers: map[string]inplace.ContainerBefore{"app": {From: "nginx", Trouble: podstate.TroubleImage + " nginx"}},
+	}))
+	if !HasFailed(p) {
+		t.Error("it does not count")
+	}
+	IsIn(Waiting("ErrImagePull", `failed to pull and unpack image "docker.io/library/nginx": not found`), 0)(p)
+	if HasFailed(p) {
+		t.Error("what is said of the old image counts")
+	}
+}
+
+// Restarts are compared container by container, whatever kind they are of.
+func TestRestartsOfEachContainer(t *testing.T) {
+	status := func(name string, restarts int32) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(Now)}}}
+	}
+	changed := func(app, proxy, setUp int32) *corev1.Pod {
+		return Pod(0, NotReady, inPlaceWith("v2", inplace.Record{
+			Containers: map[string]inplace.ContainerBefore{"app": {ImageID: "id-before", Restarts: 2, From: "nginx"}},
+			Others:     map[string]inplace.OtherBefore{"proxy": {Restarts: 4}, "set-up": {Restarts: 1}},
+		}), func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{status("app", app)}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{status("proxy", proxy), status("set-up", setUp)}
+		})
+	}
+	tests := map[string]struct {
+		pod  *corev1.Pod
+		want bool
+	}{
+		"as before, and the restart of the change": {pod: changed(3, 4, 1)},
+		"a sidecar crashes":                        {pod: changed(3, 5, 1), want: true},
+		"a sidecar crashes, before the change":     {pod: changed(2, 5, 1), want: true},
+		"an init container crashes":                {pod: changed(3, 4, 2), want: true},
+		"the changed one crashes":                  {pod: changed(4, 4, 1), want: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := HasFailed(test.pod); got != test.want {
+				t.Errorf("failing: %v", got)
+			}
+		})
+	}
+}
+
+func TestMentions(t *testing.T) {
+	tests := map[string]struct {
+		text, image string
+		want        bool
+	}{
+		"as it is spelled":                {`Back-off pulling image "app:1"`, "app:1", true},
+		"with its registry":               {`failed to pull and unpack image "docker.io/library/app:1": not found`, "app:1", true},
+		"at the end":                      {"no such image: app:1", "app:1", true},
+		"one that begins so":              {`Back-off pulling image "app:10"`, "app:1", false},
+		"another tag":                     {`Back-off pulling image "app:1"`, "app", false},
+		"one that begins so, and then it": {`app:10, app:1`, "app:1", true},
+		"none":                            {"", "app:1", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := podstate.Mentions(test.text, test.image); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}

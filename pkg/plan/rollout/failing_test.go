@@ -1,0 +1,121 @@
+package rollout_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+func graceOf(seconds int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = &seconds }
+}
+
+// What a pod shows that was not known to be failing.
+func TestShowsFailure(t *testing.T) {
+	starts := Container(Waiting("ContainerCreating", ""), corev1.ContainerState{})
+	initCrash := func(p *corev1.Pod) {
+		NotReady(p)
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
+	}
+	young := CreatedAgo(10 * time.Second)
+	ahead := func(p *corev1.Pod) { // a node's clock
+		p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(Now.Add(time.Hour))
+	}
+	tests := map[string]struct {
+		manager *v1.PodManager
+		pod     *corev1.Pod
+		want    bool
+	}{
+		"a pod that is ready":                {pod: Pod(0)},
+		"a pod that is not ready yet":        {pod: Pod(0, NotReady)},
+		"a pod that is being started":        {pod: Pod(0, starts)},
+		"pending":                            {pod: Pod(0, Phase(corev1.PodPending))},
+		"crash loop":                         {pod: Pod(0, Crashing), want: true},
+		"image cannot be had":                {pod: Pod(0, Container(Waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
+		"configuration cannot be had":        {pod: Pod(0, Container(Waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
+		"just ended with an error":           {pod: Pod(0, Container(Ended("Error", 1), corev1.ContainerState{})), want: true},
+		"an init container that crashes":     {pod: Pod(0, initCrash), want: true},
+		"in the place of one that failed":    {pod: Pod(0, NotReady, After(1), young), want: true},
+		"a while ago":                        {pod: Pod(0, NotReady, After(1))},
+		"and changed in place since":         {pod: Pod(0, NotReady, After(1), young, InPlaceTo("v2", 0, time.Second), Crashed(1, time.Second))},
+		"up again, but for how long":         {pod: Pod(0, Crashed(1, 29*time.Second)), want: true},
+		"up again for long enough":           {pod: Pod(0, Crashed(1, 30*time.Second))},
+		"long enough includes minReady":      {manager: Manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: Pod(0, Crashed(1, 89*time.Second)), want: true},
+		"the grace period is the user's":     {manager: Manager(3, graceOf(300)), pod: Pod(0, Crashed(1, 299*time.Second)), want: true},
+		"without grace, up is enough":        {manager: Manager(3, graceOf(0)), pod: Pod(0, Crashed(1, 0))},
+		"up again, by a clock that is ahead": {pod: Pod(0, Crashed(1, time.Minute), ahead), want: true},
+		"unready ten days after a crash":     {pod: Pod(0, Crashed(1, 240*time.Hour), NotReady)},
+		"the restart of a change in place":   {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(1, time.Second))},
+		"one more than that":                 {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(2, time.Second)), want: true},
+		"restarts before a change in place":  {pod: Pod(0, NotReady, InPlaceTo("v2", 5, time.Minute), Crashed(6, time.Second))},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.manager == nil {
+				test.manager = Manager(3)
+			}
+			if got := ShowsFailure(test.manager, test.pod); got != test.want {
+				t.Errorf("failing: %v", got)
+			}
+		})
+	}
+}
+
+// A pod that crashes every minute, and is ready in between, is failing at any time: what is known of it does not flap.
+func TestFlappingIsFailing(t *testing.T) {
+	s := Tell(t, Next(3, graceOf(45)), Pod(0), Pod(1), Pod(2, V2))
+	for second := range 180 {
+		p := s.Pods[2]
+		up := second%60 >= 20
+		Crashed(int32(1+second/60), 0)(p)
+		p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Start.Add(time.Duration(second/60*60+20) * time.Second))
+		if up { // for 40 seconds, and it would have to be for longer
+			ReadyFor(0)(p)
+		} else {
+			Crashing(p)
+			p.Status.ContainerStatuses[0].RestartCount = int32(1 + second/60)
+		}
+		if status := s.After(time.Second); len(status.Rollout.Failing) != 1 {
+			t.Fatalf("after %d s, ready %v, it does not count as failing", second, up)
+		}
+	}
+}
+
+func TestFailureOf(t *testing.T) {
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		want string
+	}{
+		"none":                       {},
+		"crash loop, down":           {pods: []*corev1.Pod{Pod(0, Crashing)}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 3"},
+		"crash loop, up":             {pods: []*corev1.Pod{Pod(0, Crashed(2, time.Second))}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 1"},
+		"crashed once":               {pods: []*corev1.Pod{Pod(0, Crashed(1, time.Second))}, want: "web-0: container app: Error, exit code 1"},
+		"image":                      {pods: []*corev1.Pod{Pod(0, Container(Waiting("ErrImagePull", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ErrImagePull: no such image"},
+		"evicted":                    {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodFailed), evicted)}, want: "web-0 has failed: Evicted: low on memory"},
+		"the first by index":         {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
+		"one that says more":         {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
+		"nothing but its annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: takes the place of a pod that has failed"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := health.DescribeFailure(test.pods); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+func evicted(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on memory" }
+
+func TestFailureOfDoesNotDependOnTheOrderGiven(t *testing.T) {
+	a, b := Pod(0, After(1)), Pod(1, After(1))
+	if one, other := health.DescribeFailure([]*corev1.Pod{a, b}), health.DescribeFailure([]*corev1.Pod{b, a}); one != other {
+		t.Errorf("%q, or %q", one, other)
+	}
+}

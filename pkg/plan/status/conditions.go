@@ -1,0 +1,168 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// verdict is a condition before it has a type.
+type verdict struct {
+	status  metav1.ConditionStatus
+	reason  string
+	message string
+}
+
+// situation is what the conditions are about, besides the counts.
+type situation struct {
+	active []*corev1.Pod
+	// rollout is nil while the PodManager is being deleted.
+	rollout  *rollout.State
+	progress rollout.Progress
+	// cause is how the revision has failed that is rolled back from now on.
+	cause string
+}
+
+// conditions are the conditions that follow from the counts. Those that stay as they are keep their transition time.
+func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Condition {
+	list := slices.Clone(r.Manager.Status.Conditions)
+	set := func(kind string, v verdict) {
+		meta.SetStatusCondition(&list, metav1.Condition{
+			Type: kind, Status: v.status, Reason: v.reason, Message: v.message,
+			ObservedGeneration: r.Manager.Generation, LastTransitionTime: metav1.NewTime(r.Now),
+		})
+	}
+	ready := readiness(r, counts, now)
+	stalled := stalling(r, counts, ready, now)
+	ready.message += hints(r, ready, now)
+	set(v1.ConditionReady, ready)
+	set(v1.ConditionAvailable, availability(r.Manager, counts))
+	set(v1.ConditionProgressing, progressing(r, counts, now, ready, stalled))
+
+	// The others exist only while they are true, as kstatus and ReplicaSet have it.
+	setIf := func(kind string, v verdict) {
+		if v.reason == "" {
+			meta.RemoveStatusCondition(&list, kind)
+			return
+		}
+		set(kind, v)
+	}
+	failure := verdict{}
+	if r.Failure != nil {
+		failure = verdict{metav1.ConditionTrue, r.Failure.Condition, r.Failure.Message}
+	}
+	setIf(v1.ConditionReplicaFailure, failure)
+	setIf(v1.ConditionStalled, stalled)
+	setIf(v1.ConditionMisconfigured, misconfigured(r.Manager))
+	return list
+}
+
+// Broken is the status of a PodManager that the controller cannot handle. The counts stay as they were last known.
+func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.PodManagerStatus {
+	status := *manager.Status.DeepCopy()
+	for kind, truth := range map[string]metav1.ConditionStatus{
+		v1.ConditionReady: metav1.ConditionFalse, v1.ConditionStalled: metav1.ConditionTrue,
+	} {
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: kind, Status: truth, Reason: reason, Message: message,
+			ObservedGeneration: manager.Generation, LastTransitionTime: metav1.NewTime(now),
+		})
+	}
+	status.ObservedGeneration = manager.Generation
+	return status
+}
+
+// stalling tells why the controller will not get further until somebody changes the spec, a quota or a policy; it has no
+// reason if it will, or nothing is left to be done. Whoever is still doing something cannot say that it is all in vain.
+func stalling(r Report, counts v1.PodManagerStatus, ready verdict, now situation) verdict {
+	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+	switch {
+	case ready.status == metav1.ConditionTrue:
+		return verdict{}
+	case r.Failure != nil && r.Failure.Refused():
+		return yes(r.Failure.Reason, r.Failure.Message)
+	case now.rollout == nil || r.Plan.ActsOnPods():
+		return verdict{}
+	case now.rollout.RolledBack && now.rollout.HasReturned():
+		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
+	case now.rollout.RolledBack:
+		return verdict{}
+	case now.rollout.Frozen == v1.ReasonNotInPlace:
+		return yes(v1.ReasonNotInPlace, now.rollout.Obstacle)
+	case now.rollout.IsHalted() && now.progress.Condemned:
+		return yes(v1.ReasonHalted, halted(counts, now))
+	case now.progress.DeadlineExceeded:
+		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
+			counts.UpdateRevision, r.Manager.ProgressDeadline(), worst(now)))
+	default:
+		return verdict{}
+	}
+}
+
+// saidLater is how long it is until what was not said because of what is done is looked at again: the events of own doings bring
+// no sync.
+const saidLater = time.Second
+
+// untilSaid is when there may be more to say than now, because nothing is being done any more, or a pod should be gone.
+func (now situation) untilSaid(r Report) requeue.LookAgain {
+	again := requeue.After(r.Now, untilOverdue(r), requeue.AgainTerminating)
+	if r.Plan.ActsOnPods() && (now.rollout.RolledBack || now.rollout.IsHalted() || now.rollout.Obstacle != "" || now.progress.DeadlineExceeded) {
+		again = again.Sooner(requeue.After(r.Now, saidLater, requeue.AgainStatus))
+	}
+	return again
+}
+
+func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
+	wanted := manager.DesiredReplicas()
+	enough := wanted
+	if manager.Strategy() == v1.RollingUpdateStrategy {
+		enough -= manager.MaxUnavailable()
+	}
+	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(wanted))
+	if int(counts.AvailableReplicas) < enough {
+		return verdict{metav1.ConditionFalse, v1.ReasonNotEnough, message}
+	}
+	return verdict{metav1.ConditionTrue, v1.ReasonEnough, message}
+}
+
+// progressing tells what the controller is at.
+func progressing(r Report, counts v1.PodManagerStatus, now situation, ready, stalled verdict) verdict {
+	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
+	switch {
+	case ready.status == metav1.ConditionTrue:
+		return no(v1.ReasonComplete, "all done")
+	case stalled.reason != "":
+		return no(stalled.reason, stalled.message)
+	case ready.reason == v1.ReasonTerminating:
+		return yes(v1.ReasonTerminating, "deleting the pods")
+	case now.rollout.RolledBack:
+		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
+	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods():
+		return no(ready.reason, ready.message)
+	case ready.reason == v1.ReasonRollingOut:
+		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)
+	case ready.reason == v1.ReasonBackOff:
+		return yes(v1.ReasonBackOff, "waiting to replace a failed pod")
+	case int(counts.Replicas) != r.Manager.DesiredReplicas():
+		return yes(v1.ReasonScaling, "creating or deleting pods")
+	default:
+		return yes(v1.ReasonWaitingOnPods, "waiting for pods to become available")
+	}
+}
+
+// pods is a number of pods in words.
+func pods(count int) string {
+	if count == 1 {
+		return "1 pod"
+	}
+	return fmt.Sprintf("%d pods", count)
+}

@@ -1,0 +1,293 @@
+package status_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	. "github.com/mycompany/podmanager/pkg/plan/status"
+)
+
+// What the conditions say in each state of a rollout. NEW and OLD stand for the names of the revisions.
+func TestRolloutConditions(t *testing.T) {
+	one, rollback, onDelete := Limits("0", "1"), OnFailure(v1.RollbackOnFailure), Strategy(v1.OnDeleteStrategy)
+	bad := []*corev1.Pod{Pod(0), Pod(1), Pod(2, V2, Crashing)}
+	env := func(m *v1.PodManager) {
+		m.Spec.Template = history.Template(&m.Spec).DeepCopy()
+		m.Spec.Image = ""
+		m.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A"}}
+	}
+	possible := InPlace(v1.InPlaceIfPossible, 0)
+	deferred := Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
+	infeasible := Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
+	minReady := func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }
+	fresh := func(o *plan.Observed) { o.Manager.Status = v1.PodManagerStatus{} }
+	tests := map[string]struct {
+		observed plan.Observed
+		ready    string
+		message  string
+		// the reasons of the others, "-" for one that must not exist.
+		available, progressing, stalled string
+	}{
+		"rolling out": {
+			observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2)),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolling out, one is not ready": {
+			observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending))),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolling out, one is ready and waits for its node": {
+			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: its node has not restarted it for the change yet",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"all updated, one is ready and waits for its node": {
+			observed: RollingOut(Next(2, possible, one), Pod(0, V2), Pod(1, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1), Resizing(corev1.PodResizeInProgress, ""))),
+			ready:    "False/PodsNotReady", message: "1 of 2 pods ready; web-1: being resized",
+			available: "True/EnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+		"all updated, one serves and waits for its CPU": {
+			observed: RollingOut(Next(2, possible, one), Pod(0, V2), Pod(1, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1), deferred)),
+			ready:    "False/RollingOut", message: "2 of 2 pods updated, 2 available; web-1: resize deferred: too big",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"one serves and waits for its CPU, for too long": {
+			observed: RollingOut(Next(2, possible, one, Rolled(1, 11*time.Minute, 0)), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1), deferred)),
+			ready:    "False/RollingOut", message: "1 of 2 pods updated, 2 available; web-1: resize deferred: too big",
+			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-1: resize deferred: too big",
+		},
+		"pods from before there was a grace period": {
+			observed:  RollingOut(Next(3, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
+			ready:     "False/RollingOut",
+			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: changed without being drained, made before inPlaceGracePeriodSeconds was set",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolled out": {
+			observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)),
+			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"all updated, one for too short a time": {
+			observed: RollingOut(Next(3, one, minReady), Pod(0, V2), Pod(1, V2), Pod(2, V2, ReadyFor(time.Second))),
+			ready:    "False/WaitingForMinReadySeconds", message: "2 of 3 pods have been ready for 60 s",
+			available: "True/EnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+		"an old pod is left over": {
+			observed: RollingOut(Next(3), Pod(0), Pod(1, V2), Pod(2, V2), Pod(3, V2)),
+			ready:    "False/RollingOut", message: "3 of 3 pods updated, 4 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"late": {
+			observed: RollingOut(Next(3, one, Rolled(0, 11*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending))),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
+			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
+		},
+		"the partition is reached": {
+			observed: RollingOut(Next(3, one, Partition("2")), Pod(0), Pod(1), Pod(2, V2)),
+			ready:    "True/PartitionReached", message: "3 of 3 pods available; 1 updated, 2 left as they were by the partition",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"on the way to the partition": {
+			observed: RollingOut(Next(3, one, Partition("1")), Pod(0), Pod(1), Pod(2, V2)),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"on the way back to it": {
+			observed: RollingOut(Next(3, one, Partition("3")), Pod(0), Pod(1), Pod(2, V2)),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"paused with a change waiting": {
+			observed: RollingOut(Next(3, one, Paused), Pods3()...),
+			ready:    "False/Paused", message: "paused, 0 of 3 pods updated",
+			available: "True/EnoughReplicas", progressing: "False/Paused", stalled: "-",
+		},
+		"paused with nothing waiting": {
+			observed: Observe(Manager(3, Paused), Pods3()...),
+			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"paused before the first pod": {
+			observed: With(Observe(Manager(3, Paused)), fresh),
+			ready:    "False/Paused", message: "paused before the first pod; set paused to false to begin",
+			available: "False/NotEnoughReplicas", progressing: "False/Paused", stalled: "-",
+		},
+		"OnDelete, and old pods serve": {
+			observed: RollingOut(Next(3, onDelete), Pod(0), Pod(1), Pod(2, V2)),
+			ready:    "True/UpdateOnDelete", message: "3 of 3 pods available; 2 outdated, each is updated when it is deleted",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"OnDelete, and old pods of more than one template": {
+			observed: RollingOut(Next(2, onDelete), Pod(0), Pod(1, OfImage("v1.5"))),
+			ready:    "True/UpdateOnDelete", message: "2 of 2 pods available; 2 outdated, each is updated when it is deleted",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"OnDelete, and one was deleted": {
+			observed: RollingOut(Next(3, onDelete), Pod(0), Pod(1), Pod(2, Terminating)),
+			ready:    "False/TooFewReplicas", message: "2 of 3 pods exist",
+			available: "False/NotEnoughReplicas", progressing: "True/Scaling", stalled: "-",
+		},
+		"OnDelete, and its replacement is not ready": {
+			observed: RollingOut(Next(3, onDelete), Pod(0), Pod(1), Pod(2, V2, Crashing)),
+			ready:    "False/PodsNotReady", message: "2 of 3 pods ready; web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+		"OnDelete, and an old pod is too many": {
+			observed: RollingOut(Next(2, onDelete), Pods3()...),
+			ready:    "False/TooManyReplicas", message: "3 pods exist, 2 wanted",
+			available: "True/EnoughReplicas", progressing: "True/Scaling", stalled: "-",
+		},
+		"OnDelete, and all were": {
+			observed: RollingOut(Next(1, onDelete), Pod(0, V2)),
+			ready:    "True/AllReplicasAvailable", message: "1 of 1 pod available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
+		"OnDelete, paused": {
+			observed: RollingOut(Next(3, onDelete, Paused), Pods3()...),
+			ready:    "False/Paused", message: "paused, 0 of 3 pods updated",
+			available: "True/EnoughReplicas", progressing: "False/Paused", stalled: "-",
+		},
+		"Recreate, between the old and the new": {
+			observed: RollingOut(Next(3, Strategy(v1.RecreateStrategy)), Pod(0, Terminating)),
+			ready:    "False/TooFewReplicas", message: "0 of 3 pods exist",
+			available: "False/NotEnoughReplicas", progressing: "True/Scaling", stalled: "-",
+		},
+		"halted": {
+			observed: RollingOut(Next(3, one), bad...),
+			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
+		},
+		"halted, and not recovered in time": {
+			observed: RollingOut(Next(3, one, failingFor(time.Minute)), bad...),
+			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "False/RolloutHalted",
+			stalled: "True/RolloutHalted: halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+		},
+		"failing, but that does not matter": {
+			observed: RollingOut(Next(3, one, OnFailure(v1.ContinueOnFailure)), bad...),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"rolled back from now on": {
+			observed:  RollingOut(Next(3, one, rollback, failingFor(time.Minute)), bad...),
+			ready:     "False/RolledBack",
+			message:   "2 of 3 pods available; revision NEW has failed and was rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "True/RolledBack", stalled: "-",
+		},
+		"rolled back, though nobody knows why any more": {
+			observed:  RollingOut(Next(3, one, rollback, FailedNow), Pods3()...),
+			ready:     "False/RolledBack",
+			message:   "3 of 3 pods available; revision NEW has failed and was rolled back to OLD",
+			available: "True/EnoughReplicas", progressing: "False/RolledBack",
+			stalled: "True/RolledBack: revision NEW has failed and was rolled back to OLD",
+		},
+		"only in place, and that is impossible": {
+			observed:  RollingOut(Next(3, env, one, InPlace(v1.InPlaceOnly, 0)), Pods3()...),
+			ready:     "False/InPlaceImpossible",
+			message:   "0 of 3 pods updated; pods may only be changed in place, but web-0: template.spec.containers[0].env differs",
+			available: "True/EnoughReplicas", progressing: "False/InPlaceImpossible",
+			stalled: "True/InPlaceImpossible: web-0: template.spec.containers[0].env differs",
+		},
+		"only in place, and the node refuses": {
+			observed:  RollingOut(Next(3, one, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), infeasible)),
+			ready:     "False/InPlaceImpossible",
+			message:   "1 of 3 pods updated; pods may only be changed in place, but web-2: Infeasible: too big",
+			available: "True/EnoughReplicas", progressing: "False/InPlaceImpossible",
+			stalled: "True/InPlaceImpossible: web-2: Infeasible: too big",
+		},
+		"a pod crashes outside of a rollout": {
+			observed: Observe(Manager(3), Pod(0), Pod(1), Pod(2, Crashing)),
+			ready:    "False/PodsNotReady", message: "2 of 3 pods ready; web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			report := ReportOf(test.observed)
+			named := strings.NewReplacer("NEW", report.Plan.Revisions.Update.Name, "OLD", RevisionFor(Manager(0)).Name)
+			status, _ := Of(report)
+			for kind, want := range map[string]string{
+				v1.ConditionReady: test.ready, v1.ConditionAvailable: test.available,
+				v1.ConditionProgressing: test.progressing,
+			} {
+				if got := brief(meta.FindStatusCondition(status.Conditions, kind)); got != want {
+					t.Errorf("%s is %s, want %s", kind, got, want)
+				}
+			}
+			if got, want := MessageIn(&status, v1.ConditionReady), named.Replace(test.message); got != want {
+				t.Errorf("Ready says\n%q, want\n%q", got, want)
+			}
+			stalled := "-"
+			if found := meta.FindStatusCondition(status.Conditions, v1.ConditionStalled); found != nil {
+				stalled = brief(found) + ": " + found.Message
+			}
+			if want := named.Replace(test.stalled); stalled != want {
+				t.Errorf("Stalled is\n%q, want\n%q", stalled, want)
+			}
+		})
+	}
+}
+
+func TestMisconfigured(t *testing.T) {
+	tests := map[string]struct {
+		manager *v1.PodManager
+		want    bool
+	}{
+		"the default":                   {manager: Manager(3)},
+		"one pod":                       {manager: Manager(1)},
+		"as many as are on their way":   {manager: Manager(10, Limits("1", "1"), MaxFailed("2"))},
+		"more":                          {manager: Manager(10, Limits("1", "1"), MaxFailed("3")), want: true},
+		"a percentage":                  {manager: Manager(10, Limits("1", "1"), MaxFailed("30%")), want: true},
+		"more than there are":           {manager: Manager(2, Limits("100%", "100%"), MaxFailed("3")), want: true},
+		"Recreate":                      {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("3"))},
+		"Recreate, more than there are": {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("4")), want: true},
+		"nobody cares":                  {manager: Manager(10, Limits("1", "1"), MaxFailed("3"), OnFailure(v1.ContinueOnFailure))},
+		"no rollout goes by itself":     {manager: Manager(3, Strategy(v1.OnDeleteStrategy), MaxFailed("4"))},
+		"no pods":                       {manager: Manager(0, MaxFailed("3"))},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status, _ := Of(Reported(test.manager))
+			if got := ReasonIn(&status, v1.ConditionMisconfigured); (got == v1.ReasonUnreachable) != test.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// A pod whose node is lost may say that it is ready for ever: neither what is done nor what is said relies on it.
+func TestPhaseUnknown(t *testing.T) {
+	lost := func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }
+	status, _ := Of(Reported(Manager(2), Pod(0), Pod(1, lost)))
+	if status.AvailableReplicas != 1 || status.ReadyReplicas != 1 || MessageIn(&status, v1.ConditionReady) != "1 of 2 pods ready; web-1: node node-1 is lost: nothing is known of the pod" {
+		t.Errorf("available %d, ready %d: %s", status.AvailableReplicas, status.ReadyReplicas, MessageIn(&status, v1.ConditionReady))
+	}
+	if got := MovesOf(plan.Make(RollingOut(Next(2, Limits("0", "1")), Pod(0), Pod(1, lost)))); got != "+2 new, -1" {
+		t.Errorf("plans %q", got)
+	}
+}
+
+// Without a rollout there is nothing to refuse: what is too many goes.
+func TestUnknownRevisionInPlaceOnly(t *testing.T) {
+	stray := Labelled(v1.LabelRevision, "unknown")
+	o := Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2), Pod(3, stray, NotReady))
+	if got := MovesOf(plan.Make(o)); got != "-3" {
+		t.Errorf("plans %q", got)
+	}
+	status, _ := Of(ReportOf(Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pods3()...)))
+	if ReasonIn(&status, v1.ConditionReady) != v1.ReasonAllAvailable || ReasonIn(&status, v1.ConditionStalled) != "" {
+		t.Errorf("then Ready is %s, Stalled %s", ReasonIn(&status, v1.ConditionReady), ReasonIn(&status, v1.ConditionStalled))
+	}
+}

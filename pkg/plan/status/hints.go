@@ -1,0 +1,96 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// hints are what else there is to know.
+func hints(r Report, ready verdict, now situation) string {
+	text := foreignHint(r.Plan.Foreign)
+	if ready.status == metav1.ConditionTrue || now.rollout == nil {
+		return text
+	}
+	text += overdueHint(r)
+	if ready.reason != v1.ReasonBackOff { // which tells the same
+		text += disruptionHint(r, now.active)
+	}
+	if ready.reason == v1.ReasonRollingOut {
+		text += undrainedHint(now.rollout)
+	}
+	return text
+}
+
+// misconfigured tells of what the spec asks for and cannot have; it has no reason if there is no such thing.
+func misconfigured(manager *v1.PodManager) verdict {
+	enough, most := manager.MaxFailedPods(), manager.DesiredReplicas()
+	if manager.Strategy() == v1.RollingUpdateStrategy {
+		most = min(most, manager.MaxSurge()+manager.MaxUnavailable())
+	}
+	if manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || manager.DesiredReplicas() == 0 || enough <= most {
+		return verdict{}
+	}
+	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
+		"failurePolicy.maxFailedPods is %s, but no more than %s are updated at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower maxFailedPods, or raise maxSurge or maxUnavailable",
+		pods(enough), pods(most))}
+}
+
+// undrainedHint tells of pods that are changed in place while they are in service.
+func undrainedHint(r *rollout.State) string {
+	var names []string
+	for _, pod := range r.UpdatedPods {
+		if inplace.CannotBeDrained(r.Manager, pod) && inplace.CompletedRecord(pod).Revision != "" {
+			names = append(names, pod.Name)
+		}
+	}
+	for _, pod := range slices.Concat(r.OldPods, r.StrayPods) {
+		if inplace.CannotBeDrained(r.Manager, pod) && r.WhyNotInPlace(pod, r.Revisions.Update) == "" {
+			names = append(names, pod.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.SortFunc(names, podstate.ByIndex)
+	more := ""
+	if len(names) > 1 {
+		more = fmt.Sprintf(" and %d more", len(names)-1)
+	}
+	return fmt.Sprintf("; %s%s: changed without being drained, made before inPlaceGracePeriodSeconds was set", names[0], more)
+}
+
+// foreignHint tells of pods that have a name that we would have used.
+func foreignHint(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; the pod %s is somebody else's and is left alone", names[0])
+	default:
+		return fmt.Sprintf("; the pod %s and %d more are somebody else's and are left alone", names[0], len(names)-1)
+	}
+}
+
+// disruptionHint tells of the pod that was disrupted last, while its place is empty or its replacement has yet to start.
+func disruptionHint(r Report, active []*corev1.Pod) string {
+	isStarting := func(pod *corev1.Pod) bool { return health.DisruptionsBefore(pod) > 0 && !podstate.IsReady(pod) }
+	if len(active) >= r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isStarting) {
+		return ""
+	}
+	_, ended, _ := podstate.Split(r.Pods)
+	for _, pod := range health.NewestFirst(ended, r.Now) {
+		if text := podstate.DisruptionOf(pod); text != "" {
+			return "; " + text
+		}
+	}
+	return ""
+}

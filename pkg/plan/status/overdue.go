@@ -1,0 +1,60 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// overdueAfter is how long after the end of its grace period a pod that is being deleted should be gone.
+const overdueAfter = 30 * time.Second
+
+// waitsForGone tells whether pods that are being deleted hold up others: those that are to come, or to go.
+func waitsForGone(manager *v1.PodManager) bool {
+	return manager.PacesScaleDown() || manager.Strategy() == v1.RecreateStrategy || manager.Spec.PodReplacementPolicy == v1.TerminationComplete
+}
+
+// overdue are the pods that should be gone, and hold up others, sorted by name; wait is how long it is until there is another.
+func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
+	if !waitsForGone(r.Manager) {
+		return nil, 0
+	}
+	for _, pod := range r.Pods {
+		if pod.DeletionTimestamp == nil {
+			continue
+		}
+		if left := pod.DeletionTimestamp.Add(overdueAfter).Sub(r.Now); left > 0 {
+			wait = requeue.Sooner(wait, left)
+		} else {
+			stuck = append(stuck, pod)
+		}
+	}
+	slices.SortFunc(stuck, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	return stuck, wait
+}
+
+// untilOverdue is how long it is until there is something to say about a pod that does not go; zero for never.
+func untilOverdue(r Report) time.Duration {
+	_, wait := overdue(r)
+	return wait
+}
+
+// overdueHint tells of the first pod that does not go.
+func overdueHint(r Report) string {
+	stuck, _ := overdue(r)
+	if len(stuck) == 0 {
+		return ""
+	}
+	first, more := stuck[0], ""
+	if len(stuck) > 1 {
+		more = fmt.Sprintf(" and %d more", len(stuck)-1)
+	}
+	return fmt.Sprintf("; %s%s should have been gone since %s, and others wait for that: look at its node and its finalizers",
+		first.Name, more, first.DeletionTimestamp.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,93 @@
+package status
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+func TestStatusPace(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ready := func(generation int64, truth metav1.ConditionStatus) v1.PodManagerStatus {
+		return v1.PodManagerStatus{ObservedGeneration: generation, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: truth}}}
+	}
+	failed := ready(1, "False")
+	failed.FailedRevision = "web-1"
+	starting := ready(1, "False")
+	starting.Replicas = 3
+	waiting := func(ago time.Duration) Pace { return Pace{pending: now.Add(-ago)} }
+	tests := map[string]struct {
+		pace        Pace
+		acted       bool
+		failure     *requeue.Failure
+		latency     time.Duration
+		old, status v1.PodManagerStatus
+		want        time.Duration
+	}{
+		"a user's change is answered at once": {
+			pace: Pace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
+		},
+		"a new object's pods are given a moment": {
+			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
+		},
+		"and for all of it, though one is there": {
+			pace: waiting(900 * time.Millisecond), old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
+		},
+		"but no longer, whatever is still done": {
+			pace: waiting(time.Second), acted: true, old: ready(-1, ""), status: ready(1, "False"),
+		},
+		"a longer one where the API server is busy": {
+			acted: true, latency: 100 * time.Millisecond, old: ready(-1, ""), status: starting, want: 5 * time.Second,
+		},
+		"but not if they are ready, and something else is to be waited for": {
+			latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
+		},
+		"when all are there, there is no more to wait for": {
+			pace: waiting(0), old: ready(-1, ""), status: ready(1, "True"),
+		},
+		"a failure is told at once": {
+			pace: Pace{written: now}, acted: true, failure: &requeue.Failure{}, old: ready(1, "True"), status: ready(1, "False"),
+		},
+		"and a revision that has failed, for nothing is undone before that is written": {
+			pace: Pace{written: now}, acted: true, old: ready(1, "False"), status: failed,
+		},
+		"pods that were just made are given a moment": {
+			acted: true, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
+		},
+		"and for all of it": {
+			pace: Pace{settling: now.Add(100 * time.Millisecond)}, old: ready(1, "True"), status: ready(1, "False"), want: 100 * time.Millisecond,
+		},
+		"but not for ever, though more are made": {
+			pace: waiting(time.Second), acted: true, old: ready(1, "True"), status: ready(1, "False"),
+		},
+		"news are told at once": {
+			pace: Pace{written: now}, old: ready(1, "False"), status: ready(1, "True"),
+		},
+		"counts can wait": {
+			pace: Pace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
+		},
+		"the longer the busier the API server is": {
+			pace: Pace{written: now.Add(-500 * time.Millisecond)}, latency: 50 * time.Millisecond, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
+		},
+		"within limits": {
+			pace: Pace{written: now}, latency: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: statusIntervalMost,
+		},
+		"counts that were written long ago need not wait": {
+			pace: Pace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.pace.Wait(&test.old, &test.status, test.acted, test.failure, test.latency, now); got != test.want {
+				t.Errorf("wait %v, want %v", got, test.want)
+			}
+			if isWritten := test.pace.written.Equal(now); test.want == 0 && !isWritten {
+				t.Error("that it is written now is not remembered")
+			}
+		})
+	}
+}

@@ -1,0 +1,250 @@
+package status_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	. "github.com/mycompany/podmanager/pkg/plan/status"
+)
+
+func TestDeadline(t *testing.T) {
+	const deadline = 10 * time.Minute
+	other := func(m *v1.PodManager) { m.Status.Rollout.Revision = "web-other" }
+	fresh := Pod(3, V2, NotReady)
+	tests := map[string]struct {
+		observed plan.Observed
+		// most, ran and spent are what is remembered: ran is negative for a clock that stands still.
+		most  int32
+		ran   time.Duration
+		spent int32
+		late  bool
+		again time.Duration
+	}{
+		"the clock starts with the first pod": {
+			observed: RollingOut(Next(3), Pod(0), Pod(1), Pod(2), fresh),
+			again:    deadline,
+		},
+		"before that there is nothing to wait for": {
+			observed: RollingOut(Next(3), Pods3()...),
+			ran:      -1,
+		},
+		"and goes on": {
+			observed: RollingOut(Next(3, Rolled(0, time.Minute, 0)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      time.Minute, again: 9 * time.Minute,
+		},
+		"a pod more makes it start anew": {
+			observed: RollingOut(Next(3, Rolled(0, time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2), fresh),
+			most:     1, again: deadline,
+		},
+		"one that was available before does not": {
+			observed: RollingOut(Next(3, Rolled(2, time.Minute, 0)), Pod(0), Pod(1, V2), Pod(2, V2), fresh),
+			most:     2, ran: time.Minute, again: 9 * time.Minute,
+		},
+		"the most there were is remembered when there are fewer": {
+			observed: RollingOut(Next(3, Rolled(2, time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2), fresh),
+			most:     2, ran: time.Minute, again: 9 * time.Minute,
+		},
+		"an old pod that becomes available is no progress": {
+			observed: RollingOut(Next(3, Rolled(1, time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2), fresh),
+			most:     1, ran: time.Minute, again: 9 * time.Minute,
+		},
+		"what old pods take does not count": {
+			observed: RollingOut(Next(3, Rolled(1, time.Minute, 0)), Pod(0, NotReady), Pod(1), Pod(2, V2)),
+			most:     1, ran: -1, spent: 60,
+		},
+		"nor does what waits for the partition": {
+			observed: RollingOut(Next(3, Rolled(1, time.Minute, 0), Partition("2")), Pod(0, NotReady), Pod(1), Pod(2, V2)),
+			most:     1, ran: -1,
+		},
+		"pods that are moved back are to be earned again": {
+			observed: RollingOut(Next(3, Rolled(3, time.Minute, 0), Partition("2")), Pod(0), Pod(1, NotReady), Pod(2, V2, NotReady)),
+			most:     1, ran: time.Minute, again: 9 * time.Minute,
+		},
+		"it ends": {
+			observed: RollingOut(Next(3, Rolled(0, deadline, 0)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 600, late: true,
+		},
+		"and stays so": {
+			observed: RollingOut(Next(3, Rolled(0, 0, 600)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 600, late: true,
+		},
+		"until the deadline is raised": {
+			observed: RollingOut(Next(3, Rolled(0, 0, 600), func(m *v1.PodManager) { m.Spec.ProgressDeadlineSeconds = ptr.To[int32](660) }), Pod(0), Pod(1), Pod(2), fresh),
+			spent:    600, again: time.Minute,
+		},
+		"just not yet": {
+			observed: RollingOut(Next(3, Rolled(0, deadline-time.Second, 0)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      deadline - time.Second, again: time.Second,
+		},
+		"a pause stops it": {
+			observed: RollingOut(Next(3, Paused, Rolled(0, 9*time.Minute, 0)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 540,
+		},
+		"and adds to what was spent before": {
+			observed: RollingOut(Next(3, Paused, Rolled(0, time.Minute, 100)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 160,
+		},
+		"and nothing is late as long as that lasts": {
+			observed: RollingOut(Next(3, Paused, Rolled(0, 0, 900)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 900,
+		},
+		"then it goes on where it was": {
+			observed: RollingOut(Next(3, Rolled(0, 0, 540)), Pod(0), Pod(1), Pod(2), fresh),
+			spent:    540, again: time.Minute,
+		},
+		"what was spent before counts": {
+			observed: RollingOut(Next(3, Rolled(0, time.Minute, 540)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 600, late: true,
+		},
+		"progress forgives that": {
+			observed: RollingOut(Next(3, Rolled(0, time.Minute, 540)), Pod(0), Pod(1), Pod(2, V2), fresh),
+			most:     1, again: deadline,
+		},
+		"another template starts it anew": {
+			observed: RollingOut(Next(3, Rolled(2, time.Hour, 540), other), Pod(0), Pod(1), Pod(2), fresh),
+			again:    deadline,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status, again := Of(ReportOf(test.observed))
+			got := status.Rollout
+			if got == nil {
+				t.Fatal("nothing is remembered")
+			}
+			var want *metav1.Time
+			if test.ran >= 0 {
+				want = ptr.To(metav1.NewTime(Now.Add(-test.ran)))
+			}
+			if got.MostAvailable != test.most || got.SpentSeconds != test.spent || !want.Equal(got.Since) {
+				t.Errorf("remembers most %d, spent %d, since %v; want %d, %d, %v", got.MostAvailable, got.SpentSeconds, got.Since, test.most, test.spent, want)
+			}
+			if late := ReasonIn(&status, v1.ConditionStalled) == v1.ReasonDeadline; late != test.late {
+				t.Errorf("late: %v", late)
+			}
+			if Until(again) != test.again {
+				t.Errorf("look again after %v, want %v", again, test.again)
+			}
+		})
+	}
+}
+
+// The API server stores whole seconds: a status with more would differ from what comes back, and be written again.
+func TestClockShowsWholeSeconds(t *testing.T) {
+	o := RollingOut(Next(3), Pod(0), Pod(1), Pod(2, V2, Crashing))
+	o.Now = Now.Add(700 * time.Millisecond)
+	o.Pods = append(o.Pods, Pod(3, V2, NotReady))
+	MaxFailed("2")(o.Manager) // or the clock would stand still
+	status, _ := Of(ReportOf(o))
+	want := Now.Add(time.Second) // rather too late than too early
+	if since, failing := status.Rollout.Since, status.Rollout.Failing[0].Since; !since.Time.Equal(want) || !failing.Time.Equal(want) {
+		t.Errorf("since %v, failing since %v; want %v", since, failing, want)
+	}
+}
+
+func TestNoRolloutNoClock(t *testing.T) {
+	tests := map[string]plan.Observed{
+		"complete":             RollingOut(Next(3, Rolled(2, time.Hour, 0)), Pod(0, V2), Pod(1, V2), Pod(2, V2)),
+		"nothing has changed":  Observe(Manager(3, Rolled(2, time.Hour, 0)), Pods3()...),
+		"the partition is met": RollingOut(Next(3, Rolled(2, time.Hour, 0), Partition("2")), Pod(0), Pod(1), Pod(2, V2)),
+		"no pods wanted":       RollingOut(Next(0, Rolled(2, time.Hour, 0))),
+		"OnDelete":             RollingOut(Next(3, Rolled(2, time.Hour, 0), Strategy(v1.OnDeleteStrategy)), Pods3()...),
+		"rolled back":          RollingOut(Next(3, Rolled(2, time.Hour, 0), OnFailure(v1.RollbackOnFailure), FailedNow), Pods3()...),
+	}
+	for name, o := range tests {
+		t.Run(name, func(t *testing.T) {
+			if status, again := Of(ReportOf(o)); status.Rollout != nil && status.Rollout.Since != nil || !again.Never() {
+				t.Errorf("remembers %v, again %v", status.Rollout, again)
+			}
+		})
+	}
+}
+
+// failingFor tells since when web-2 has been failing.
+func failingFor(ago time.Duration) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		Rolled(0, ago, 0)(m)
+		m.Status.Rollout.Failing = []v1.FailingPod{{Name: "web-2", UID: "uid-web-2", Since: metav1.NewTime(Now.Add(-ago))}}
+	}
+}
+
+// readyAgain tells since when it has been ready again.
+func readyAgain(ago time.Duration) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		m.Status.Rollout.Failing[0].ReadySince = ptr.To(metav1.NewTime(Now.Add(-ago)))
+	}
+}
+
+func TestFailedRevision(t *testing.T) {
+	rollback := OnFailure(v1.RollbackOnFailure)
+	bad := []*corev1.Pod{Pod(0), Pod(1), Pod(2, V2, Crashing)}
+	noCurrent := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
+	forgotten := func(o *plan.Observed) { o.Revisions = o.Revisions[1:] } // what the others were made from
+	tests := map[string]struct {
+		observed plan.Observed
+		want     bool
+		failing  bool
+	}{
+		"pods have time to recover":       {observed: RollingOut(Next(3, rollback, failingFor(29*time.Second)), bad...), failing: true},
+		"then the revision has failed":    {observed: RollingOut(Next(3, rollback, failingFor(30*time.Second)), bad...), want: true},
+		"the time begins now":             {observed: RollingOut(Next(3, rollback), bad...), failing: true},
+		"it is up again":                  {observed: RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0), Pod(1), Pod(2, V2)), failing: true},
+		"none fails any more":             {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), readyAgain(30*time.Second)), Pod(0), Pod(1), Pod(2, V2))},
+		"too few fail":                    {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), MaxFailed("2")), bad...), failing: true},
+		"Halt only halts":                 {observed: RollingOut(Next(3, failingFor(time.Minute)), bad...), failing: true},
+		"paused":                          {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), Paused), bad...), failing: true},
+		"nothing is known to be good":     {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent), want: true},
+		"nothing that serves":             {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0, NotReady), Pod(1, NotReady), Pod(2, V2, Crashing)), noCurrent), failing: true},
+		"nothing to return to":            {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent, forgotten), failing: true},
+		"it does not get on":              {observed: RollingOut(Next(3, rollback, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady)), want: true},
+		"it does not get on, Halt":        {observed: RollingOut(Next(3, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady))},
+		"it stays failed":                 {observed: RollingOut(Next(3, rollback, FailedNow), Pods3()...), want: true},
+		"another template has not":        {observed: RollingOut(Next(3, rollback, FailedBefore), Pods3()...)},
+		"nor has the old one, put back":   {observed: Observe(Manager(3, rollback, FailedBefore), Pods3()...)},
+		"failures do not matter any more": {observed: RollingOut(Next(3, OnFailure(v1.ContinueOnFailure), FailedNow), bad...), failing: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			status, _ := Of(ReportOf(test.observed))
+			if failed := status.FailedRevision != ""; failed != test.want {
+				t.Errorf("failed: %v", failed)
+			}
+			if test.want && (status.FailedRevision != status.UpdateRevision || ReasonIn(&status, v1.ConditionProgressing) != v1.ReasonRolledBack || status.Rollout != nil) {
+				t.Errorf("failed %s, progressing %s, remembers %v", status.FailedRevision, ReasonIn(&status, v1.ConditionProgressing), status.Rollout)
+			}
+			if name == "nothing to return to" && (ReasonIn(&status, v1.ConditionReady) != v1.ReasonHalted || ReasonIn(&status, v1.ConditionStalled) != v1.ReasonHalted) {
+				t.Errorf("ready %s, stalled %s: it goes on for ever", ReasonIn(&status, v1.ConditionReady), ReasonIn(&status, v1.ConditionStalled))
+			}
+			if failing := status.Rollout != nil && len(failingIn(status)) > 0; failing != test.failing {
+				t.Errorf("failing: %v", failing)
+			}
+		})
+	}
+}
+
+// Nothing is undone before it is written down that the revision has failed: a controller that dies half way would find
+// nothing wrong any more. And a controller that comes later needs nothing but the status.
+func TestRollbackIsWrittenDownFirst(t *testing.T) {
+	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
+	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
+	if got := MovesOf(plan.Make(o)); got != "" {
+		t.Errorf("before it is written down: %q", got)
+	}
+	status, _ := Of(ReportOf(o))
+	m.Status = status
+	if got := MovesOf(plan.Make(o)); got != "+3 old, -2" {
+		t.Errorf("once it is: %q", got)
+	}
+	// The failing pod is gone, and with it all that showed the failure.
+	o.Pods = []*corev1.Pod{Pod(0), Pod(1), Pod(3)}
+	if status, _ = Of(ReportOf(o)); status.FailedRevision != m.Status.UpdateRevision || MovesOf(plan.Make(o)) != "" {
+		t.Errorf("after it: failed %q, plans %q", status.FailedRevision, MovesOf(plan.Make(o)))
+	}
+}

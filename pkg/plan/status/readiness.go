@@ -1,0 +1,133 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// readiness is the first thing that stands between the pods and the spec.
+func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
+	wanted := int32(r.Manager.DesiredReplicas())
+	no := func(reason, format string, args ...any) verdict {
+		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
+	}
+	exist := fmt.Sprintf("%d of %s exist", counts.Replicas, pods(int(wanted)))
+	switch {
+	case r.Manager.DeletionTimestamp != nil:
+		return no(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
+	case r.Failure != nil:
+		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist, r.Failure.Message)
+	case wanted == 0 && counts.Replicas == 0: // of any revision
+		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
+	}
+	if verdict, found := rolloutReadiness(r, counts, now); found {
+		return verdict
+	}
+	switch {
+	case counts.Replicas < wanted && r.Plan.Waiting != nil:
+		return no(v1.ReasonBackOff, "%s; %s", exist, r.Plan.Waiting)
+	case counts.Replicas < wanted:
+		return no(v1.ReasonTooFew, "%s", exist)
+	case counts.Replicas > wanted:
+		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), wanted)
+	case counts.ReadyReplicas < wanted:
+		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(wanted)), health.Diagnose(now.active))
+	case counts.AvailableReplicas < wanted:
+		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(wanted)),
+			r.Manager.Spec.MinReadySeconds)
+	case now.rollout.DueUpdated() < int(wanted) && !now.rollout.RolledBack:
+		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
+			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, len(now.rollout.OldPods))}
+	case now.rollout.Outdated() > 0:
+		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%d of %s available; %d outdated, each is updated when it is deleted",
+			counts.AvailableReplicas, pods(int(wanted)), now.rollout.Outdated())}
+	default:
+		reason, bake := baking(now.rollout)
+		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(wanted)), bake)}
+	}
+}
+
+// baking says that all pods are updated and available, and until when the revision has to prove itself, if another one would be
+// returned to. The time is absolute, so that the text stays the same until then.
+func baking(r *rollout.State) (reason, message string) {
+	wait, underway := r.UntilGood()
+	if r.Old == nil || !underway || wait == 0 {
+		return v1.ReasonAllAvailable, ""
+	}
+	until := rollout.WholeSecond(r.Now.Add(wait)).UTC().Format(time.RFC3339)
+	return v1.ReasonBaking, fmt.Sprintf("; if they stay so until %s, %s is the revision to return to", until, r.Revisions.Update.Name)
+}
+
+// rolloutReadiness is what a rollout has to say about readiness, if it has.
+func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verdict, bool) {
+	no := func(reason, format string, args ...any) (verdict, bool) {
+		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}, true
+	}
+	rollout := now.rollout
+	updated := fmt.Sprintf("%d of %s updated", counts.UpdatedReplicas, pods(r.Manager.DesiredReplicas()))
+	switch {
+	case rollout.RolledBack:
+		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
+		if rollout.Obstacle != "" {
+			text += "; pods may only be changed in place, but " + rollout.Obstacle
+		}
+		return no(v1.ReasonRolledBack, "%s", text)
+	case rollout.IsUnstarted():
+		return no(v1.ReasonPaused, "paused before the first pod; set paused to false to begin")
+	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted):
+		return no(v1.ReasonHalted, "%s", halted(counts, now))
+	case rollout.Frozen == v1.ReasonNotInPlace:
+		return no(v1.ReasonNotInPlace, "%s; pods may only be changed in place, but %s", updated, rollout.Obstacle)
+	case rollout.Outdated() == 0 && health.DescribeUnfinished(now.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(now.active))
+	case rollout.Outdated() == 0:
+		return verdict{}, false
+	case rollout.Frozen == v1.ReasonPaused:
+		return no(v1.ReasonPaused, "paused, %s", updated)
+	case rollout.Frozen == v1.ReasonUpdateOnDelete:
+		// Outdated pods are nothing to wait for: they may stay for as long as nobody deletes them.
+		return verdict{}, false
+	case counts.ReadyReplicas < counts.Replicas:
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(now.active))
+	case health.DescribeUnfinished(now.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(now.active))
+	default:
+		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
+	}
+}
+
+// halted says what keeps a rollout from going on.
+func halted(counts v1.PodManagerStatus, now situation) string {
+	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, health.DescribeFailure(now.rollout.FailingPods))
+}
+
+// rolledBack says what has failed. That is known when it happens; later, the condition has it.
+func rolledBack(manager *v1.PodManager, now situation) string {
+	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
+	if now.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
+		return before.Message
+	}
+	text := fmt.Sprintf("revision %s has failed", now.rollout.Revisions.Update.Name)
+	if now.rollout.Old == nil {
+		text += ", and the one to return to is not known any more"
+	} else {
+		text += " and was rolled back to " + now.rollout.Old.Name
+	}
+	if now.cause != "" {
+		text += ": " + now.cause
+	}
+	return text
+}
+
+// worst says which pod is worst off.
+func worst(now situation) string {
+	return cmp.Or(health.DescribeFailure(now.rollout.FailingPods), health.Diagnose(now.active), health.DescribeUnfinished(now.active), "all pods are ready")
+}

@@ -1,0 +1,133 @@
+package status_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	. "github.com/mycompany/podmanager/pkg/plan/status"
+)
+
+func TestRevisionsInStatus(t *testing.T) {
+	one := Limits("0", "1")
+	noCurrent := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
+	tests := map[string]struct {
+		observed plan.Observed
+		// good tells that the present revision becomes the current one.
+		good, base       bool
+		updated, current int32
+	}{
+		"half way":                            {observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2)), updated: 1, current: 2},
+		"complete":                            {observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)), good: true, updated: 3, current: 3},
+		"not all available":                   {observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2, NotReady)), updated: 3},
+		"one too many":                        {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)), updated: 3},
+		"a partition":                         {observed: RollingOut(Next(3, one, Partition("1")), Pod(0), Pod(1, V2), Pod(2, V2)), updated: 2, current: 1},
+		"no pods prove nothing":               {observed: RollingOut(Next(0, one))},
+		"one has failed a moment ago":         {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, Crashed(1, time.Minute), ReadyFor(29*time.Second))), updated: 2},
+		"not for long enough":                 {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, ReadyFor(29*time.Second))), updated: 2},
+		"for just long enough":                {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
+		"it has recovered":                    {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, Crashed(1, time.Minute), ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
+		"failures do not matter":              {observed: RollingOut(Next(2, one, OnFailure(v1.ContinueOnFailure)), Pod(0, V2), Pod(1, V2, Crashed(1, 35*time.Second), ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
+		"the first revision":                  {observed: With(Observe(Manager(2), Pod(0), Pod(1)), noCurrent), good: true, updated: 2, current: 2},
+		"the first one, not available":        {observed: With(Observe(Manager(2), Pod(0), Pod(1, NotReady)), noCurrent), updated: 2},
+		"the first one, a moment ago failing": {observed: With(Observe(Manager(2), Pod(0), Pod(1, Crashed(1, time.Minute), ReadyFor(29*time.Second))), noCurrent), updated: 2},
+		"OnDelete, and nobody did":            {observed: RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1)), current: 2},
+		"OnDelete, and somebody did for one":  {observed: RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1, V2)), updated: 1, current: 1},
+		"the old one proves itself as well":   {observed: With(RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1, V2)), noCurrent), base: true, updated: 1, current: 1},
+		"but not in a moment":                 {observed: With(RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0, ReadyFor(time.Second)), Pod(1, V2)), noCurrent), updated: 1},
+		"OnDelete, and somebody did":          {observed: RollingOut(Next(1, Strategy(v1.OnDeleteStrategy)), Pod(0, V2)), good: true, updated: 1, current: 1},
+		"paused, and yet complete":            {observed: RollingOut(Next(1, Paused), Pod(0, V2)), good: true, updated: 1, current: 1},
+		"a pod made by hand":                  {observed: Observe(Manager(2), Pod(0, Unlabelled), Pod(1)), updated: 2, current: 2},
+		"a pod of a third template":           {observed: RollingOut(Next(3, one), Pod(0), Pod(1, OfImage("v1.5")), Pod(2, V2)), updated: 1, current: 1},
+		"an ended pod is not counted":         {observed: RollingOut(Next(2, one), Pod(0), FailedPod(1, time.Hour, 0, V2)), current: 1},
+		"a node that cannot give the CPU":     {observed: RollingOut(Next(1, one, InPlace(v1.InPlaceIfPossible, 0)), Pod(0, V2, Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)))},
+		"a pod that is ending, of the new":    {observed: RollingOut(Next(1, one), Pod(0, V2, Terminating), Pod(1)), current: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := test.observed.Manager.Status.CurrentRevision
+			report := ReportOf(test.observed)
+			status, _ := Of(report)
+			if status.UpdateRevision != report.Plan.Revisions.Update.Name {
+				t.Errorf("updateRevision %s", status.UpdateRevision)
+			}
+			want := before
+			if test.good {
+				want = status.UpdateRevision
+			}
+			if test.base {
+				want = RevisionFor(Manager(0)).Name
+			}
+			if status.CurrentRevision != want {
+				t.Errorf("currentRevision %q, want %q", status.CurrentRevision, want)
+			}
+			if status.UpdatedReplicas != test.updated || status.CurrentReplicas != test.current {
+				t.Errorf("updated %d, current %d; want %d and %d", status.UpdatedReplicas, status.CurrentReplicas, test.updated, test.current)
+			}
+		})
+	}
+}
+
+// Why a revision has failed is known when it happens. It is told for as long as it stays rolled back, although the pods
+// that showed it are gone.
+func TestRollbackIsToldToTheEnd(t *testing.T) {
+	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
+	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
+	first, _ := Of(ReportOf(o))
+	m.Status = first
+	o.Pods, o.Now = []*corev1.Pod{Pod(0), Pod(1), Pod(3)}, Now.Add(time.Hour)
+	later, again := Of(ReportOf(o))
+	if !meta.IsStatusConditionTrue(first.Conditions, v1.ConditionProgressing) || ReasonIn(&first, v1.ConditionStalled) != "" {
+		t.Error("it counts as stalled while it is at work")
+	}
+	want := MessageIn(&first, v1.ConditionProgressing)
+	if got := MessageIn(&later, v1.ConditionStalled); got != want {
+		t.Errorf("later it says\n%q, want\n%q", got, want)
+	}
+	m.Status = later
+	if same, _ := Of(ReportOf(o)); Differs(&later, &same) || !again.Never() {
+		t.Errorf("it goes on changing, or asks to be called after %v", again)
+	}
+}
+
+// With the template put back, all is as before.
+func TestRollbackEndsWithTheOldTemplate(t *testing.T) {
+	m := Manager(3, OnFailure(v1.RollbackOnFailure), FailedBefore)
+	status, _ := Of(ReportOf(Observe(m, Pods3()...)))
+	if status.FailedRevision != "" || ReasonIn(&status, v1.ConditionReady) != v1.ReasonAllAvailable || ReasonIn(&status, v1.ConditionStalled) != "" {
+		t.Errorf("failed %q, Ready %s, Stalled %s", status.FailedRevision, ReasonIn(&status, v1.ConditionReady), ReasonIn(&status, v1.ConditionStalled))
+	}
+}
+
+func TestIsNews(t *testing.T) {
+	base, _ := Of(ReportOf(RollingOut(Next(3), Pod(0), Pod(1), Pod(2, V2))))
+	tests := map[string]struct {
+		change func(*v1.PodManagerStatus)
+		want   bool
+	}{
+		"nothing":             {change: func(*v1.PodManagerStatus) {}},
+		"counts":              {change: func(s *v1.PodManagerStatus) { s.ReadyReplicas++ }},
+		"a message":           {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Message = "x" }},
+		"a condition":         {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Status = metav1.ConditionTrue }, want: true},
+		"a condition more":    {change: func(s *v1.PodManagerStatus) { s.Conditions = append(s.Conditions, metav1.Condition{Type: "x"}) }, want: true},
+		"a condition instead": {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Type = "x" }, want: true},
+		"a new revision":      {change: func(s *v1.PodManagerStatus) { s.UpdateRevision = "x" }, want: true},
+		"a good revision":     {change: func(s *v1.PodManagerStatus) { s.CurrentRevision = "x" }, want: true},
+		"a bad revision":      {change: func(s *v1.PodManagerStatus) { s.FailedRevision = "x" }, want: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			changed := base.DeepCopy()
+			test.change(changed)
+			if got := IsNews(&base, changed); got != test.want {
+				t.Errorf("news: %v", got)
+			}
+		})
+	}
+}

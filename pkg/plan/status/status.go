@@ -1,0 +1,167 @@
+package status
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// maxPodNames bounds status.podNames, so that the status of a huge PodManager stays small.
+const maxPodNames = 100
+
+// Report is what is known once a plan was carried out.
+type Report struct {
+	Manager *v1.PodManager
+	// Plan is what was decided.
+	Plan plan.Plan
+	// Pods are the pods whose controller is Manager, with what this sync itself has changed. Changed tells that they are not
+	// those that the plan was made for.
+	Pods    []*corev1.Pod
+	Changed bool
+	// Failure is why the plan could not be carried out in full.
+	Failure *requeue.Failure
+	Now     time.Time
+}
+
+// Of is what the PodManager's status shall say, and when that will change without any event, because pods become available
+// by staying ready, or a deadline passes.
+func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
+	kept, _ := plan.KeepOrRelease(r.Manager, r.Pods)
+	active, ended, _ := podstate.Split(kept)
+	old := &r.Manager.Status
+	status := v1.PodManagerStatus{
+		ObservedGeneration: r.Manager.Generation,
+		Replicas:           int32(len(active)),
+		Image:              images(history.Template(&r.Manager.Spec)),
+		Selector:           plan.Selector(r.Manager.Name).String(),
+		PodNames:           podNames(active),
+		CurrentRevision:    old.CurrentRevision,
+		UpdateRevision:     old.UpdateRevision,
+		CollisionCount:     old.CollisionCount,
+	}
+	again := countReady(&status, r, active)
+	for _, pod := range r.Pods {
+		if pod.DeletionTimestamp != nil {
+			status.TerminatingReplicas++
+		}
+	}
+	if r.Manager.DeletionTimestamp != nil {
+		status.UpdatedReplicas, status.CurrentReplicas = min(old.UpdatedReplicas, status.Replicas), min(old.CurrentReplicas, status.Replicas)
+		status.Conditions = conditions(r, status, situation{active: active})
+		return status, again
+	}
+	state := r.Plan.Assessed
+	if r.Changed || state == nil {
+		state = rollout.Assess(r.Manager, r.Plan.Revisions, active, ended, r.Now)
+	}
+	return statusOfRollout(r, status, state, active, ended, again)
+}
+
+// countReady counts the pods that are ready and available, and returns when that will change by itself.
+func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) requeue.LookAgain {
+	var next time.Duration
+	for _, pod := range active {
+		wait, ready := health.UntilAvailable(pod, r.Manager.MinReady(), r.Now)
+		switch {
+		case !ready:
+			continue
+		case wait == 0:
+			status.AvailableReplicas++
+		default:
+			next = requeue.Sooner(next, wait)
+		}
+		status.ReadyReplicas++
+	}
+	return requeue.After(r.Now, next, requeue.AgainAvailable)
+}
+
+// statusOfRollout adds what there is to say about revisions.
+func statusOfRollout(r Report, status v1.PodManagerStatus, state *rollout.State, active, ended []*corev1.Pod, again requeue.LookAgain) (v1.PodManagerStatus, requeue.LookAgain) {
+	available := 0
+	for _, pod := range state.UpdatedPods {
+		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) && !inplace.IsUpdating(pod) {
+			available++
+		}
+	}
+	status.UpdateRevision = state.Revisions.Update.Name
+	status.UpdatedReplicas = int32(len(state.UpdatedPods))
+	now := situation{active: active, rollout: state, progress: rollout.Follow(state, available)}
+	if status.FailedRevision = rollout.FailedRevision(state, now.progress); status.FailedRevision != "" && !state.RolledBack {
+		// From now on it is another situation.
+		now.cause = "its pods did not become available in time"
+		if now.progress.Condemned {
+			now.cause = health.DescribeFailure(state.FailingPods)
+		}
+		manager, revisions := *r.Manager, state.Revisions
+		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, state.Old
+		status.CurrentRevision = state.Old.Name
+		now.rollout, now.progress.Record = rollout.Assess(&manager, revisions, active, ended, r.Now), nil
+	}
+	status.Rollout = now.progress.Record
+	again = again.Sooner(nameGood(&status, state))
+	status.CurrentReplicas = state.Revisions.Count(active, status.CurrentRevision)
+	status.Conditions = conditions(r, status, now)
+	return status, again.Sooner(now.progress.Again).Sooner(now.untilSaid(r))
+}
+
+// nameGood writes down which revision has proved itself, and returns when the next may have.
+func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
+	wait, underway := r.UntilGood()
+	if underway && wait == 0 && r.Revisions.Update.IsStored() {
+		status.CurrentRevision = r.Revisions.Update.Name
+	}
+	baseWait, baseUnderway := r.UntilOldGood()
+	if baseUnderway && baseWait == 0 && status.CurrentRevision == "" {
+		status.CurrentRevision = r.Old.Name
+	}
+	return requeue.After(r.Now, requeue.Sooner(wait, baseWait), requeue.AgainProven)
+}
+
+// Differs tells whether a status is worth writing.
+func Differs(old, status *v1.PodManagerStatus) bool {
+	return !equality.Semantic.DeepEqual(old, status)
+}
+
+// RemembersTheSame tells whether two statuses agree in what later decisions rest on.
+func RemembersTheSame(a, b *v1.PodManagerStatus) bool {
+	return a.CurrentRevision == b.CurrentRevision && a.FailedRevision == b.FailedRevision && a.CollisionCount == b.CollisionCount &&
+		equality.Semantic.DeepEqual(a.Rollout, b.Rollout)
+}
+
+// images are the template's images, for people.
+func images(template *corev1.PodTemplateSpec) string {
+	names := make([]string, 0, len(template.Spec.Containers))
+	for i := range template.Spec.Containers {
+		names = append(names, template.Spec.Containers[i].Image)
+	}
+	return strings.Join(names, ",")
+}
+
+func podNames(pods []*corev1.Pod) []string {
+	names := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	slices.SortFunc(names, podstate.ByIndex)
+	return names[:min(len(names), maxPodNames)]
+}
+
+// IsUnfinished tells, at a glance, whether a PodManager's pods are not as it says of itself, or not as it wants them.
+func IsUnfinished(manager *v1.PodManager, pods []*corev1.Pod) bool {
+	status := &manager.Status
+	return manager.DeletionTimestamp != nil || status.ObservedGeneration != manager.Generation ||
+		!meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || len(pods) != manager.DesiredReplicas()
+}

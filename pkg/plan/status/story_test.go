@@ -1,0 +1,242 @@
+package status_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+// failingIn are the pods that have not recovered.
+func failingIn(status v1.PodManagerStatus) []v1.FailingPod {
+	return slices.DeleteFunc(slices.Clone(status.Rollout.Failing), func(pod v1.FailingPod) bool { return pod.Recovered })
+}
+
+// upAt makes a pod ready at a time, by the clock of its node.
+func upAt(at time.Time, restarts int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		ReadyFor(Now.Sub(at))(p)
+		Crashed(restarts, Now.Sub(at))(p)
+	}
+}
+
+// The grace period is the pod's, not the rollout's.
+func TestEachPodHasItsOwnGrace(t *testing.T) {
+	s := Tell(t, Next(3, Rollback), Pod(0), Pod(1, V2, Crashing), Pod(2, V2))
+	upAt(s.O.Now.Add(5*time.Second), 1)(s.Pods[1])
+	s.After(5 * time.Second)
+	Crashing(s.Pods[2])
+	s.After(23 * time.Second)
+	upAt(s.O.Now.Add(5*time.Second), 1)(s.Pods[2])
+	if status := s.After(5 * time.Second); status.FailedRevision != "" {
+		t.Errorf("rolled back with all pods available: %s", MessageIn(&status, v1.ConditionProgressing))
+	}
+	Crashing(s.Pods[2])
+	if status := s.After(24 * time.Second); status.FailedRevision != "" {
+		t.Error("rolled back before the second pod has had its time")
+	}
+	if status := s.After(time.Second); status.FailedRevision == "" {
+		t.Error("not rolled back when it has")
+	}
+}
+
+// What a pod has recovered from is over.
+func TestForgivenessIsNotRevoked(t *testing.T) {
+	s := Tell(t, Next(3, Rollback, Partition("2")), Pod(0), Pod(1), Pod(2, V2, Crashing))
+	upAt(s.O.Now.Add(5*time.Second), 1)(s.Pods[2])
+	s.After(5 * time.Second)
+	if status := s.After(30 * time.Second); len(failingIn(status)) != 0 {
+		t.Errorf("not forgiven: %v", status.Rollout.Failing)
+	}
+	if status := s.After(240 * time.Hour); len(status.Rollout.Failing) != 0 {
+		t.Errorf("not forgotten: %v", status.Rollout.Failing)
+	}
+	NotReady(s.Pods[2])
+	s.After(time.Second)
+	s.HasNotFailed(s.After(31*time.Second), "unready for half a minute")
+	IsIn(Waiting("CrashLoopBackOff", ""), 2)(s.Pods[2])
+	s.After(time.Second)
+	s.HasNotFailed(s.After(29*time.Second), "the next failure has its own time")
+	if status := s.After(time.Second); status.FailedRevision == "" {
+		t.Error("the next failure does not count at all")
+	}
+}
+
+// Nodes whose clocks are wrong condemn nobody.
+func TestClocksOfNodes(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"ahead": 2 * time.Minute, "far ahead": time.Hour, "behind": -2 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			s := Tell(t, Next(3, Rollback), Pod(0), Pod(1), Pod(2, V2, Crashing))
+			upAt(s.O.Now.Add(5*time.Second).Add(skew), 1)(s.Pods[2])
+			s.After(5 * time.Second)
+			s.HasNotFailed(s.After(26*time.Second), "it is up")
+			if status := s.After(10 * time.Second); status.FailedRevision != "" || len(failingIn(status)) > 0 {
+				t.Errorf("failed %q, failing %v; it has been up for the grace period", status.FailedRevision, status.Rollout.Failing)
+			}
+		})
+	}
+}
+
+// A canary rests: what old pods do in the meantime, or pods that are made from the old revision, is not its doing.
+func TestDeadlineOfARestingCanary(t *testing.T) {
+	s := Tell(t, Next(3, Rollback, Partition("2")), Pod(0), Pod(1), Pod(2, V2))
+	if status := s.After(time.Hour); ReasonIn(&status, v1.ConditionReady) != v1.ReasonPartition {
+		t.Fatalf("Ready is %s", ReasonIn(&status, v1.ConditionReady))
+	}
+	NotReady(s.Pods[0])
+	s.After(time.Second)
+	s.HasNotFailed(s.After(time.Hour), "an old pod is unready")
+	s.O.Manager.Spec.Replicas = ptr.To[int32](4)
+	s.O.Pods = append(s.O.Pods, Pod(3, Phase(corev1.PodPending)))
+	s.After(time.Second)
+	s.HasNotFailed(s.After(time.Hour), "a pod of the old revision is pending")
+}
+
+// With everything left as it is by the partition, there is nothing to fail.
+func TestDeadlineWithoutPods(t *testing.T) {
+	s := Tell(t, Next(3, Rollback, Partition("100%")), Pod(0, NotReady), Pod(1), Pod(2))
+	s.HasNotFailed(s.After(time.Hour), "the revision has no pod")
+	Partition("0")(s.O.Manager)
+	if s.After(time.Second); MovesOf(plan.Make(s.O)) == "" {
+		t.Error("lowering the partition does nothing")
+	}
+}
+
+// Moving back takes as long as it takes.
+func TestDeadlineWhileMovingBack(t *testing.T) {
+	s := Tell(t, Next(4, Rollback, Limits("0", "1")), Pod(0), Pod(1), Pod(2, V2), Pod(3, V2))
+	Partition("100%")(s.O.Manager)
+	for index := 2; index < 4; index++ {
+		*s.Pods[index] = *Pod(index, NotReady)
+		s.After(time.Second)
+		s.HasNotFailed(s.After(9*time.Minute), "a pod that moves back is slow")
+		*s.Pods[index] = *Pod(index)
+		s.After(time.Second)
+	}
+	Partition("0")(s.O.Manager)
+	*s.Pods[3] = *Pod(3, V2, NotReady)
+	s.After(time.Second)
+	s.HasNotFailed(s.After(9*time.Minute), "the first pod, anew")
+	*s.Pods[3] = *Pod(3, V2)
+	*s.Pods[2] = *Pod(2, V2, NotReady)
+	s.After(time.Second)
+	s.HasNotFailed(s.After(9*time.Minute), "the second one: the first was progress, although there had been two")
+}
+
+// A scale-down at a pace is no lack of progress.
+func TestDeadlineWhilePaced(t *testing.T) {
+	m := Next(1, Rollback, MaxTerminating("1"))
+	s := Tell(t, m, Pod(0), Pod(1), Pod(2, V2), Pod(3, Terminating))
+	for range 20 {
+		s.HasNotFailed(s.After(time.Minute), "it waits for a pod to be gone")
+	}
+}
+
+// An obstacle stops a rollout, and is told. It is not the revision's failure: another policy carries it out.
+func TestObstacleIsNoFailure(t *testing.T) {
+	m := Next(3, Rollback, InPlace(v1.InPlaceOnly, 0), func(m *v1.PodManager) {
+		m.Spec.Image, m.Spec.Template = "", history.Template(&m.Spec).DeepCopy()
+		m.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A"}}
+	})
+	s := Tell(t, m, Pods3()...)
+	s.After(time.Second)
+	status := s.After(time.Hour)
+	if status.FailedRevision != "" || ReasonIn(&status, v1.ConditionStalled) != v1.ReasonNotInPlace {
+		t.Fatalf("failed %q, stalled %s", status.FailedRevision, ReasonIn(&status, v1.ConditionStalled))
+	}
+	InPlace(v1.InPlaceIfPossible, 0)(s.O.Manager)
+	if s.After(time.Second); MovesOf(plan.Make(s.O)) == "" {
+		t.Error("another policy does nothing")
+	}
+}
+
+// Somebody deletes what there is to return to, while all has returned. The failed revision stays failed; what is remembered is
+// stored again, and if nobody remembers, pods stay as they are.
+func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
+	m := Next(3, Rollback, FailedNow)
+	s := Tell(t, m, Pods3()...)
+	first := plan.Make(s.O)
+	s.O.Revisions = s.O.Revisions[1:]
+	if status := s.After(time.Second); status.FailedRevision == "" || MovesOf(plan.Make(s.O)) != "" || ReasonIn(&status, v1.ConditionStalled) != v1.ReasonRolledBack {
+		t.Errorf("forgotten: failed %q, stalled %s, plans %q", status.FailedRevision, ReasonIn(&status, v1.ConditionStalled), MovesOf(plan.Make(s.O)))
+	}
+	s.O.Remembered = first.Remember
+	again := plan.Make(s.O)
+	if len(again.Store) == 0 || again.Store[0].Revision.Name != m.Status.CurrentRevision {
+		t.Errorf("it is not stored again: %v", Digest(again))
+	}
+	s.O.Pods = s.O.Pods[1:]
+	if got := MovesOf(plan.Make(s.O)); got != "+0 old" {
+		t.Errorf("a lost pod: %q", got)
+	}
+}
+
+// A paced scale-down waits for a pod that does not go. That is told, and changes in place go on.
+func TestStuckWhilePaced(t *testing.T) {
+	m := Next(2, MaxTerminating("1"), Limits("0", "1"), InPlace(v1.InPlaceIfPossible, 0))
+	s := Tell(t, m, Pod(0), Pod(1), Pod(2), Pod(3, Terminating))
+	if got := MovesOf(plan.Make(s.O)); got != "Change 2" {
+		t.Errorf("plans %q", got)
+	}
+	status := s.After(time.Hour)
+	if message := MessageIn(&status, v1.ConditionReady); !strings.Contains(message, "web-3 should have been gone since") {
+		t.Errorf("Ready says %q", message)
+	}
+}
+
+// Ready and Stalled never contradict each other, nor what is done.
+func TestNeverReadyAndStalled(t *testing.T) {
+	s := Tell(t, Next(3, MaxFailed("2")), Pod(0, V2), Pod(1, V2, Crashing), Pod(2, V2, Crashing))
+	s.After(time.Minute)
+	for _, p := range s.Pods[1:] {
+		upAt(s.O.Now, 2)(p)
+	}
+	Paused(s.O.Manager)
+	status := s.After(time.Second)
+	if meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) && ReasonIn(&status, v1.ConditionStalled) != "" {
+		t.Error("both")
+	}
+}
+
+// A halt that ends after the deadline: the rollout goes on, and nothing is stalled.
+func TestRecoveryAfterTheDeadline(t *testing.T) {
+	s := Tell(t, Next(3, Limits("1", "0")), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing))
+	s.After(time.Second)
+	if status := s.After(15 * time.Minute); ReasonIn(&status, v1.ConditionStalled) != v1.ReasonHalted {
+		t.Errorf("stalled %s", ReasonIn(&status, v1.ConditionStalled))
+	}
+	upAt(s.O.Now, 2)(s.Pods[3])
+	s.After(time.Second)
+	status := s.After(31 * time.Second)
+	if ReasonIn(&status, v1.ConditionStalled) != "" || !meta.IsStatusConditionTrue(status.Conditions, v1.ConditionProgressing) {
+		t.Errorf("stalled %q, progressing %s", ReasonIn(&status, v1.ConditionStalled), ReasonIn(&status, v1.ConditionProgressing))
+	}
+}
+
+// All pods are updated and available: it is Ready, and says until when the revision has to prove itself.
+func TestBake(t *testing.T) {
+	at := upAt(Now, 0)
+	s := Tell(t, Next(3, Rollback), Pod(0, V2, at), Pod(1, V2, at), Pod(2, V2, at))
+	status := s.After(time.Second)
+	want := fmt.Sprintf("3 of 3 pods available; if they stay so until 2026-01-02T03:04:35Z, %s is the revision to return to", status.UpdateRevision)
+	if ReasonIn(&status, v1.ConditionReady) != v1.ReasonBaking || MessageIn(&status, v1.ConditionReady) != want {
+		t.Errorf("Ready: %s: %s", ReasonIn(&status, v1.ConditionReady), MessageIn(&status, v1.ConditionReady))
+	}
+	for _, p := range s.Pods {
+		IsIn(Waiting("CrashLoopBackOff", ""), 1)(p)
+	}
+	s.After(time.Second)
+	if status = s.After(30 * time.Second); status.FailedRevision == "" {
+		t.Error("a revision that breaks during its bake is not rolled back")
+	}
+}

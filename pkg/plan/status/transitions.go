@@ -1,0 +1,97 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Transition is a step of a rollout that people want to hear of.
+type Transition struct {
+	// Type and Reason are those of the event.
+	Type    string
+	Reason  string
+	Message string
+}
+
+// Transitions are the steps that lie between two statuses. They are told once the new one is written, so that each is told
+// once, however often the controller is restarted.
+func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Transition {
+	var steps []Transition
+	add := func(kind, reason, format string, args ...any) {
+		steps = append(steps, Transition{kind, reason, fmt.Sprintf(format, args...)})
+	}
+	before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady)
+	// With the first revision nothing is replaced: that pods are created says it all.
+	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision && status.UpdateRevision != status.CurrentRevision {
+		cause := ""
+		if text := manager.Annotations[v1.AnnotationChangeCause]; text != "" {
+			cause = ": " + text
+		}
+		add(corev1.EventTypeNormal, v1.EventStarted, "Rolling out revision %s, image %s%s", status.UpdateRevision, status.Image, cause)
+	}
+	if before == v1.ReasonPaused && after != v1.ReasonPaused {
+		add(corev1.EventTypeNormal, v1.EventResumed, "Resumed the rollout of revision %s", status.UpdateRevision)
+	}
+	if before != after {
+		switch after {
+		case v1.ReasonPaused:
+			add(corev1.EventTypeNormal, v1.EventPaused, "Paused the rollout of revision %s", status.UpdateRevision)
+		case v1.ReasonPartition:
+			add(corev1.EventTypeNormal, v1.EventPartition, "The partition is reached: %s", messageOf(status, v1.ConditionReady))
+		case v1.ReasonHalted:
+			add(corev1.EventTypeWarning, v1.EventHalted, "No further pod is updated: %s", messageOf(status, v1.ConditionReady))
+		case v1.ReasonNotInPlace:
+			add(corev1.EventTypeWarning, v1.EventNotInPlace, "%s", messageOf(status, v1.ConditionReady))
+		}
+	}
+	if old.FailedRevision != status.FailedRevision && status.FailedRevision != "" {
+		add(corev1.EventTypeWarning, v1.EventRolledBack, "Rolling back: %s", messageOf(status, v1.ConditionProgressing))
+	}
+	if isLate(manager, status) && !isLate(manager, old) {
+		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", cmp.Or(messageOf(status, v1.ConditionStalled), messageOf(status, v1.ConditionReady)))
+	}
+	if isCompleted(manager, old, status) {
+		add(corev1.EventTypeNormal, v1.EventCompleted, "Revision %s is rolled out: %s available", status.UpdateRevision,
+			pods(int(status.AvailableReplicas)))
+	}
+	return steps
+}
+
+// isLate tells whether a rollout has used up the time until its deadline: it is told once, whatever else happens.
+func isLate(manager *v1.PodManager, status *v1.PodManagerStatus) bool {
+	rollout := status.Rollout
+	return rollout != nil && rollout.Since == nil && int(rollout.SpentSeconds) >= int(manager.ProgressDeadline()/time.Second)
+}
+
+// isCompleted tells whether a rollout has come to its end: all pods are updated and available. That of a new object is told by
+// its pods.
+func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
+	isDone := func(s *v1.PodManagerStatus) bool {
+		reason := reasonOf(s, v1.ConditionReady)
+		return (reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking) && s.UpdateRevision == status.UpdateRevision
+	}
+	if old.CurrentRevision == "" && manager.Generation == 1 {
+		return false
+	}
+	return isDone(status) && !isDone(old) && old.Rollout != nil && old.CurrentRevision != status.UpdateRevision
+}
+
+func reasonOf(status *v1.PodManagerStatus, kind string) string {
+	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
+		return found.Reason
+	}
+	return ""
+}
+
+func messageOf(status *v1.PodManagerStatus, kind string) string {
+	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
+		return cmp.Or(found.Message, found.Reason)
+	}
+	return ""
+}
