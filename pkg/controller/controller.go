@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -20,9 +19,6 @@ import (
 )
 
 const (
-	// Name is how the controller calls itself in events, field managers and metrics.
-	Name = "podmanager-controller"
-
 	// A failing sync is tried again after 5 ms, then ever later, but never later than a minute: nobody should have
 	// to wait for long once the cause is gone.
 	firstRetry = 5 * time.Millisecond
@@ -38,20 +34,12 @@ var ErrStopNow = errors.New("stop without draining")
 
 // Controller reconciles PodManagers. Make one with New.
 type Controller struct {
-	Clients
-	scopes map[string]Scope
+	Deps
+	agenda *agenda
+	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the agenda's
 
-	agenda   *agenda
-	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName] // the agenda's
-	recorder *recorder
-
-	tracker  *consistency.Tracker
-	memories *memories
-	lanes    lanes
-	writes   *latency
-	// statuses is how many statuses are being written.
-	statuses atomic.Int32
-	clock    clock.PassiveClock
+	executor *Executor
+	reporter *Reporter
 	// decide is plan.Make.
 	decide func(plan.Observed) plan.Plan
 }
@@ -59,32 +47,27 @@ type Controller struct {
 // New returns a controller for the PodManagers and pods of the given scopes. Their informers are started by the caller; see
 // Scopes.
 func New(ctx context.Context, clients Clients, scopes []Scope) (*Controller, error) {
-	recorder, err := newRecorder(ctx, clients.Reports)
+	byNamespace, err := newByNamespace(scopes)
 	if err != nil {
 		return nil, err
 	}
-	tracker := consistency.NewTracker()
-	agenda := newAgenda(clock.RealClock{}, tracker.IsEcho)
-	c := &Controller{
-		Clients:  clients,
-		scopes:   make(map[string]Scope, len(scopes)),
+	deps := Deps{
+		Clients: clients, scopes: byNamespace, tracker: consistency.NewTracker(), memories: newMemories(),
+		writes: &latency{}, clock: clock.RealClock{},
+	}
+	reporter, err := newReporter(ctx, deps)
+	if err != nil {
+		return nil, err
+	}
+	agenda := newAgenda(deps.clock, deps.tracker.IsEcho)
+	return &Controller{
+		Deps:     deps,
 		agenda:   agenda,
 		queue:    agenda.queue,
-		recorder: recorder,
-		tracker:  tracker,
+		executor: newExecutor(deps),
+		reporter: reporter,
 		decide:   plan.Make,
-		memories: newMemories(),
-		lanes:    newLanes(),
-		writes:   &latency{},
-		clock:    clock.RealClock{},
-	}
-	for _, scope := range scopes {
-		c.scopes[scope.Namespace] = scope
-		if err := scope.addIndexes(); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	}, nil
 }
 
 // Run syncs PodManagers with the given number of workers until ctx is done. It then takes no more work, lets the
@@ -93,14 +76,14 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
 
-	if err := c.recorder.start(ctx); err != nil {
+	if err := c.reporter.recorder.start(ctx); err != nil {
 		return err
 	}
 	var watching sync.WaitGroup
 	for _, scope := range c.scopes {
 		watching.Go(func() { c.takeUp(ctx, scope) })
 	}
-	watching.Go(func() { c.watchForRewinds(ctx) })
+	watching.Go(func() { c.scopes.watchForRewinds(ctx) })
 	defer watching.Wait()
 
 	// The syncs get a context that outlives ctx, so that a write under way is not torn off by a polite shutdown.
@@ -125,7 +108,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 }
 
 // Shutdown writes the events of the last syncs. It comes after Run, and after the lease was released: nobody should wait for it.
-func (c *Controller) Shutdown() { c.recorder.stop() }
+func (c *Controller) Shutdown() { c.reporter.recorder.stop() }
 
 func (c *Controller) work(ctx context.Context) {
 	for c.processNextWorkItem(ctx) {
@@ -175,7 +158,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
 	if why, broken := observed.Manager.Annotations[undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
-		return resultUnchanged, requeue.LookAgain{}, c.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
+		return resultUnchanged, requeue.LookAgain{}, c.reporter.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
 	}
 
 	decided := c.decide(*observed)
@@ -184,8 +167,14 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syn
 		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
 	c.memories.of(key).remember(observed.Manager, decided)
 
-	done := c.apply(ctx, key, observed, decided)
-	wrote, err := c.report(ctx, key, observed, decided, done)
+	done, goesOn := c.executor.begin(ctx, key, observed, decided)
+	if goesOn && decided.TellsAhead(observed.Manager) {
+		c.reporter.tellAhead(ctx, key, observed, decided, done)
+	}
+	if goesOn {
+		c.executor.apply(ctx, key, observed, decided, done)
+	}
+	wrote, err := c.reporter.report(ctx, key, observed, decided, done)
 	done.lookAgain(c.memories.of(key).nextRecheck())
 	if c.tracker.Waiting(key) {
 		// The events of our own writes bring no sync. If they do not come at all, this does.

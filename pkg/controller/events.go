@@ -55,7 +55,7 @@ func newRecorder(ctx context.Context, client kubernetes.Interface) (*recorder, e
 	sink := &sink{EventSink: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, maxEventsAtOnce)}
 	broadcaster := events.NewBroadcaster(sink)
 	return &recorder{
-		EventRecorder: broadcaster.NewRecorder(scheme, Name).WithLogger(klog.FromContext(ctx)),
+		EventRecorder: broadcaster.NewRecorder(scheme, v1.ControllerName).WithLogger(klog.FromContext(ctx)),
 		broadcaster:   broadcaster,
 		sink:          sink,
 		stop:          broadcaster.Shutdown,
@@ -134,15 +134,15 @@ func (s *sink) flush(ctx context.Context) {
 }
 
 // reportEvents tells what was done or failed: one event for each kind of thing, however many pods it was done to.
-func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done *outcome) {
+func (r *Reporter) reportEvents(key cache.ObjectName, decided plan.Plan, done *outcome) {
 	event := func(kind, reason, action string, pods []*corev1.Pod, verb, why string) {
 		if len(pods) > 0 {
 			// Events about the same objects are counted as one series; the first pod keeps two batches apart.
-			c.recorder.record(done.manager, pods[0], kind, reason, action, fmt.Sprintf("%s %s%s", verb, podList(pods), why))
+			r.recorder.record(done.manager, pods[0], kind, reason, action, fmt.Sprintf("%s %s%s", verb, podList(pods), why))
 		}
 	}
 	if done.collided != "" {
-		c.recorder.warn(done.manager, nil, v1.EventCollision, "StoreRevision",
+		r.recorder.warn(done.manager, nil, v1.EventCollision, "StoreRevision",
 			fmt.Sprintf("The name %s is in use for something else: the revision gets another one", done.collided))
 	}
 	event(corev1.EventTypeNormal, v1.EventReleased, "Release", done.released, "Released", "")
@@ -150,18 +150,18 @@ func (c *Controller) reportEvents(key cache.ObjectName, decided plan.Plan, done 
 	for why, pods := range deletedByReason(decided.Delete, done.deleted) {
 		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
 	}
-	c.reportDisruptions(decided.Create, done)
+	r.reportDisruptions(decided.Create, done)
 	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.created, "Created", "")
 	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.changed[inplace.StepDrain], "Took out of service, to be updated in place,", "")
 	drained, undrained := inplace.ByDrained(done.manager, done.changed[inplace.StepUpdate])
 	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", drained, "Updated in place", "")
 	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
-	c.reportForeign(key, decided.Foreign, done)
-	c.reportFailure(key, done)
+	r.reportForeign(key, decided.Foreign, done)
+	r.reportFailure(key, done)
 }
 
 // reportDisruptions tells of pods that their nodes have stopped, once they are replaced.
-func (c *Controller) reportDisruptions(creations []plan.Creation, done *outcome) {
+func (r *Reporter) reportDisruptions(creations []plan.Creation, done *outcome) {
 	created := make(map[string]bool, len(done.created))
 	for _, pod := range done.created {
 		created[pod.Name] = true
@@ -179,28 +179,28 @@ func (c *Controller) reportDisruptions(creations []plan.Creation, done *outcome)
 	if len(replaced) > 1 {
 		more = fmt.Sprintf("; so were %d more", len(replaced)-1)
 	}
-	c.recorder.warn(done.manager, replaced[0], v1.EventDisrupted, "Create",
+	r.recorder.warn(done.manager, replaced[0], v1.EventDisrupted, "Create",
 		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DisruptionOf(replaced[0]), more))
 }
 
 // reportForeign warns, once for each name, that a pod of somebody else has it.
-func (c *Controller) reportForeign(key cache.ObjectName, names []string, done *outcome) {
-	memory := c.memories.of(key)
+func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *outcome) {
+	memory := r.memories.of(key)
 	for _, name := range names {
 		if slices.Contains(memory.toldForeign, name) {
 			continue
 		}
 		// The reference keeps events about two names from being counted as one.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
-		c.recorder.warn(done.manager, pod, v1.EventNameTaken, "Create",
+		r.recorder.warn(done.manager, pod, v1.EventNameTaken, "Create",
 			fmt.Sprintf("Pod %s is somebody else's: it is left alone, and another index is used", name))
 	}
 	memory.toldForeign = names
 }
 
 // reportFailure sends a warning when a failure is new, or another one than before.
-func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
-	memory := c.memories.of(key)
+func (r *Reporter) reportFailure(key cache.ObjectName, done *outcome) {
+	memory := r.memories.of(key)
 	if done.failure == nil {
 		memory.told = nil
 		return
@@ -214,8 +214,8 @@ func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
 	switch told.Condition {
 	case v1.ReasonFailedDelete:
 		reason, action = v1.EventFailedDelete, "Delete"
-	case v1.ReasonFailedChange:
-		reason, action = v1.EventFailedChange, "Update"
+	case v1.ReasonFailedInPlaceUpdate:
+		reason, action = v1.EventFailedInPlaceUpdate, "Update"
 	case v1.ReasonFailedStore:
 		reason, action = v1.EventFailedStore, "StoreRevision"
 	case v1.ReasonFailedClaim:
@@ -223,15 +223,15 @@ func (c *Controller) reportFailure(key cache.ObjectName, done *outcome) {
 	case v1.ReasonFailedFinal:
 		reason, action = v1.EventFailedFinal, "Finalize"
 	}
-	c.recorder.warn(done.manager, nil, reason, action, told.Message)
+	r.recorder.warn(done.manager, nil, reason, action, told.Message)
 }
 
 // reportStatusFailure sends a warning, once, when a status cannot be written: the object itself cannot tell.
-func (c *Controller) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
-	memory := c.memories.of(key)
+func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
+	memory := r.memories.of(key)
 	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
 	if refused && !memory.toldStatus {
-		c.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.Words(err))
+		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.Words(err))
 	}
 	memory.toldStatus = refused
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,24 +15,25 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // addFinalizer makes sure that the PodManager cannot vanish before its pods have been seen to.
-func (c *Controller) addFinalizer(ctx context.Context, key cache.ObjectName, done *outcome) bool {
-	return c.changeFinalizers(ctx, key, done, append(slices.Clone(done.manager.Finalizers), v1.Finalizer))
+func (e *Executor) addFinalizer(ctx context.Context, key cache.ObjectName, done *outcome) bool {
+	return e.changeFinalizers(ctx, key, done, append(slices.Clone(done.manager.Finalizers), v1.Finalizer))
 }
 
 // removeFinalizer lets a PodManager go.
-func (c *Controller) removeFinalizer(ctx context.Context, key cache.ObjectName, done *outcome) bool {
+func (e *Executor) removeFinalizer(ctx context.Context, key cache.ObjectName, done *outcome) bool {
 	isOurs := func(name string) bool { return name == v1.Finalizer }
-	return c.changeFinalizers(ctx, key, done, slices.DeleteFunc(slices.Clone(done.manager.Finalizers), isOurs))
+	return e.changeFinalizers(ctx, key, done, slices.DeleteFunc(slices.Clone(done.manager.Finalizers), isOurs))
 }
 
 // changeFinalizers writes the finalizers of exactly this PodManager, if they are still what the plan was made for, and tells
 // whether the plan can go on. The list is compared rather than the resourceVersion, which somebody who writes often enough could
 // keep from ever being right. The answer shows whether the plan is still for what is wanted.
-func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName, done *outcome, finalizers []string) bool {
+func (e *Executor) changeFinalizers(ctx context.Context, key cache.ObjectName, done *outcome, finalizers []string) bool {
 	planned := done.manager
 	var before any // nothing is there, or null, if there are none
 	if len(planned.Finalizers) > 0 {
@@ -46,13 +48,13 @@ func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName,
 		done.fails(err)
 		return false
 	}
-	live, err := c.PodManagers.AppsV1().PodManagers(key.Namespace).Patch(ctx, key.Name, types.JSONPatchType, patch,
-		metav1.PatchOptions{FieldManager: Name, FieldValidation: metav1.FieldValidationIgnore})
+	live, err := e.PodManagers.AppsV1().PodManagers(key.Namespace).Patch(ctx, key.Name, types.JSONPatchType, patch,
+		metav1.PatchOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsConflict(err):
 		// It is gone, has other finalizers, or is being deleted, so that none can be added.
 		klog.FromContext(ctx).V(2).Info("PodManager is not as the cache shows it", "err", err)
-		c.giveUp(key, done)
+		e.giveUp(key, done)
 		return false
 	case err != nil:
 		// Told even if it is refused for good, and tried again all the same: without the finalizer nothing goes on.
@@ -62,10 +64,10 @@ func (c *Controller) changeFinalizers(ctx context.Context, key cache.ObjectName,
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("Changed the finalizers", "finalizers", finalizers)
-	c.wroteManager(key, planned, live)
+	wroteManager(e.tracker, key, planned, live, e.clock.Now())
 	done.manager = live
 	if !isSameWish(planned, live) {
-		c.giveUp(key, done)
+		e.giveUp(key, done)
 		return false
 	}
 	return true
@@ -78,10 +80,10 @@ func isSameWish(a, b *v1.PodManager) bool {
 
 // wroteManager makes the next sync wait until the cache shows what was written. Its event is an echo only if nobody
 // else's change is in it: what was written onto a spec that no sync has seen yet must still be looked at.
-func (c *Controller) wroteManager(key cache.ObjectName, synced, written *v1.PodManager) {
+func wroteManager(tracker *consistency.Tracker, key cache.ObjectName, synced, written *v1.PodManager, now time.Time) {
 	if isSameWish(synced, written) {
-		c.tracker.Wrote(key, managersResource, written.ResourceVersion, c.clock.Now())
+		tracker.Wrote(key, managersResource, written.ResourceVersion, now)
 	} else {
-		c.tracker.Saw(key, managersResource, written.ResourceVersion, c.clock.Now())
+		tracker.Saw(key, managersResource, written.ResourceVersion, now)
 	}
 }

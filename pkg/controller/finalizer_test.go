@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -21,6 +22,19 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
+
+// carryOut makes a plan for a PodManager without pods, and carries it out.
+func carryOut(ctx context.Context, clients Clients, manager *v1.PodManager) *outcome {
+	e := newExecutor(Deps{Clients: clients, tracker: consistency.NewTracker(), memories: newMemories(), writes: &latency{}, clock: clock.RealClock{}})
+	observed := plan.Observed{Manager: manager, Now: e.clock.Now(), PodNamed: func(string) *corev1.Pod { return nil }}
+	decided := plan.Make(observed)
+	key := cache.MetaObjectToName(manager)
+	done, goesOn := e.begin(ctx, key, &observed, decided)
+	if goesOn {
+		e.apply(ctx, key, &observed, decided, done)
+	}
+	return done
+}
 
 // A plan that begins with the finalizer goes on only if the API server has the PodManager that the plan was made for.
 func TestPlanEndsWithAnotherPodManager(t *testing.T) {
@@ -52,10 +66,7 @@ func TestPlanEndsWithAnotherPodManager(t *testing.T) {
 			live := cached.DeepCopy()
 			test.live(live)
 			kube, managers := kubefake.NewClientset(), fake.NewSimpleClientset(live)
-			c := &Controller{Clients: fakeClients(kube, managers), tracker: consistency.NewTracker(), memories: newMemories(), writes: &latency{}, lanes: newLanes(), clock: clock.RealClock{}}
-			observed := plan.Observed{Manager: cached, Now: c.clock.Now()}
-			observed.PodNamed = func(string) *corev1.Pod { return nil }
-			done := c.apply(ctx, key("web"), &observed, plan.Make(observed))
+			done := carryOut(ctx, Clients{Kube: kube, PodManagers: managers}, cached)
 			// A fake API server has an error of its own for a patch that does not fit.
 			if created, gaveUp := len(done.created) > 0, done.outdated || done.err != nil; created != test.created || gaveUp == created {
 				t.Errorf("created %v, outdated %v, error %v; want created %v", created, done.outdated, done.err, test.created)
@@ -78,10 +89,7 @@ func TestRefusedFinalizer(t *testing.T) {
 	managers.PrependReactor("patch", "podmanagers", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(v1.Resource("podmanagers"), "web", errors.New("a policy is against it"))
 	})
-	c := &Controller{Clients: fakeClients(kubefake.NewClientset(), managers), tracker: consistency.NewTracker(), memories: newMemories(),
-		writes: &latency{}, lanes: newLanes(), clock: clock.RealClock{}}
-	observed := plan.Observed{Manager: manager, Now: c.clock.Now(), PodNamed: func(string) *corev1.Pod { return nil }}
-	done := c.apply(ctx, key("web"), &observed, plan.Make(observed))
+	done := carryOut(ctx, Clients{Kube: kubefake.NewClientset(), PodManagers: managers}, manager)
 	if len(done.created) > 0 || done.err == nil || done.failure == nil || done.failure.Condition != v1.ReasonFailedFinal || !done.failure.Refused() {
 		t.Errorf("created %d pods, error %v, tells %+v", len(done.created), done.err, done.failure)
 	}

@@ -37,7 +37,7 @@ const (
 // not yet show what this process has written itself; then it says when to look again.
 func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
-	scope := c.scopeOf(key.Namespace)
+	scope := c.scopes.of(key.Namespace)
 	strayed, err := c.settleUnknown(ctx, key)
 	if err == nil {
 		err = c.recheckTaken(ctx, key, now)
@@ -122,7 +122,7 @@ func (c *Controller) gatherCached(ctx context.Context, scope Scope, key cache.Ob
 	if good := currentRevision(observed); good != nil {
 		memory.good = good
 	} else if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil {
-		if err := c.bringBack(ctx, key, manager); err != nil {
+		if err := c.executor.bringBack(ctx, key, manager); err != nil {
 			return nil, err
 		}
 		// Without it the pods' way back is lost, so this is not left to a cache that may be behind the other one.
@@ -152,7 +152,7 @@ func currentRevision(observed *plan.Observed) *appsv1.ControllerRevision {
 
 // gatherLive reads the same from the API server.
 func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
-	manager, err := c.getManager(ctx, key)
+	manager, err := c.scopes.live(ctx, c.PodManagers, key)
 	if apierrors.IsNotFound(err) {
 		c.forget(key)
 		return nil, nil
@@ -204,21 +204,12 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 	return observed, nil
 }
 
-// getManager reads a PodManager from the API server. One that the selector leaves out is not ours: it counts as gone.
-func (c *Controller) getManager(ctx context.Context, key cache.ObjectName) (*v1.PodManager, error) {
-	manager, err := c.PodManagers.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if err == nil && !c.scopeOf(key.Namespace).selects(manager) {
-		return nil, apierrors.NewNotFound(v1.Resource("podmanagers"), key.Name)
-	}
-	return manager, err
-}
-
 // settleUnknown looks, at the API server itself, what became of creates whose answers were lost, and of pods that have left the
 // cache without having been seen to end. It returns those that are still there without our label: as long as they are ours, they
 // have to be looked at each time.
 func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
 	names := c.tracker.Unsettled(key)
-	results := inParallel(len(names), c.lanes.of(len(names)), func(i int) result {
+	results := inParallel(len(names), c.executor.lanes.of(len(names)), func(i int) result {
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return result{} // it never arrived, or is gone

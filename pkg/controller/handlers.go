@@ -85,7 +85,7 @@ func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 
 // triggerOfStart lets those PodManagers go first at a start whose pods are not as they should be.
 func (c *Controller) triggerOfStart(manager *v1.PodManager) trigger {
-	pods, err := c.scopeOf(manager.Namespace).indexed(byController, string(manager.UID))
+	pods, err := c.scopes.of(manager.Namespace).indexed(byController, string(manager.UID))
 	if err != nil || status.IsUnfinished(manager, pods) {
 		return triggerUnfinished
 	}
@@ -198,7 +198,7 @@ func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 		return nil
 	}
 	namespace := object.GetNamespace()
-	manager, err := c.scopeOf(namespace).PodManagers.Lister().PodManagers(namespace).Get(ref.Name)
+	manager, err := c.scopes.of(namespace).PodManagers.Lister().PodManagers(namespace).Get(ref.Name)
 	if err != nil || manager.UID != ref.UID {
 		return nil
 	}

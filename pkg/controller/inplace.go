@@ -18,44 +18,44 @@ import (
 
 // changePod takes one step of changing a pod in place. Each step can be repeated: it leaves the pod as it found it, or as
 // the next step expects it.
-func (c *Controller) changePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, change inplace.Update) result {
+func (e *Executor) changePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, change inplace.Update) result {
 	if change.TurnsTheGate() {
-		patch, err := change.GatePatch(c.clock.Now())
-		return c.patchInPlace(ctx, key, change, patch, err, "status")
+		patch, err := change.GatePatch(e.clock.Now())
+		return e.patchInPlace(ctx, key, change, patch, err, "status")
 	}
 	// A resize goes by a request of its own. So that nobody is misled who finds the pod between the two, it is announced.
-	begin, err := change.BeginPatch(c.clock.Now())
+	begin, err := change.BeginPatch(e.clock.Now())
 	if begin != nil || err != nil {
-		if r := c.patchInPlace(ctx, key, change, begin, err); r.err != nil || r.pod == nil {
-			return c.unlessRefused(ctx, key, change, false, r)
+		if r := e.patchInPlace(ctx, key, change, begin, err); r.err != nil || r.pod == nil {
+			return e.unlessRefused(ctx, key, change, false, r)
 		}
 	}
 	resize, err := change.ResizePatch()
 	if resize != nil || err != nil {
-		if r := c.resizePod(ctx, key, change, resize, err); r.err != nil || r.pod == nil {
-			return c.unlessRefused(ctx, key, change, false, r)
+		if r := e.resizePod(ctx, key, change, resize, err); r.err != nil || r.pod == nil {
+			return e.unlessRefused(ctx, key, change, false, r)
 		}
 	}
 	// The revision goes last: it says that all of it was done.
-	patch, err := change.Patch(manager, c.clock.Now())
-	r := c.patchInPlace(ctx, key, change, patch, err)
+	patch, err := change.Patch(manager, e.clock.Now())
+	r := e.patchInPlace(ctx, key, change, patch, err)
 	if r.pod != nil && change.Step == inplace.StepUpdate {
 		podsChanged.Inc()
 	}
-	return c.unlessRefused(ctx, key, change, resize != nil, r)
+	return e.unlessRefused(ctx, key, change, resize != nil, r)
 }
 
 // resizePod changes a pod's CPU and memory. An API server that has no such subresource answers as if there were no such pod:
 // the pod is looked at to tell the two apart.
-func (c *Controller) resizePod(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error) result {
+func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error) result {
 	if err != nil {
 		return result{err: err}
 	}
-	pod, err := c.sendPatch(ctx, key, change, patch, "resize")
+	pod, err := e.sendPatch(ctx, key, change, patch, "resize")
 	if !apierrors.IsNotFound(err) {
-		return c.patched(ctx, key, change, pod, err, "resize")
+		return e.patched(ctx, key, change, pod, err, "resize")
 	}
-	live, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, change.Pod.Name, metav1.GetOptions{})
+	live, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, change.Pod.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && live.UID != change.Pod.UID:
 		return result{}
@@ -72,43 +72,43 @@ func (c *Controller) resizePod(ctx context.Context, key cache.ObjectName, change
 var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are changed in place with from Kubernetes 1.33 on")
 
 // openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would do it later.
-func (c *Controller) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
+func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
 	if !inplace.MustOpenFirst(pod) {
 		return nil
 	}
-	return c.changePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).err
+	return e.changePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).err
 }
 
 // unlessRefused returns the result of a change, unless that was refused. This is written down on the pod then, so that the
 // next sync takes the other way, and a controller that comes after this one does, too. resized tells that CPU and memory had
 // gone through before.
-func (c *Controller) unlessRefused(ctx context.Context, key cache.ObjectName, change inplace.Update, resized bool, r result) result {
-	if r.err == nil || change.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedChange, r.err).Refused() {
+func (e *Executor) unlessRefused(ctx context.Context, key cache.ObjectName, change inplace.Update, resized bool, r result) result {
+	if r.err == nil || change.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.err).Refused() {
 		return r
 	}
 	klog.FromContext(ctx).V(2).Info("Pod cannot be changed in place", "pod", klog.KObj(change.Pod), "err", requeue.Words(r.err))
 	patch, err := change.RefusalPatch(requeue.Words(r.err), resized)
-	noted := c.patchInPlace(ctx, key, change, patch, err)
+	noted := e.patchInPlace(ctx, key, change, patch, err)
 	noted.refused = noted.pod != nil
 	return noted
 }
 
 // patchInPlace sends a patch of exactly this pod. It is no error if the pod is gone.
-func (c *Controller) patchInPlace(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error, subresource ...string) result {
+func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error, subresource ...string) result {
 	if err != nil {
 		return result{err: err}
 	}
-	pod, err := c.sendPatch(ctx, key, change, patch, subresource...)
-	return c.patched(ctx, key, change, pod, err, subresource...)
+	pod, err := e.sendPatch(ctx, key, change, patch, subresource...)
+	return e.patched(ctx, key, change, pod, err, subresource...)
 }
 
-func (c *Controller) sendPatch(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, subresource ...string) (*corev1.Pod, error) {
-	return c.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
-		metav1.PatchOptions{FieldManager: Name}, subresource...)
+func (e *Executor) sendPatch(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, subresource ...string) (*corev1.Pod, error) {
+	return e.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: v1.ControllerName}, subresource...)
 }
 
 // patched is the result of a patch.
-func (c *Controller) patched(ctx context.Context, key cache.ObjectName, change inplace.Update, pod *corev1.Pod, err error, subresource ...string) result {
+func (e *Executor) patched(ctx context.Context, key cache.ObjectName, change inplace.Update, pod *corev1.Pod, err error, subresource ...string) result {
 	switch {
 	case isGone(err):
 		return result{}
@@ -116,6 +116,6 @@ func (c *Controller) patched(ctx context.Context, key cache.ObjectName, change i
 		return result{err: fmt.Errorf("changing pod %s in place: %w", change.Pod.Name, err)}
 	}
 	klog.FromContext(ctx).V(2).Info("Changed pod in place", "pod", klog.KObj(pod), "step", change.Step, "subresource", subresource)
-	c.wrote(key, pod)
+	e.wrote(key, pod)
 	return result{pod: pod}
 }

@@ -72,10 +72,10 @@ func TestResizeIsNotThere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &Controller{Clients: Clients{Kube: kube}, lanes: newLanes(), clock: clock.RealClock{}, tracker: consistency.NewTracker()}
+			e := newExecutor(Deps{Clients: Clients{Kube: kube}, clock: clock.RealClock{}, tracker: consistency.NewTracker()})
 			change := inplace.Update{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
-			r := c.resizePod(ctx, cache.NewObjectName("ns", "web"), change, []byte("{}"), nil)
-			isRefused := r.err != nil && requeue.Failed(v1.ReasonFailedChange, r.err).Refused()
+			r := e.resizePod(ctx, cache.NewObjectName("ns", "web"), change, []byte("{}"), nil)
+			isRefused := r.err != nil && requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.err).Refused()
 			if isRefused != test.refused || (r.err != nil && !isRefused) != test.failed || (r.err == nil && r.pod == nil) != test.gone {
 				t.Errorf("pod %v, error %v, refused %v", r.pod != nil, r.err, isRefused)
 			}

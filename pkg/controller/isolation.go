@@ -10,7 +10,6 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
-	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // panicError is a panic that was caught.
@@ -40,25 +39,9 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 	if broken, ok := err.(*panicError); ok {
 		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(broken.stack))
 		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", broken.value)
-		if err := c.tellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
+		if err := c.reporter.tellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
 			klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled")
 		}
 	}
 	return result, again, err
-}
-
-// tellBroken shows, in the conditions and in an event, that the controller cannot handle a PodManager. It touches
-// nothing but the conditions: what else there is to say is not known.
-func (c *Controller) tellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
-	defer caught(&err) // the object may be what breaks this, too
-	manager, err := c.scopeOf(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
-	if err != nil {
-		return err
-	}
-	broken := status.Broken(manager, reason, message, c.clock.Now())
-	if !status.Differs(&manager.Status, &broken) {
-		return nil
-	}
-	c.recorder.warn(manager, nil, event, "Sync", message)
-	return c.writeStatus(ctx, key, &outcome{manager: manager}, broken)
 }

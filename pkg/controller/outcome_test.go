@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
@@ -36,9 +36,8 @@ func TestLiveReadsKeepToTheSelector(t *testing.T) {
 	mine := labels.SelectorFromSet(labels.Set{"team": "a"})
 	for team, isOurs := range map[string]bool{"a": true, "b": false} {
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"team": team}}}
-		c := &Controller{Clients: fakeClients(kubefake.NewClientset(), fake.NewSimpleClientset(manager)),
-			scopes: map[string]Scope{metav1.NamespaceAll: {selector: mine}}}
-		if _, err := c.getManager(context.Background(), key("web")); (err == nil) != isOurs || (!isOurs && !apierrors.IsNotFound(err)) {
+		scopes := ByNamespace{metav1.NamespaceAll: {selector: mine}}
+		if _, err := scopes.live(context.Background(), fake.NewSimpleClientset(manager), cache.MetaObjectToName(manager)); (err == nil) != isOurs || (!isOurs && !apierrors.IsNotFound(err)) {
 			t.Errorf("team %s: %v", team, err)
 		}
 	}

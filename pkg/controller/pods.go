@@ -18,23 +18,23 @@ import (
 
 // createPod creates one pod. Its name is the protection against creating it twice: if an earlier
 // create went through unseen, this one finds the name in use, and looks whose it is.
-func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) result {
+func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) result {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
-	began := c.clock.Now()
-	pod, err := c.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: Name, FieldValidation: metav1.FieldValidationIgnore})
+	began := e.clock.Now()
+	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case err == nil:
-		c.writes.took(c.clock.Since(began))
+		e.writes.took(e.clock.Since(began))
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod))
 		podsCreated.Inc()
-		c.wrote(key, pod)
+		e.wrote(key, pod)
 		return result{pod: pod}
 	case apierrors.IsAlreadyExists(err):
-		return c.lookWhose(ctx, key, manager, wanted.Name)
+		return e.lookWhose(ctx, key, manager, wanted.Name)
 	default:
 		if outcomeIsUnknown(err) {
-			c.tracker.Unknown(key, wanted.Name)
+			e.tracker.Unknown(key, wanted.Name)
 		}
 		podFailures.WithLabelValues("create").Inc()
 		return result{err: fmt.Errorf("creating pod %s: %w", wanted.Name, err)}
@@ -43,8 +43,8 @@ func (c *Controller) createPod(ctx context.Context, key cache.ObjectName, manage
 
 // lookWhose looks at a pod that the cache did not show and that has the name of one we wanted to create. If it is
 // ours, it counts as created. If it is not, or is gone by now, nothing has failed: the next sync does better.
-func (c *Controller) lookWhose(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) result {
-	pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
+func (e *Executor) lookWhose(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) result {
+	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return result{err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
 	}
@@ -54,14 +54,14 @@ func (c *Controller) lookWhose(ctx context.Context, key cache.ObjectName, manage
 		logger.V(2).Info("The name was in use, and is free again")
 	case metav1.IsControlledBy(pod, manager) && hasLabel:
 		logger.V(2).Info("Pod exists already and is ours")
-		c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
+		e.tracker.Saw(key, podsResource, pod.ResourceVersion, e.clock.Now())
 		return result{pod: pod}
 	case metav1.IsControlledBy(pod, manager):
 		logger.V(2).Info("Pod is ours and was relabelled away")
-		c.tracker.Unknown(key, name)
+		e.tracker.Unknown(key, name)
 	case hasLabel:
 		// The cache will show it, and that its name is in use.
-		c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
+		e.tracker.Saw(key, podsResource, pod.ResourceVersion, e.clock.Now())
 	default:
 		logger.V(2).Info("The name is in use by somebody else")
 		return result{taken: true, foreign: plan.IsForeign(pod)}
@@ -79,13 +79,13 @@ func outcomeIsUnknown(err error) bool {
 // deletePod deletes exactly this pod, not a later one of the same name; of a PodManager that is going away, exactly as it was
 // seen: if somebody has let it go since, it is to stay. The typed client would throw the answer away; its resourceVersion is what
 // the cache has to catch up with.
-func (c *Controller) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
+func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
 	deleted := &corev1.Pod{}
 	preconditions := metav1.NewUIDPreconditions(string(pod.UID))
 	if manager.DeletionTimestamp != nil {
 		preconditions.ResourceVersion = &pod.ResourceVersion
 	}
-	err := c.Kube.CoreV1().RESTClient().Delete().
+	err := e.Kube.CoreV1().RESTClient().Delete().
 		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 		Body(&metav1.DeleteOptions{Preconditions: preconditions}).
 		Do(ctx).Into(deleted)
@@ -98,17 +98,17 @@ func (c *Controller) deletePod(ctx context.Context, key cache.ObjectName, manage
 	}
 	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod))
 	podsDeleted.Inc()
-	c.wrote(key, deleted)
+	e.wrote(key, deleted)
 	if deleted.DeletionTimestamp == nil {
 		// Gone at once. Until the event that says so is here, it counts as going.
-		deleted.DeletionTimestamp = &metav1.Time{Time: c.clock.Now()}
+		deleted.DeletionTimestamp = &metav1.Time{Time: e.clock.Now()}
 	}
 	return result{pod: deleted}
 }
 
 // adoptPod makes the PodManager the controller of a pod that has none.
-func (c *Controller) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
-	r := c.patchPod(ctx, key, pod, map[string]any{
+func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
+	r := e.patchPod(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		"labels":          map[string]any{v1.LabelManagerUID: string(manager.UID)},
 	})
@@ -123,11 +123,11 @@ func (c *Controller) adoptPod(ctx context.Context, key cache.ObjectName, manager
 }
 
 // releasePod gives up the control over a pod, and leaves it running and in service.
-func (c *Controller) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
-	if err := c.openGate(ctx, key, pod); err != nil {
+func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) result {
+	if err := e.openGate(ctx, key, pod); err != nil {
 		return result{err: err}
 	}
-	r := c.patchPod(ctx, key, pod, map[string]any{
+	r := e.patchPod(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{map[string]any{"$patch": "delete", "uid": manager.UID}},
 		"labels":          map[string]any{v1.LabelManagerUID: nil},
 	})
@@ -138,28 +138,28 @@ func (c *Controller) releasePod(ctx context.Context, key cache.ObjectName, manag
 }
 
 // patchPod changes the metadata of exactly this pod. It is no error if the pod is gone.
-func (c *Controller) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) result {
+func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) result {
 	metadata["uid"] = pod.UID
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return result{err: err}
 	}
-	patched, err := c.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
-		metav1.PatchOptions{FieldManager: Name})
+	patched, err := e.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: v1.ControllerName})
 	switch {
 	case isGone(err):
 		return result{}
 	case err != nil:
 		return result{err: fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err)}
 	}
-	c.wrote(key, patched)
+	e.wrote(key, patched)
 	return result{pod: patched}
 }
 
 // wrote makes the next sync wait until the cache shows the pod at least as it is here. One that has lost the label will not be shown.
-func (c *Controller) wrote(key cache.ObjectName, pod *corev1.Pod) {
+func (e *Executor) wrote(key cache.ObjectName, pod *corev1.Pod) {
 	if pod.Labels[v1.LabelManager] == "" {
 		return
 	}
-	c.tracker.Wrote(key, podsResource, pod.ResourceVersion, c.clock.Now())
+	e.tracker.Wrote(key, podsResource, pod.ResourceVersion, e.clock.Now())
 }

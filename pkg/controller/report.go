@@ -21,15 +21,34 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
+// Reporter tells what is done and how things are: in statuses and events.
+type Reporter struct {
+	Deps
+	recorder *recorder
+	// statuses is how many statuses are being written.
+	statuses atomic.Int32
+}
+
+func newReporter(ctx context.Context, deps Deps) (*Reporter, error) {
+	recorder, err := newRecorder(ctx, deps.Reports)
+	if err != nil {
+		return nil, err
+	}
+	return &Reporter{Deps: deps, recorder: recorder}, nil
+}
+
 // report tells what was done: in events, and in the status. It returns whether the status was written.
-func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) (bool, error) {
-	c.reportEvents(key, decided, done)
+func (r *Reporter) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) (bool, error) {
+	r.reportEvents(key, decided, done)
+	if done.collided != "" {
+		return true, r.countCollision(ctx, key, done)
+	}
 	if done.finalized || done.outdated {
 		return false, nil
 	}
 	pods, changed := observed.Pods, done.hasActed()
 	if changed {
-		pods = c.scopeOf(key.Namespace).newer(done.pods(pods))
+		pods = r.scopes.of(key.Namespace).newer(done.pods(pods))
 	}
 	wanted, again := status.Of(status.Report{
 		Manager: done.manager, Plan: decided, Pods: pods, Changed: changed || len(decided.Adopt) > 0, Failure: done.failure, Now: observed.Now,
@@ -38,28 +57,39 @@ func (c *Controller) report(ctx context.Context, key cache.ObjectName, observed 
 	if !status.Differs(&done.manager.Status, &wanted) {
 		return false, nil
 	}
-	now := c.clock.Now()
-	defer c.statuses.Add(-1)
-	if c.statuses.Add(1) > c.statusesAtOnce() {
-		done.lookAgain(requeue.After(now, c.statusTurn(), requeue.AgainStatus))
+	now := r.clock.Now()
+	defer r.statuses.Add(-1)
+	if r.statuses.Add(1) > r.statusesAtOnce() {
+		done.lookAgain(requeue.After(now, r.statusTurn(), requeue.AgainStatus))
 		return false, nil
 	}
-	if wait := c.memories.of(key).pace.Wait(&done.manager.Status, &wanted, changed, done.failure, c.writes.now(), now); wait > 0 {
+	if wait := r.memories.of(key).pace.Wait(&done.manager.Status, &wanted, changed, done.failure, r.writes.now(), now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		done.lookAgain(requeue.After(now, wait, requeue.AgainStatus))
 		return false, nil
 	}
 	before := done.manager
-	if err := c.writeStatus(ctx, key, done, wanted); err != nil {
+	if err := r.writeStatus(ctx, key, done, wanted); err != nil {
 		return true, err
 	}
 	for _, step := range status.Transitions(before, &before.Status, &wanted) {
-		c.recorder.record(before, nil, step.Type, step.Reason, "RollOut", step.Message)
+		r.recorder.record(before, nil, step.Type, step.Reason, "RollOut", step.Message)
 	}
 	if before.Status.FailedRevision != wanted.FailedRevision || before.Status.CurrentRevision != wanted.CurrentRevision {
 		done.lookAgain(requeue.LookAgain{At: now, Why: requeue.AgainMore}) // it was written down, now something follows from it
 	}
 	return true, nil
+}
+
+// countCollision makes the next sync take another name for the revision.
+func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, done *outcome) error {
+	counted := *done.manager.Status.DeepCopy()
+	counted.CollisionCount++
+	if err := r.writeStatus(ctx, key, done, counted); err != nil {
+		return err
+	}
+	done.lookAgain(requeue.After(r.clock.Now(), staleRetry, requeue.AgainRevisionName))
+	return nil
 }
 
 // Statuses make way for pods: few are written at the same time, and fewer while the API server is busy. Nobody waits for a place:
@@ -69,24 +99,24 @@ const (
 	busyFrom                     = 30 * time.Millisecond
 )
 
-func (c *Controller) statusesAtOnce() int32 {
-	if c.writes.now() > busyFrom {
+func (r *Reporter) statusesAtOnce() int32 {
+	if r.writes.now() > busyFrom {
 		return maxStatusesBusy
 	}
 	return maxStatuses
 }
 
 // statusTurn is how long it is until the next try to get a place, the longer the busier the API server is.
-func (c *Controller) statusTurn() time.Duration {
-	wait := max(100*time.Millisecond, min(10*c.writes.now(), time.Second))
+func (r *Reporter) statusTurn() time.Duration {
+	wait := max(100*time.Millisecond, min(10*r.writes.now(), time.Second))
 	return wait + time.Duration(rand.Float64()*float64(wait))
 }
 
 // tellAhead writes the first status of a new PodManager before a plan that will take a while. If that fails, there is another one
 // to come.
-func (c *Controller) tellAhead(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) {
+func (r *Reporter) tellAhead(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) {
 	status, _ := status.Of(status.Report{Manager: done.manager, Plan: decided, Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
-	if err := c.writeStatus(ctx, key, done, status); err != nil {
+	if err := r.writeStatus(ctx, key, done, status); err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.Words(err))
 	}
 }
@@ -95,25 +125,25 @@ func (c *Controller) tellAhead(ctx context.Context, key cache.ObjectName, observ
 // stays true for the generation that the status names, so it is then patched onto whatever the object is by now: with a
 // resourceVersion, somebody who writes often enough could keep the status from ever being written. What the status
 // remembers of rollouts is another matter: if that has changed, another controller is at work, and knows better.
-func (c *Controller) writeStatus(ctx context.Context, key cache.ObjectName, done *outcome, status v1.PodManagerStatus) error {
-	manager, began := done.manager, c.clock.Now()
-	client := c.Statuses.AppsV1().PodManagers(key.Namespace)
+func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *outcome, status v1.PodManagerStatus) error {
+	manager, began := done.manager, r.clock.Now()
+	client := r.Statuses.AppsV1().PodManagers(key.Namespace)
 	wanted := manager.DeepCopy()
 	wanted.Status = status
-	current, err := client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{FieldManager: Name, FieldValidation: metav1.FieldValidationIgnore})
+	current, err := client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	if apierrors.IsConflict(err) {
-		current, err = c.patchStatus(ctx, key, manager, status)
+		current, err = r.patchStatus(ctx, key, manager, status)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil // gone in the meantime: its deletion brings the key back
 	}
-	c.reportStatusFailure(key, manager, err)
+	r.reportStatusFailure(key, manager, err)
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	c.writes.took(c.clock.Since(began))
+	r.writes.took(r.clock.Since(began))
 	statusWrites.Inc()
-	c.wroteManager(key, manager, current)
+	wroteManager(r.tracker, key, manager, current, r.clock.Now())
 	done.manager = current
 	klog.FromContext(ctx).V(2).Info("Status written", "replicas", status.Replicas, "ready", status.ReadyReplicas,
 		"available", status.AvailableReplicas, "terminating", status.TerminatingReplicas, "observedGeneration", status.ObservedGeneration)
@@ -132,14 +162,14 @@ func (l *latency) took(duration time.Duration) {
 func (l *latency) now() time.Duration { return time.Duration(l.nanoseconds.Load()) }
 
 // patchStatus writes a status whatever the resourceVersion, if nobody else has written one that matters.
-func (c *Controller) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {
-	client := c.Statuses.AppsV1().PodManagers(key.Namespace)
-	live, err := c.getManager(ctx, key)
+func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {
+	client := r.Statuses.AppsV1().PodManagers(key.Namespace)
+	live, err := r.scopes.live(ctx, r.PodManagers, key)
 	if err != nil {
 		return nil, err
 	}
 	if !status.RemembersTheSame(&live.Status, &manager.Status) {
-		c.tracker.Saw(key, managersResource, live.ResourceVersion, c.clock.Now())
+		r.tracker.Saw(key, managersResource, live.ResourceVersion, r.clock.Now())
 		return nil, errors.New("another controller has written it")
 	}
 	patch, err := json.Marshal([]map[string]any{
@@ -149,5 +179,21 @@ func (c *Controller) patchStatus(ctx context.Context, key cache.ObjectName, mana
 	if err != nil {
 		return nil, err
 	}
-	return client.Patch(ctx, key.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: Name, FieldValidation: metav1.FieldValidationIgnore}, "status")
+	return client.Patch(ctx, key.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore}, "status")
+}
+
+// tellBroken shows, in the conditions and in an event, that the controller cannot handle a PodManager. It touches
+// nothing but the conditions: what else there is to say is not known.
+func (r *Reporter) tellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
+	defer caught(&err) // the object may be what breaks this, too
+	manager, err := r.scopes.of(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
+	if err != nil {
+		return err
+	}
+	broken := status.Broken(manager, reason, message, r.clock.Now())
+	if !status.Differs(&manager.Status, &broken) {
+		return nil
+	}
+	r.recorder.warn(manager, nil, event, "Sync", message)
+	return r.writeStatus(ctx, key, &outcome{manager: manager}, broken)
 }

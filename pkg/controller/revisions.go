@@ -16,40 +16,40 @@ import (
 )
 
 // storeRevisions stores the revisions that a plan counts on, and tells whether it can go on.
-func (c *Controller) storeRevisions(ctx context.Context, key cache.ObjectName, stores []history.Store, done *outcome) bool {
+func (e *Executor) storeRevisions(ctx context.Context, key cache.ObjectName, stores []history.Store, done *outcome) bool {
 	for _, store := range stores {
-		if !c.storeRevision(ctx, key, store, done) {
+		if !e.storeRevision(ctx, key, store, done) {
 			return false
 		}
 	}
 	return true
 }
 
-func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, store history.Store, done *outcome) bool {
-	client := c.Kube.AppsV1().ControllerRevisions(key.Namespace)
+func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, store history.Store, done *outcome) bool {
+	client := e.Kube.AppsV1().ControllerRevisions(key.Namespace)
 	var stored *appsv1.ControllerRevision
 	var err error
 	if store.Exists {
-		stored, err = client.Update(ctx, store.Revision, metav1.UpdateOptions{FieldManager: Name})
+		stored, err = client.Update(ctx, store.Revision, metav1.UpdateOptions{FieldManager: v1.ControllerName})
 	} else {
-		stored, err = client.Create(ctx, store.Revision, metav1.CreateOptions{FieldManager: Name})
+		stored, err = client.Create(ctx, store.Revision, metav1.CreateOptions{FieldManager: v1.ControllerName})
 	}
 	switch {
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored revision", "revision", klog.KObj(stored), "number", stored.Revision)
-		c.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
-		c.memories.of(key).accept(storeHold)
+		e.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, e.clock.Now())
+		e.memories.of(key).accept(storeHold)
 		store.Done(stored)
 		return true
 	case apierrors.IsAlreadyExists(err):
-		return c.settleName(ctx, key, store, done)
+		return e.settleName(ctx, key, store, done)
 	case isGone(err):
 		// Somebody has changed or deleted it: the next sync looks anew.
-		c.giveUp(key, done)
+		e.giveUp(key, done)
 	case requeue.NamespaceIsGoing(err):
 		done.outdated = true
 	default:
-		c.settle(key, storeHold, []result{{err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
+		e.settle(key, storeHold, []result{{err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
 	}
 	return false
 }
@@ -58,26 +58,26 @@ func (c *Controller) storeRevision(ctx context.Context, key cache.ObjectName, st
 var storeHold = requeue.HoldKey{Condition: v1.ReasonFailedStore}
 
 // adoptRevisions takes in revisions that a namesake has left behind, together with the pods that were made from them.
-func (c *Controller) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) bool {
+func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) bool {
 	for _, revision := range revisions {
 		wanted := revision.DeepCopy()
 		wanted.OwnerReferences = append(wanted.OwnerReferences, *metav1.NewControllerRef(done.manager, v1.GroupVersionKind))
-		adopted, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: Name})
+		adopted, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName})
 		switch {
 		case isGone(err) || apierrors.IsInvalid(err):
-			c.giveUp(key, done)
+			e.giveUp(key, done)
 			return false
 		case err != nil:
-			c.settle(key, storeHold, []result{{err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
+			e.settle(key, storeHold, []result{{err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
 			return false
 		}
 		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
-		c.tracker.Wrote(key, revisionsResource, adopted.ResourceVersion, c.clock.Now())
+		e.tracker.Wrote(key, revisionsResource, adopted.ResourceVersion, e.clock.Now())
 	}
 	if len(revisions) > 0 {
 		// What the plan knows of them has the version from before.
 		done.outdated = true
-		done.lookAgain(requeue.After(c.clock.Now(), staleRetry, requeue.AgainCache))
+		done.lookAgain(requeue.After(e.clock.Now(), staleRetry, requeue.AgainCache))
 		return false
 	}
 	return true
@@ -85,8 +85,8 @@ func (c *Controller) adoptRevisions(ctx context.Context, key cache.ObjectName, r
 
 // settleName looks at a revision that the cache did not show and that has the name of the one to be stored. If it is that
 // one, an earlier answer was lost. If it is not, the hash is counted up, and the next sync takes another name.
-func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store history.Store, done *outcome) bool {
-	stored, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
+func (e *Executor) settleName(ctx context.Context, key cache.ObjectName, store history.Store, done *outcome) bool {
+	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
 	if err != nil {
 		done.fails(fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err))
 		return false
@@ -94,35 +94,27 @@ func (c *Controller) settleName(ctx context.Context, key cache.ObjectName, store
 	owner := controllerOf(stored)
 	switch same := history.IsSame(stored, store.Revision); {
 	case same && metav1.IsControlledBy(stored, done.manager):
-		c.tracker.Saw(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
+		e.tracker.Saw(key, revisionsResource, stored.ResourceVersion, e.clock.Now())
 		store.Done(stored)
 		return true
 	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:
-		return c.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
+		return e.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
 	case owner != nil && owner.Name == key.Name && owner.UID != done.manager.UID:
 		// It was a dead namesake's, and is about to go with it.
 		done.outdated = true
-		done.lookAgain(requeue.After(c.clock.Now(), goneRetry, requeue.AgainRevisionName))
+		done.lookAgain(requeue.After(e.clock.Now(), goneRetry, requeue.AgainRevisionName))
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
-	status := *done.manager.Status.DeepCopy()
-	status.CollisionCount++
-	done.outdated = true
-	done.collided = stored.Name
-	if err := c.writeStatus(ctx, key, done, status); err != nil {
-		done.fails(err)
-		return false
-	}
-	done.lookAgain(requeue.After(c.clock.Now(), staleRetry, requeue.AgainRevisionName))
+	done.outdated, done.collided = true, stored.Name
 	return false
 }
 
 // dropRevisions deletes revisions that nobody needs any more. If one of them came to be needed after all, it would be
 // stored again.
-func (c *Controller) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) {
+func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *outcome) {
 	for _, revision := range revisions {
-		err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
+		err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
 		})
 		if err != nil && !isGone(err) {
@@ -135,8 +127,8 @@ func (c *Controller) dropRevisions(ctx context.Context, key cache.ObjectName, re
 
 // bringBack stores the last good revision again if somebody has deleted it: nothing else tells what the pods are to
 // return to.
-func (c *Controller) bringBack(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
-	good := c.memories.of(key).good
+func (e *Executor) bringBack(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
+	good := e.memories.of(key).good
 	if good == nil || good.Name != manager.Status.CurrentRevision || !metav1.IsControlledBy(good, manager) {
 		return nil
 	}
@@ -146,11 +138,11 @@ func (c *Controller) bringBack(ctx context.Context, key cache.ObjectName, manage
 		},
 		Data: good.Data, Revision: good.Revision,
 	}
-	stored, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, again, metav1.CreateOptions{FieldManager: Name})
+	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, again, metav1.CreateOptions{FieldManager: v1.ControllerName})
 	switch {
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored the last good revision again", "revision", klog.KObj(stored))
-		c.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, c.clock.Now())
+		e.tracker.Wrote(key, revisionsResource, stored.ResourceVersion, e.clock.Now())
 		return nil
 	case apierrors.IsAlreadyExists(err) || requeue.NamespaceIsGoing(err):
 		return nil

@@ -111,9 +111,9 @@ func (r *rewindable) checkRewind(ctx context.Context, store cache.Store) error {
 }
 
 // watchForRewinds looks at all sources from time to time.
-func (c *Controller) watchForRewinds(ctx context.Context) {
+func (b ByNamespace) watchForRewinds(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		for _, scope := range c.scopes {
+		for _, scope := range b {
 			if !scope.hasSynced() {
 				continue
 			}

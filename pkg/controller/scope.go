@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -268,12 +269,36 @@ func (s Scope) shows(key cache.ObjectName, observed *plan.Observed) bool {
 	return len(live) == len(cached) && !slices.ContainsFunc(live, isOther)
 }
 
-// scopeOf is the scope that a namespace belongs to.
-func (c *Controller) scopeOf(namespace string) Scope {
-	if scope, found := c.scopes[namespace]; found {
+// ByNamespace has the scope of each namespace.
+type ByNamespace map[string]Scope
+
+// newByNamespace sorts scopes, and gives their informers the indexes that syncs ask.
+func newByNamespace(scopes []Scope) (ByNamespace, error) {
+	sorted := make(ByNamespace, len(scopes))
+	for _, scope := range scopes {
+		sorted[scope.Namespace] = scope
+		if err := scope.addIndexes(); err != nil {
+			return nil, err
+		}
+	}
+	return sorted, nil
+}
+
+// of is the scope that a namespace belongs to.
+func (b ByNamespace) of(namespace string) Scope {
+	if scope, found := b[namespace]; found {
 		return scope
 	}
-	return c.scopes[metav1.NamespaceAll]
+	return b[metav1.NamespaceAll]
+}
+
+// live reads a PodManager from the API server. One that the selector leaves out is not ours: it counts as gone.
+func (b ByNamespace) live(ctx context.Context, client versioned.Interface, key cache.ObjectName) (*v1.PodManager, error) {
+	manager, err := client.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err == nil && !b.of(key.Namespace).selects(manager) {
+		return nil, apierrors.NewNotFound(v1.Resource("podmanagers"), key.Name)
+	}
+	return manager, err
 }
 
 // controllerOf is an object's controller reference if that is a PodManager.

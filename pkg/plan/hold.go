@@ -43,7 +43,7 @@ func (p *Plan) holdBack(o Observed) {
 		// Beside a pod that is still ours its replacement would be one too many.
 		p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil
 	}
-	if held(v1.ReasonFailedChange, len(p.Update)) {
+	if held(v1.ReasonFailedInPlaceUpdate, len(p.Update)) {
 		p.Update = nil
 	}
 	if held(v1.ReasonFailedDelete, len(p.Delete)) {

@@ -52,7 +52,7 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	failure := decided.Held
 	for _, change := range decided.Update {
 		if w.fails(0.1) {
-			failed := requeue.Failed(v1.ReasonFailedChange, errNoAnswer)
+			failed := requeue.Failed(v1.ReasonFailedInPlaceUpdate, errNoAnswer)
 			failure = &failed
 			continue
 		}

@@ -8,6 +8,9 @@ const Kind = "PodManager"
 // GroupVersionKind is the same with its group and version.
 var GroupVersionKind = schema.GroupVersionKind{Group: GroupName, Version: "v1", Kind: Kind}
 
+// ControllerName is how the controller calls itself in events and field managers.
+const ControllerName = "podmanager-controller"
+
 // What the controller puts on the objects that it owns, and looks for on them.
 const (
 	// LabelManager holds the PodManager's name. It is the selector.
@@ -87,7 +90,7 @@ const (
 	ReasonNotEnough     = "NotEnoughReplicas"
 	ReasonFailedCreate  = "FailedCreate"
 	ReasonFailedDelete  = "FailedDelete"
-	ReasonFailedChange  = "FailedInPlaceUpdate"
+	ReasonFailedInPlaceUpdate  = "FailedInPlaceUpdate"
 	ReasonFailedStore   = "FailedStoreRevision"
 	ReasonFailedClaim   = "FailedClaim"
 	ReasonFailedFinal   = "FailedFinalizer"
@@ -123,7 +126,7 @@ const (
 	EventDisrupted    = "PodDisrupted"
 	EventFailedCreate = "FailedCreate"
 	EventFailedDelete = "FailedDelete"
-	EventFailedChange = "FailedInPlaceUpdate"
+	EventFailedInPlaceUpdate = "FailedInPlaceUpdate"
 	EventFailedStore  = "FailedStoreRevision"
 	EventFailedClaim  = "FailedClaim"
 	EventFailedStatus = "FailedUpdateStatus"
