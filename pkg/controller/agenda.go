@@ -14,6 +14,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
+// A failing sync is tried again after 5 ms, then ever later, but never later than a minute: nobody should have to wait for long once
+// the cause is gone.
+const (
+	firstRetry = 5 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
 // trigger is what made a PodManager be looked at.
 type trigger uint
 

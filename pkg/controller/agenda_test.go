@@ -33,12 +33,12 @@ func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
 
 // wrote notes a write of our own to a pod.
 func (f fixture) wrote(version string) {
-	f.tracker.Wrote(key("web"), podsResource, version, time.Now())
+	f.tracker.Wrote(key("web"), "pods", version, time.Now())
 }
 
 // event is a change of a pod.
 func (f fixture) event(version string) {
-	f.addUnlessEcho(key("web"), write{triggerPodChanged, podsResource, version}, 0)
+	f.addUnlessEcho(key("web"), write{triggerPodChanged, "pods", version}, 0)
 }
 
 // queuedFor takes the next key, and tells what it is for; "nothing" if there is none.
@@ -136,7 +136,7 @@ func TestAgenda(t *testing.T) {
 // but an echo, comes back all the same when it is due.
 func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
-		f.addUnlessEcho(key("web"), write{triggerPodChanged, podsResource, "7"}, time.Millisecond)
+		f.addUnlessEcho(key("web"), write{triggerPodChanged, "pods", "7"}, time.Millisecond)
 		f.finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.AgainHold), nil)
 		f.wrote("7")
 		time.Sleep(time.Millisecond)

@@ -18,15 +18,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-const (
-	// A failing sync is tried again after 5 ms, then ever later, but never later than a minute: nobody should have
-	// to wait for long once the cause is gone.
-	firstRetry = 5 * time.Millisecond
-	lastRetry  = time.Minute
-
-	// drainTimeout is how long syncs under way may go on once the controller is told to stop.
-	drainTimeout = 20 * time.Second
-)
+// drainTimeout is how long syncs under way may go on once the controller is told to stop.
+const drainTimeout = 20 * time.Second
 
 // ErrStopNow, as the cause of the cancelled context given to Run, makes it break off syncs under way instead of
 // letting them finish. It is for a leader that has lost its lease: another one is at work already.
@@ -76,7 +69,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
 
-	if err := c.reporter.recorder.start(ctx); err != nil {
+	if err := c.reporter.start(ctx); err != nil {
 		return err
 	}
 	var watching sync.WaitGroup
@@ -108,7 +101,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 }
 
 // Shutdown writes the events of the last syncs. It comes after Run, and after the lease was released: nobody should wait for it.
-func (c *Controller) Shutdown() { c.reporter.recorder.stop() }
+func (c *Controller) Shutdown() { c.reporter.stop() }
 
 func (c *Controller) work(ctx context.Context) {
 	for c.processNextWorkItem(ctx) {

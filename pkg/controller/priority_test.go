@@ -35,7 +35,7 @@ func TestUsersOvertakeTheBacklog(t *testing.T) {
 	c.add(key("pod-changed"), triggerPodChanged, 0)
 	c.add(key("edited"), triggerManagerChanged, 0)
 	c.add(key("500"), triggerManagerDeleted, 0) // already in the backlog
-	c.addUnlessEcho(key("status"), write{triggerStatusChanged, managersResource, "7"}, 0)
+	c.addUnlessEcho(key("status"), write{triggerStatusChanged, "podmanagers", "7"}, 0)
 	var got []string
 	for range 5 {
 		got = append(got, c.next())

@@ -37,6 +37,10 @@ func newReporter(ctx context.Context, deps Deps) (*Reporter, error) {
 	return &Reporter{Deps: deps, recorder: recorder}, nil
 }
 
+// start begins to write events, and stop ends that once the last are written.
+func (r *Reporter) start(ctx context.Context) error { return r.recorder.start(ctx) }
+func (r *Reporter) stop()                           { r.recorder.stop() }
+
 // report tells what was done: in events, and in the status. It returns whether the status was written.
 func (r *Reporter) report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *outcome) (bool, error) {
 	r.reportEvents(key, decided, done)

@@ -34,7 +34,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 			stop()
 			pods.Shutdown()
 			informers.Shutdown()
-			c.recorder.broadcaster.Shutdown()
+			c.Shutdown()
 			c.queue.ShutDown()
 		}()
 		filled := scope.filled()
