@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/controller"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
@@ -33,7 +33,7 @@ const servedGrace = 5 * time.Second
 
 // clients are the connections to one API server.
 type clients struct {
-	controller.Clients
+	source.Clients
 	server string
 	// lease has neither the limits nor the queue of the others: a leader must not lose the Lease because it is busy.
 	lease kubernetes.Interface
@@ -50,7 +50,7 @@ func connect(ctx context.Context, config *Config) (*clients, error) {
 	restConfig.UserAgent = readBuild().userAgent()
 	c, err := newClients(restConfig, config)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used: %w", source(config.Kubeconfig), err)
+		return nil, fmt.Errorf("%s cannot be used: %w", configSource(config.Kubeconfig), err)
 	}
 	if err := checkServed(ctx, c.PodManagers.Discovery(), c.server); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
 		err = errors.New("it names no cluster") // client-go's own words ask for an environment variable that we do not read
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used: %w; check it with kubectl config view", source(kubeconfig), err)
+		return nil, fmt.Errorf("%s cannot be used: %w; check it with kubectl config view", configSource(kubeconfig), err)
 	}
 	return config, nil
 }
@@ -197,7 +197,7 @@ func explain(err error, server string) error {
 	}
 }
 
-func source(kubeconfig string) string {
+func configSource(kubeconfig string) string {
 	if kubeconfig == "" {
 		return "the connection to the API server"
 	}

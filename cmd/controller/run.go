@@ -15,6 +15,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/mycompany/podmanager/pkg/controller"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
@@ -43,7 +45,7 @@ type worker interface {
 type scopes interface {
 	Run(ctx context.Context)
 	Served() <-chan struct{}
-	States() []controller.ScopeState
+	States() []source.ScopeState
 }
 
 // prepare does all that can fail at the start. Nothing runs yet when it returns.
@@ -82,20 +84,20 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 
 // addController makes the informers of each namespace, and the controller on top of them.
 func (p *process) addController(ctx context.Context, c *clients) error {
-	controller.RegisterMetrics()
+	metrics.Register()
 	selector, err := labels.Parse(p.config.Selector)
 	if err != nil {
 		return err // the flags were looked at before
 	}
-	var all []controller.Scope
+	var all []source.Scope
 	for _, namespace := range p.config.Namespaces {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.Kube, p.config.Resync,
-			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(controller.TrimPod))
+			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(source.TrimPod))
 		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.PodManagers, p.config.Resync,
 			podmanagerinformers.WithNamespace(namespace))
-		all = append(all, controller.NewScope(c.Clients, kube, podManagers, namespace, selector))
+		all = append(all, source.NewScope(c.Clients, kube, podManagers, namespace, selector))
 	}
-	p.scopes = controller.NewScopes(c.Kube, all)
+	p.scopes = source.NewScopes(c.Kube, all)
 	p.controller, err = controller.New(ctx, c.Clients, all)
 	return err
 }
@@ -160,7 +162,7 @@ func (p *process) readyChecks() []check {
 // checkNamespaces fails while no namespace is served.
 func (p *process) checkNamespaces() (string, error) {
 	states := p.scopes.States()
-	isServed := func(s controller.ScopeState) bool { return s.Phase == controller.ScopeServed }
+	isServed := func(s source.ScopeState) bool { return s.Phase == source.ScopeServed }
 	switch {
 	case len(states) == 1 && isServed(states[0]):
 		return states[0].Why, nil

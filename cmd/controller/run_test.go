@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mycompany/podmanager/pkg/controller"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 )
 
 // testWorker stands for the controller.
@@ -32,7 +32,7 @@ type testScopes struct {
 	served         chan struct{}
 
 	mu     sync.Mutex
-	states []controller.ScopeState
+	states []source.ScopeState
 }
 
 func (s *testScopes) Run(ctx context.Context) {
@@ -43,7 +43,7 @@ func (s *testScopes) Run(ctx context.Context) {
 
 func (s *testScopes) Served() <-chan struct{} { return s.served }
 
-func (s *testScopes) States() []controller.ScopeState {
+func (s *testScopes) States() []source.ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.states
@@ -52,13 +52,13 @@ func (s *testScopes) States() []controller.ScopeState {
 func (s *testScopes) serve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.states = []controller.ScopeState{{Phase: controller.ScopeServed}}
+	s.states = []source.ScopeState{{Phase: source.ScopeServed}}
 	close(s.served)
 }
 
 func testProcess(ctx context.Context, t *testing.T, lock *testLock) (*process, *testWorker, *testScopes) {
 	worker := &testWorker{testWork: testWork{drain: 10 * time.Second}}
-	scopes := &testScopes{served: make(chan struct{}), states: []controller.ScopeState{{Phase: controller.ScopeStarting, Why: "not yet"}}}
+	scopes := &testScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
 	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, hearing: &hearing{}, examine: func(context.Context) {}}
 	if lock != nil {
 		p.election = testElection(ctx, t, lock)
@@ -167,27 +167,27 @@ func TestHealth(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
-	state := func(namespace string, phase controller.ScopePhase, why string) controller.ScopeState {
-		return controller.ScopeState{Namespace: namespace, Phase: phase, Why: why}
+	state := func(namespace string, phase source.ScopePhase, why string) source.ScopeState {
+		return source.ScopeState{Namespace: namespace, Phase: phase, Why: why}
 	}
 	tests := map[string]struct {
-		states []controller.ScopeState
+		states []source.ScopeState
 		silent time.Duration
 		code   int
 		want   string
 	}{
-		"served": {[]controller.ScopeState{state("", controller.ScopeServed, "")}, time.Second, 200,
+		"served": {[]source.ScopeState{state("", source.ScopeServed, "")}, time.Second, 200,
 			"[+]ping ok\n[+]namespaces ok\n[+]apiServer ok\nreadyz check passed\n"},
-		"served, with a right missing": {[]controller.ScopeState{state("", controller.ScopeServed, "may not patch")}, 0, 200,
+		"served, with a right missing": {[]source.ScopeState{state("", source.ScopeServed, "may not patch")}, 0, 200,
 			"[+]ping ok\n[!]namespaces: may not patch\n[+]apiServer ok\nreadyz check passed\n"},
-		"the only one is forbidden": {[]controller.ScopeState{state("a", controller.ScopeForbidden, "may not list")}, 0, 500,
+		"the only one is forbidden": {[]source.ScopeState{state("a", source.ScopeForbidden, "may not list")}, 0, 500,
 			"[+]ping ok\n[-]namespaces failed: namespace a: may not list\n[+]apiServer ok\nreadyz check failed\n"},
-		"one of two is served": {[]controller.ScopeState{state("a", controller.ScopeServed, ""), state("b", controller.ScopeMissing, "is not there")}, 0, 200,
+		"one of two is served": {[]source.ScopeState{state("a", source.ScopeServed, ""), state("b", source.ScopeMissing, "is not there")}, 0, 200,
 			"[+]ping ok\n[+]namespaces ok\n[+]namespace a ok\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check passed\n"},
-		"none of two is": {[]controller.ScopeState{state("a", controller.ScopeStarting, "not yet"), state("b", controller.ScopeMissing, "is not there")}, 0, 500,
+		"none of two is": {[]source.ScopeState{state("a", source.ScopeStarting, "not yet"), state("b", source.ScopeMissing, "is not there")}, 0, 500,
 			"[+]ping ok\n[-]namespaces failed: none is served\n[!]namespace a: not yet\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check failed\n"},
 		// Caches that were filled are still good to take over with, and a restart would bring back nobody.
-		"the API server is away": {[]controller.ScopeState{state("", controller.ScopeServed, "")}, 95 * time.Second, 200,
+		"the API server is away": {[]source.ScopeState{state("", source.ScopeServed, "")}, 95 * time.Second, 200,
 			"[+]ping ok\n[+]namespaces ok\n[!]apiServer: has not answered for 1m35s; nothing is done meanwhile\nreadyz check passed\n"},
 	}
 	for name, test := range tests {

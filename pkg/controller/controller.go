@@ -9,11 +9,17 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
+	klog "k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/controller/executor"
+	"github.com/mycompany/podmanager/pkg/controller/memory"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/queue"
+	"github.com/mycompany/podmanager/pkg/controller/report"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
@@ -27,37 +33,37 @@ var ErrStopNow = errors.New("stop without draining")
 
 // Controller reconciles PodManagers. Make one with New.
 type Controller struct {
-	Deps
-	agenda *agenda
+	executor.Deps
+	agenda *queue.Agenda
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the agenda's
 
-	executor *Executor
-	reporter *Reporter
+	executor *executor.Executor
+	reporter *report.Reporter
 	// decide is plan.Make.
 	decide func(plan.Observed) plan.Plan
 }
 
 // New returns a controller for the PodManagers and pods of the given scopes. Their informers are started by the caller; see
 // Scopes.
-func New(ctx context.Context, clients Clients, scopes []Scope) (*Controller, error) {
-	byNamespace, err := newByNamespace(scopes)
+func New(ctx context.Context, clients source.Clients, scopes []source.Scope) (*Controller, error) {
+	byNamespace, err := source.NewByNamespace(scopes)
 	if err != nil {
 		return nil, err
 	}
-	deps := Deps{
-		Clients: clients, scopes: byNamespace, tracker: consistency.NewTracker(), memories: newMemories(),
-		writes: &latency{}, clock: clock.RealClock{},
+	deps := executor.Deps{
+		Clients: clients, Scopes: byNamespace, Tracker: consistency.NewTracker(), Memories: memory.New(),
+		Writes: &executor.Latency{}, Clock: clock.RealClock{},
 	}
-	reporter, err := newReporter(ctx, deps)
+	reporter, err := report.New(ctx, deps)
 	if err != nil {
 		return nil, err
 	}
-	agenda := newAgenda(deps.clock, deps.tracker.IsEcho)
+	agenda := queue.New(deps.Clock, deps.Tracker.IsEcho)
 	return &Controller{
 		Deps:     deps,
 		agenda:   agenda,
-		queue:    agenda.queue,
-		executor: newExecutor(deps),
+		queue:    agenda.Workqueue,
+		executor: executor.New(deps),
 		reporter: reporter,
 		decide:   plan.Make,
 	}, nil
@@ -69,14 +75,14 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
 
-	if err := c.reporter.start(ctx); err != nil {
+	if err := c.reporter.Start(ctx); err != nil {
 		return err
 	}
 	var watching sync.WaitGroup
-	for _, scope := range c.scopes {
+	for _, scope := range c.Scopes {
 		watching.Go(func() { c.takeUp(ctx, scope) })
 	}
-	watching.Go(func() { c.scopes.watchForRewinds(ctx) })
+	watching.Go(func() { c.Scopes.WatchForRewinds(ctx) })
 	defer watching.Wait()
 
 	// The syncs get a context that outlives ctx, so that a write under way is not torn off by a polite shutdown.
@@ -101,7 +107,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 }
 
 // Shutdown writes the events of the last syncs. It comes after Run, and after the lease was released: nobody should wait for it.
-func (c *Controller) Shutdown() { c.reporter.stop() }
+func (c *Controller) Shutdown() { c.reporter.Stop() }
 
 func (c *Controller) work(ctx context.Context) {
 	for c.processNextWorkItem(ctx) {
@@ -116,20 +122,20 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	}
 	defer c.queue.Done(key)
 
-	triggers := c.agenda.take(key)
+	triggers := c.agenda.Take(key)
 	if len(triggers) == 0 {
-		echoSkips.Inc()
+		metrics.EchoSkips.Inc()
 		return true
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "podManager", key)
 	logger.V(4).Info("Syncing", "triggers", triggers)
 	for _, t := range triggers {
-		triggersTotal.WithLabelValues(t.String()).Inc()
+		metrics.Triggers.WithLabelValues(t.String()).Inc()
 	}
-	started := c.clock.Now()
+	started := c.Clock.Now()
 	result, again, err := c.syncIsolated(klog.NewContext(ctx, logger), key)
-	observeSync(c.clock.Since(started), result, err)
-	again = c.agenda.finish(key, again, err)
+	metrics.ObserveSync(c.Clock.Since(started), result, err)
+	again = c.agenda.Finish(key, again, err)
 	if err != nil {
 		logger.Error(errors.New(requeue.Words(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
 	} else if !again.Never() {
@@ -140,43 +146,43 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 
 // syncHandler brings one PodManager a step nearer to its spec. It gathers what is known, decides, applies the plan,
 // and reports. The status is written even when applying failed: that is when it matters most. Its answer is when to look again.
-func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (syncResult, requeue.LookAgain, error) {
+func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (metrics.Result, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
-	now := c.clock.Now()
+	now := c.Clock.Now()
 
 	observed, again, err := c.gather(ctx, key, now)
 	if err != nil || observed == nil {
-		return resultWaiting, again, err
+		return metrics.ResultWaiting, again, err
 	}
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
-	if why, broken := observed.Manager.Annotations[undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
-		return resultUnchanged, requeue.LookAgain{}, c.reporter.tellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
+	if why, broken := observed.Manager.Annotations[source.Undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
+		return metrics.ResultUnchanged, requeue.LookAgain{}, c.reporter.TellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
 	}
 
 	decided := c.decide(*observed)
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
 		"release", len(decided.Release), "change", len(decided.Update), "store", len(decided.Store),
 		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
-	c.memories.of(key).remember(observed.Manager, decided)
+	c.Memories.Of(key).Remember(observed.Manager, decided)
 
-	done, goesOn := c.executor.begin(ctx, key, observed, decided)
+	done, goesOn := c.executor.Begin(ctx, key, observed, decided)
 	if goesOn && decided.TellsAhead(observed.Manager) {
-		c.reporter.tellAhead(ctx, key, observed, decided, done)
+		c.reporter.TellAhead(ctx, key, observed, decided, done)
 	}
 	if goesOn {
-		c.executor.apply(ctx, key, observed, decided, done)
+		c.executor.Apply(ctx, key, observed, decided, done)
 	}
-	wrote, err := c.reporter.report(ctx, key, observed, decided, done)
-	done.lookAgain(c.memories.of(key).nextRecheck())
-	if c.tracker.Waiting(key) {
+	wrote, err := c.reporter.Report(ctx, key, observed, decided, done)
+	done.LookAgain(c.Memories.Of(key).NextRecheck())
+	if c.Tracker.Waiting(key) {
 		// The events of our own writes bring no sync. If they do not come at all, this does.
-		done.lookAgain(requeue.After(c.clock.Now(), staleLimit, requeue.AgainUncertain))
+		done.LookAgain(requeue.After(c.Clock.Now(), executor.StaleLimit, requeue.AgainUncertain))
 	}
-	logger.V(4).Info("Synced", "duration", c.clock.Since(now), "created", len(done.created), "deleted", len(done.deleted), "statusWritten", wrote)
-	result := resultChanged
-	if (decided.Empty() || done.outdated) && !wrote && len(done.deleted) == 0 {
-		result = resultUnchanged
+	logger.V(4).Info("Synced", "duration", c.Clock.Since(now), "created", len(done.Created), "deleted", len(done.Deleted), "statusWritten", wrote)
+	result := metrics.ResultChanged
+	if (decided.Empty() || done.Outdated) && !wrote && len(done.Deleted) == 0 {
+		result = metrics.ResultUnchanged
 	}
-	return result, done.again, done.failed(err)
+	return result, done.Again, done.Failed(err)
 }

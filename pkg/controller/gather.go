@@ -13,31 +13,22 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
+	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/controller/executor"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
-)
-
-const (
-	// staleRetry is how soon to look again whether the cache has caught up. Watch events take milliseconds.
-	staleRetry = 20 * time.Millisecond
-	// goneRetry is the same for when there is no version to wait for, because the object is gone or the API server has
-	// gone back in time: each look costs a request then.
-	goneRetry = time.Second
-	// staleLimit is how long a cache may stay behind before the API server is read instead. It is above what a busy
-	// server needs to send its events, and far below what a user would accept. If it stays behind, each further read waits
-	// twice as long, up to eight times: a watch that stands still concerns all PodManagers at once.
-	staleLimit = 10 * time.Second
 )
 
 // gather collects what a decision may rest on. It returns nil when there is nothing to decide, or when the cache does
 // not yet show what this process has written itself; then it says when to look again.
 func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
-	scope := c.scopes.of(key.Namespace)
+	scope := c.Scopes.Of(key.Namespace)
 	strayed, err := c.settleUnknown(ctx, key)
 	if err == nil {
 		err = c.recheckTaken(ctx, key, now)
@@ -46,25 +37,25 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		return nil, requeue.LookAgain{}, err
 	}
 	// How far the stores are is asked before they are read: what is read then is at least that new.
-	behind, isBehind := c.tracker.Behind(key, scope.seen(), now)
-	memory := c.memories.of(key)
-	limit := staleLimit << min(memory.liveReads, 3)
+	behind, isBehind := c.Tracker.Behind(key, scope.Seen(), now)
+	memory := c.Memories.Of(key)
+	limit := executor.StaleLimit << min(memory.LiveReads, 3)
 	limit += spread(key, limit/2)
 	switch {
-	case isBehind && behind <= limit && !memory.distrust:
+	case isBehind && behind <= limit && !memory.Distrust:
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
-		staleSkips.Inc()
+		metrics.StaleSkips.Inc()
 		// An event brings the key back sooner; the longer none has come, the less it helps to look.
-		return nil, requeue.After(now, max(staleRetry, min(behind/4, time.Second)), requeue.AgainCache), nil
+		return nil, requeue.After(now, max(executor.StaleRetry, min(behind/4, time.Second)), requeue.AgainCache), nil
 	case isBehind:
-		memory.liveReads++
+		memory.LiveReads++
 	default:
-		memory.liveReads = 0
+		memory.LiveReads = 0
 	}
-	if isBehind || memory.distrust {
+	if isBehind || memory.Distrust {
 		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
-		liveReads.Inc()
-		memory.distrust = false
+		metrics.LiveReads.Inc()
+		memory.Distrust = false
 		observed, err := c.gatherLive(ctx, scope, key, now)
 		return c.withStrayed(key, observed, strayed), requeue.LookAgain{}, err
 	}
@@ -81,7 +72,7 @@ func (c *Controller) withStrayed(key cache.ObjectName, observed *plan.Observed, 
 		known := func(other *corev1.Pod) bool { return other.UID == pod.UID }
 		switch {
 		case !metav1.IsControlledBy(pod, observed.Manager):
-			c.tracker.Settled(key, pod.Name)
+			c.Tracker.Settled(key, pod.Name)
 		case !slices.ContainsFunc(observed.Pods, known):
 			observed.Pods = append(observed.Pods, pod)
 		}
@@ -89,7 +80,7 @@ func (c *Controller) withStrayed(key cache.ObjectName, observed *plan.Observed, 
 	return observed
 }
 
-func (c *Controller) gatherCached(ctx context.Context, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
 	manager, err := scope.PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
 		klog.FromContext(ctx).V(4).Info("Gone, nothing to do")
@@ -104,29 +95,29 @@ func (c *Controller) gatherCached(ctx context.Context, scope Scope, key cache.Ob
 		return c.gatherLive(ctx, scope, key, now)
 	}
 	observed := c.observe(key, manager, now)
-	if observed.Pods, err = scope.indexed(byController, string(manager.UID)); err != nil {
+	if observed.Pods, err = scope.PodsBy(source.ByController, string(manager.UID)); err != nil {
 		return nil, err
 	}
-	if observed.Orphans, err = scope.indexed(byOrphanLabel, key.String()); err != nil {
+	if observed.Orphans, err = scope.PodsBy(source.ByOrphanLabel, key.String()); err != nil {
 		return nil, err
 	}
-	if observed.Revisions, err = scope.revisionsBy(byController, string(manager.UID)); err != nil {
+	if observed.Revisions, err = scope.RevisionsBy(source.ByController, string(manager.UID)); err != nil {
 		return nil, err
 	}
-	if observed.OrphanRevisions, err = scope.revisionsBy(byOrphanLabel, key.String()); err != nil {
+	if observed.OrphanRevisions, err = scope.RevisionsBy(source.ByOrphanLabel, key.String()); err != nil {
 		return nil, err
 	}
-	observed.PodNamed = func(name string) *corev1.Pod { return scope.podNamed(key.Namespace, name) }
+	observed.PodNamed = func(name string) *corev1.Pod { return scope.PodNamed(key.Namespace, name) }
 
-	memory := c.memories.of(key)
+	memory := c.Memories.Of(key)
 	if good := currentRevision(observed); good != nil {
-		memory.good = good
+		memory.Good = good
 	} else if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil {
-		if err := c.executor.bringBack(ctx, key, manager); err != nil {
+		if err := c.executor.BringBack(ctx, key, manager); err != nil {
 			return nil, err
 		}
 		// Without it the pods' way back is lost, so this is not left to a cache that may be behind the other one.
-		liveReads.Inc()
+		metrics.LiveReads.Inc()
 		return c.gatherLive(ctx, scope, key, now)
 	}
 	return observed, nil
@@ -134,9 +125,9 @@ func (c *Controller) gatherCached(ctx context.Context, scope Scope, key cache.Ob
 
 // observe begins an observation with what is remembered.
 func (c *Controller) observe(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
-	memory := c.memories.of(key)
+	memory := c.Memories.Of(key)
 	return &plan.Observed{
-		Manager: manager, Remembered: memory.remembered(manager), Taken: memory.takenNames(), Holds: memory.holdsOf(manager.Generation), Now: now,
+		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation), Now: now,
 	}
 }
 
@@ -151,8 +142,8 @@ func currentRevision(observed *plan.Observed) *appsv1.ControllerRevision {
 }
 
 // gatherLive reads the same from the API server.
-func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
-	manager, err := c.scopes.live(ctx, c.PodManagers, key)
+func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+	manager, err := c.Scopes.Live(ctx, c.PodManagers, key)
 	if apierrors.IsNotFound(err) {
 		c.forget(key)
 		return nil, nil
@@ -170,7 +161,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 		return nil, fmt.Errorf("listing the revisions: %w", err)
 	}
 	observed := c.observe(key, manager, now)
-	waitFor := map[consistency.Resource]string{managersResource: manager.ResourceVersion}
+	waitFor := map[consistency.Resource]string{source.ManagersResource: manager.ResourceVersion}
 	for i := range revisions.Items {
 		revision := &revisions.Items[i]
 		switch {
@@ -182,8 +173,8 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 			continue
 		}
 		// Revisions are seldom written: the cache may not get as far as the list for long, but it gets as far as these.
-		if newest, found := waitFor[revisionsResource]; !found || consistency.IsNewer(revision.ResourceVersion, newest) {
-			waitFor[revisionsResource] = revision.ResourceVersion
+		if newest, found := waitFor[source.RevisionsResource]; !found || consistency.IsNewer(revision.ResourceVersion, newest) {
+			waitFor[source.RevisionsResource] = revision.ResourceVersion
 		}
 	}
 	byName := make(map[string]*corev1.Pod, len(list.Items))
@@ -192,15 +183,15 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 		byName[pod.Name] = pod
 		if metav1.IsControlledBy(pod, manager) {
 			observed.Pods = append(observed.Pods, pod)
-		} else if _, orphan := orphanOf(pod); orphan {
+		} else if _, orphan := source.OrphanOf(pod); orphan {
 			observed.Orphans = append(observed.Orphans, pod)
 		}
 	}
-	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.podNamed(key.Namespace, name)) }
-	if !scope.shows(key, observed) { // where it does, there is nothing to wait for
-		waitFor[podsResource] = list.ResourceVersion
+	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.PodNamed(key.Namespace, name)) }
+	if !scope.Shows(key, observed) { // where it does, there is nothing to wait for
+		waitFor[source.PodsResource] = list.ResourceVersion
 	}
-	c.tracker.ReadLive(key, waitFor, now)
+	c.Tracker.ReadLive(key, waitFor, now)
 	return observed, nil
 }
 
@@ -208,46 +199,46 @@ func (c *Controller) gatherLive(ctx context.Context, scope Scope, key cache.Obje
 // cache without having been seen to end. It returns those that are still there without our label: as long as they are ours, they
 // have to be looked at each time.
 func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
-	names := c.tracker.Unsettled(key)
-	results := inParallel(len(names), c.executor.lanes.of(len(names)), func(i int) result {
+	names := c.Tracker.Unsettled(key)
+	results := executor.InParallel(len(names), c.executor.Lanes.Of(len(names)), func(i int) executor.Result {
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return result{} // it never arrived, or is gone
+			return executor.Result{} // it never arrived, or is gone
 		}
-		return result{pod: pod, err: err}
+		return executor.Result{Pod: pod, Err: err}
 	})
 	var strayed []*corev1.Pod
 	for i, r := range results {
-		if r.err != nil {
-			return nil, fmt.Errorf("looking what became of pod %s: %w", names[i], r.err)
+		if r.Err != nil {
+			return nil, fmt.Errorf("looking what became of pod %s: %w", names[i], r.Err)
 		}
-		klog.FromContext(ctx).V(2).Info("Looked what became of a pod", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.pod != nil)
-		if pod := r.pod; pod != nil && pod.Labels[v1.LabelManager] != "" {
-			c.tracker.Saw(key, podsResource, pod.ResourceVersion, c.clock.Now())
-		} else if pod != nil && controllerOf(pod) != nil && pod.DeletionTimestamp == nil {
+		klog.FromContext(ctx).V(2).Info("Looked what became of a pod", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
+		if pod := r.Pod; pod != nil && pod.Labels[v1.LabelManager] != "" {
+			c.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, c.Clock.Now())
+		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {
 			strayed = append(strayed, pod)
 			continue // to be looked at until it is released
 		}
-		c.tracker.Settled(key, names[i])
+		c.Tracker.Settled(key, names[i])
 	}
 	return strayed, nil
 }
 
 // recheckTaken looks whether names are still in the hands of pods that are not watched, whenever it is time for that.
 func (c *Controller) recheckTaken(ctx context.Context, key cache.ObjectName, now time.Time) error {
-	memory := c.memories.of(key)
-	for name, taken := range memory.taken {
-		if now.Before(taken.recheck) {
+	memory := c.Memories.Of(key)
+	for name, taken := range memory.Taken {
+		if now.Before(taken.Recheck) {
 			continue
 		}
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && pod.Labels[v1.LabelManager] != "":
-			delete(memory.taken, name) // free, or the cache shows it
+			delete(memory.Taken, name) // free, or the cache shows it
 		case err != nil:
 			return fmt.Errorf("looking whose pod %s is: %w", name, err)
 		default:
-			memory.take(name, plan.IsForeign(pod), now)
+			memory.Take(name, plan.IsForeign(pod), now)
 		}
 	}
 	return nil
@@ -262,7 +253,7 @@ func spread(key cache.ObjectName, most time.Duration) time.Duration {
 
 // forget drops what was kept about a PodManager that is gone.
 func (c *Controller) forget(key cache.ObjectName) {
-	c.tracker.Forget(key)
-	c.memories.forget(key)
-	c.agenda.forget(key)
+	c.Tracker.Forget(key)
+	c.Memories.Forget(key)
+	c.agenda.Forget(key)
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -9,25 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/queue"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// The resources that the tracker follows.
-const (
-	podsResource      consistency.Resource = "pods"
-	revisionsResource consistency.Resource = "controllerrevisions"
-	managersResource  consistency.Resource = "podmanagers"
-)
-
 // addHandlers registers the filters and handlers of the informers. They keep away what cannot matter; what this
 // process itself has written is told apart by the agenda. That of PodManagers comes last: it is what brings the first
 // syncs, and nothing that happens to their pods from then on must be missed.
-func (c *Controller) addHandlers(scope Scope) error {
+func (c *Controller) addHandlers(scope source.Scope) error {
 	_, err := scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
 		DeleteFunc: c.revisionDeleted,
@@ -36,7 +33,7 @@ func (c *Controller) addHandlers(scope Scope) error {
 		return fmt.Errorf("adding the revision handler: %w", err)
 	}
 	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
-		FilterFunc: isManaged,
+		FilterFunc: source.IsManaged,
 		Handler: cache.ResourceEventHandlerDetailedFuncs{
 			AddFunc: func(obj any, isInInitialList bool) {
 				if !isInInitialList { // what is there at the start comes with its PodManager
@@ -61,35 +58,22 @@ func (c *Controller) addHandlers(scope Scope) error {
 	return nil
 }
 
-// isManaged lets those pods through that have a PodManager, or carry the label of one.
-func isManaged(obj any) bool {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
-	}
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return false
-	}
-	_, orphan := orphanOf(pod)
-	return orphan || controllerOf(pod) != nil
-}
-
 func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 	manager := obj.(*v1.PodManager)
-	t := triggerManagerAdded
+	t := queue.TriggerManagerAdded
 	if isInInitialList {
 		t = c.triggerOfStart(manager)
 	}
-	c.agenda.add(cache.MetaObjectToName(manager), t, 0)
+	c.agenda.Add(cache.MetaObjectToName(manager), t, 0)
 }
 
 // triggerOfStart lets those PodManagers go first at a start whose pods are not as they should be.
-func (c *Controller) triggerOfStart(manager *v1.PodManager) trigger {
-	pods, err := c.scopes.of(manager.Namespace).indexed(byController, string(manager.UID))
+func (c *Controller) triggerOfStart(manager *v1.PodManager) queue.Trigger {
+	pods, err := c.Scopes.Of(manager.Namespace).PodsBy(source.ByController, string(manager.UID))
 	if err != nil || status.IsUnfinished(manager, pods) {
-		return triggerUnfinished
+		return queue.TriggerUnfinished
 	}
-	return triggerStart
+	return queue.TriggerStart
 }
 
 func (c *Controller) managerUpdated(oldObj, obj any) {
@@ -98,15 +82,15 @@ func (c *Controller) managerUpdated(oldObj, obj any) {
 	switch {
 	case old.ResourceVersion == manager.ResourceVersion:
 		// Nothing has changed, but somebody has asked for this with -resync.
-		c.agenda.add(key, triggerResync, 0)
+		c.agenda.Add(key, queue.TriggerResync, 0)
 	case old.UID != manager.UID:
-		c.agenda.add(key, triggerManagerAdded, 0)
+		c.agenda.Add(key, queue.TriggerManagerAdded, 0)
 	case old.Generation != manager.Generation || !old.DeletionTimestamp.Equal(manager.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
 		// We never write these: a user has, and may be waiting.
-		c.agenda.add(key, triggerManagerChanged, 0)
+		c.agenda.Add(key, queue.TriggerManagerChanged, 0)
 	default:
-		c.agenda.addUnlessEcho(key, write{triggerStatusChanged, managersResource, manager.ResourceVersion}, 0)
+		c.agenda.AddUnlessEcho(key, queue.Write{Trigger: queue.TriggerStatusChanged, Resource: source.ManagersResource, Version: manager.ResourceVersion}, 0)
 	}
 }
 
@@ -116,23 +100,23 @@ func (c *Controller) managerDeleted(obj any) {
 		utilruntime.HandleError(fmt.Errorf("cannot tell which PodManager was deleted: %w", err))
 		return
 	}
-	c.agenda.add(key, triggerManagerDeleted, 0)
+	c.agenda.Add(key, queue.TriggerManagerDeleted, 0)
 }
 
 func (c *Controller) podAdded(obj any) {
 	pod := obj.(*corev1.Pod)
-	if owner, orphan := orphanOf(pod); orphan {
-		c.agenda.add(owner, triggerPodOrphaned, 0)
+	if owner, orphan := source.OrphanOf(pod); orphan {
+		c.agenda.Add(owner, queue.TriggerPodOrphaned, 0)
 		return
 	}
 	if owner := c.managerOf(pod); owner != nil {
-		c.podEvent(owner, write{triggerPodAdded, podsResource, pod.ResourceVersion})
+		c.podEvent(owner, queue.Write{Trigger: queue.TriggerPodAdded, Resource: source.PodsResource, Version: pod.ResourceVersion})
 	}
 }
 
 // podEvent queues the PodManager of a pod, together with events of its other pods if there are many.
-func (c *Controller) podEvent(owner *v1.PodManager, w write) {
-	c.agenda.addUnlessEcho(cache.MetaObjectToName(owner), w, requeue.GatherEvents(owner))
+func (c *Controller) podEvent(owner *v1.PodManager, w queue.Write) {
+	c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), w, requeue.GatherEvents(owner))
 }
 
 func (c *Controller) podUpdated(oldObj, obj any) {
@@ -142,16 +126,16 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	}
 	owner := c.managerOf(pod)
 	if before := c.managerOf(old); before != nil && (owner == nil || before.UID != owner.UID) {
-		c.agenda.add(cache.MetaObjectToName(before), triggerPodChanged, requeue.GatherEvents(before))
+		c.agenda.Add(cache.MetaObjectToName(before), queue.TriggerPodChanged, requeue.GatherEvents(before))
 	}
 	if took, became := podstate.BecameReady(old, pod); owner != nil && became {
-		podReadySeconds.Observe(took.Seconds())
+		metrics.PodReadySeconds.Observe(took.Seconds())
 	}
 	switch {
 	case owner == nil:
 		c.podAdded(pod)
 	case matters(old, pod):
-		c.podEvent(owner, write{triggerPodChanged, podsResource, pod.ResourceVersion})
+		c.podEvent(owner, queue.Write{Trigger: queue.TriggerPodChanged, Resource: source.PodsResource, Version: pod.ResourceVersion})
 	}
 }
 
@@ -168,15 +152,15 @@ func (c *Controller) podDeleted(obj any) {
 	}
 	key := cache.MetaObjectToName(owner)
 	if pod.DeletionTimestamp == nil {
-		c.tracker.Unknown(key, pod.Name)
+		c.Tracker.Unknown(key, pod.Name)
 	}
 	// Never an echo: even if we asked for it, that the pod is gone is news.
-	c.agenda.add(key, triggerPodDeleted, requeue.GatherEvents(owner))
+	c.agenda.Add(key, queue.TriggerPodDeleted, requeue.GatherEvents(owner))
 }
 
 func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {
 	if owner := c.managerOf(revision); owner != nil {
-		c.agenda.addUnlessEcho(cache.MetaObjectToName(owner), write{triggerRevision, revisionsResource, revision.ResourceVersion}, 0)
+		c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), queue.Write{Trigger: queue.TriggerRevision, Resource: source.RevisionsResource, Version: revision.ResourceVersion}, 0)
 	}
 }
 
@@ -186,19 +170,19 @@ func (c *Controller) revisionDeleted(obj any) {
 		obj = gone.Obj
 	}
 	if owner := c.managerOf(obj.(*appsv1.ControllerRevision)); owner != nil {
-		c.agenda.add(cache.MetaObjectToName(owner), triggerRevision, 0)
+		c.agenda.Add(cache.MetaObjectToName(owner), queue.TriggerRevision, 0)
 	}
 }
 
 // managerOf is the PodManager that controls a pod or revision: the one in the cache that has the name and the UID. That of
 // a dead namesake is nobody's: nil.
 func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
-	ref := controllerOf(object)
+	ref := source.ControllerOf(object)
 	if ref == nil {
 		return nil
 	}
 	namespace := object.GetNamespace()
-	manager, err := c.scopes.of(namespace).PodManagers.Lister().PodManagers(namespace).Get(ref.Name)
+	manager, err := c.Scopes.Of(namespace).PodManagers.Lister().PodManagers(namespace).Get(ref.Name)
 	if err != nil || manager.UID != ref.UID {
 		return nil
 	}
@@ -213,4 +197,16 @@ func matters(old, pod *corev1.Pod) bool {
 		!equality.Semantic.DeepEqual(old.Annotations, pod.Annotations) ||
 		!old.DeletionTimestamp.Equal(pod.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(old.Status, pod.Status)
+}
+
+// takeUp gives the events of a scope to the workers from the time on at which its caches are filled: no sync may rest on
+// half of them. What is in them by then comes as if it had just been added; what is not, although it is ours, is looked for.
+func (c *Controller) takeUp(ctx context.Context, scope source.Scope) {
+	if !cache.WaitFor(ctx, "", scope.Filled()...) {
+		return
+	}
+	if err := c.addHandlers(scope); err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Cannot follow what happens", "namespace", scope.Namespace)
+	}
+	c.findStrayed(ctx, scope.Namespace)
 }

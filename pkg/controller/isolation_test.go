@@ -17,16 +17,17 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
 // fakeClients are all that a controller needs.
-func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) Clients {
+func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) source.Clients {
 	scheme := metadatafake.NewTestScheme()
 	utilruntime.Must(metav1.AddMetaToScheme(scheme))
-	return Clients{Kube: kube, PodManagers: managers, Reports: kube, Statuses: managers, Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
+	return source.Clients{Kube: kube, PodManagers: managers, Reports: kube, Statuses: managers, Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
 }
 
 // One object that makes the controller panic, in the sync or in a request of it, does not keep it from the others.
@@ -43,7 +44,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	managers := fake.NewSimpleClientset(poison("poison"), poison("good"))
 	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 	informers := externalversions.NewSharedInformerFactory(managers, 0)
-	c, err := New(ctx, fakeClients(kube, managers), []Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
+	c, err := New(ctx, fakeClients(kube, managers), []source.Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
 		PodManagers: informers.Apps().V1().PodManagers()}})
 	if err != nil {
 		t.Fatal(err)
@@ -80,17 +81,5 @@ func TestPanicIsIsolated(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("Run: %v", err)
-	}
-}
-
-func TestPanicInARequestIsAnError(t *testing.T) {
-	results := inParallel(3, newLanes().wide, func(i int) result {
-		if i == 1 {
-			panic("cannot happen")
-		}
-		return result{}
-	})
-	if results[0].err != nil || results[1].err == nil || results[2].err != nil {
-		t.Errorf("results %v", results)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
@@ -25,8 +26,8 @@ func TestStandbyQueuesNothing(t *testing.T) {
 		managers := fake.NewSimpleClientset(&v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}})
 		pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 		informers := externalversions.NewSharedInformerFactory(managers, 0)
-		scope := Scope{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(), PodManagers: informers.Apps().V1().PodManagers()}
-		c, err := New(ctx, fakeClients(kube, managers), []Scope{scope})
+		scope := source.Scope{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(), PodManagers: informers.Apps().V1().PodManagers()}
+		c, err := New(ctx, fakeClients(kube, managers), []source.Scope{scope})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 			c.Shutdown()
 			c.queue.ShutDown()
 		}()
-		filled := scope.filled()
+		filled := scope.Filled()
 		pods.StartWithContext(ctx)
 		informers.StartWithContext(ctx)
 		cache.WaitFor(ctx, "", filled...)

@@ -8,9 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
+	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/queue"
 )
 
 // strayedPage is how many pods are read at a time when looking for strayed ones.
@@ -50,7 +51,7 @@ func (c *Controller) findStrayedIn(ctx context.Context, namespace string) error 
 func (c *Controller) strayed(pod *metav1.PartialObjectMetadata) {
 	if owner := c.managerOf(pod); owner != nil {
 		key := cache.MetaObjectToName(owner)
-		c.tracker.Unknown(key, pod.Name)
-		c.agenda.add(key, triggerPodChanged, 0)
+		c.Tracker.Unknown(key, pod.Name)
+		c.agenda.Add(key, queue.TriggerPodChanged, 0)
 	}
 }

@@ -1,0 +1,17 @@
+package executor
+
+import (
+	"testing"
+)
+
+func TestPanicInARequestIsAnError(t *testing.T) {
+	results := InParallel(3, newLanes().wide, func(i int) Result {
+		if i == 1 {
+			panic("cannot happen")
+		}
+		return Result{}
+	})
+	if results[0].Err != nil || results[1].Err == nil || results[2].Err != nil {
+		t.Errorf("results %v", results)
+	}
+}

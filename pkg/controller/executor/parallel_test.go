@@ -1,0 +1,106 @@
+package executor
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Calls are begun with care, and no more once one has failed.
+func TestWhileItWorks(t *testing.T) {
+	never := -1
+	tests := map[string]struct {
+		count, few, fails int
+		calls, atOnce     int
+		took              time.Duration
+	}{
+		"nothing":            {count: 0, few: 1, fails: never},
+		"one":                {count: 1, few: 1, fails: never, calls: 1, atOnce: 1, took: 1},
+		"1, 2, 4, 3":         {count: 10, few: 1, fails: never, calls: 10, atOnce: 4, took: 4},
+		"with trust at once": {count: 10, few: 20, fails: never, calls: 10, atOnce: 10, took: 1},
+		"within limits":      {count: 5 * wideLane, few: 10 * wideLane, fails: never, calls: 5 * wideLane, atOnce: wideLane, took: 5},
+		"the first fails":    {count: 500, few: 1, fails: 0, calls: 1, atOnce: 1, took: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				calls, running, most := 0, 0, 0
+				count := func(by int) {
+					mu.Lock()
+					defer mu.Unlock()
+					running += by
+					calls += max(0, by)
+					most = max(most, running)
+				}
+				began := time.Now()
+				results := whileItWorks(test.count, test.few, make(chan struct{}, wideLane), func(i int) Result {
+					count(+1)
+					defer count(-1)
+					time.Sleep(time.Second)
+					if test.fails != never && i >= test.fails {
+						return Result{Err: errors.New("no")}
+					}
+					return Result{}
+				})
+				took := time.Since(began) / time.Second
+				if len(results) != test.calls || calls != test.calls || most != test.atOnce || took != test.took {
+					t.Errorf("%d results of %d calls, %d at once, in %d s; want %d, %d at once, in %d s",
+						len(results), calls, most, took, test.calls, test.atOnce, test.took)
+				}
+				for i, r := range results {
+					if (r.Err != nil) != (test.fails != never && i >= test.fails) {
+						t.Errorf("call %d: %v", i, r.Err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A quota of 5 costs a few requests of 500. How many depends on who is told first, those that got a pod or those that did not.
+func TestFewAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		results := whileItWorks(500, 1, make(chan struct{}, wideLane), func(i int) Result {
+			time.Sleep(time.Second)
+			if i >= 5 {
+				return Result{Err: errors.New("exceeded quota")}
+			}
+			return Result{}
+		})
+		if refused := len(results) - 5; refused < 1 || refused > 6 {
+			t.Errorf("%d requests were refused", refused)
+		}
+	})
+}
+
+// What many syncs do at the same time goes through one lane.
+func TestLanesAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running, most := 0, 0
+		lanes := newLanes()
+		var syncs sync.WaitGroup
+		for range 10 * narrowLane {
+			syncs.Go(func() {
+				InParallel(1, lanes.Of(1), func(int) Result {
+					mu.Lock()
+					running++
+					most = max(most, running)
+					mu.Unlock()
+					time.Sleep(time.Second)
+					mu.Lock()
+					running--
+					mu.Unlock()
+					return Result{}
+				})
+			})
+		}
+		syncs.Wait()
+		if most != narrowLane || lanes.Of(manyPods) == lanes.Of(manyPods-1) {
+			t.Errorf("%d at the same time, want %d", most, narrowLane)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/plan"
+)
+
+// createPod creates one pod. Its name is the protection against creating it twice: if an earlier
+// create went through unseen, this one finds the name in use, and looks whose it is.
+func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) Result {
+	logger := klog.FromContext(ctx)
+	wanted := plan.NewPod(manager, creation)
+	began := e.Clock.Now()
+	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
+	switch {
+	case err == nil:
+		e.Writes.Took(e.Clock.Since(began))
+		logger.V(2).Info("Created pod", "pod", klog.KObj(pod))
+		metrics.PodsCreated.Inc()
+		e.wrote(key, pod)
+		return Result{Pod: pod}
+	case apierrors.IsAlreadyExists(err):
+		return e.lookWhose(ctx, key, manager, wanted.Name)
+	default:
+		if outcomeIsUnknown(err) {
+			e.Tracker.Unknown(key, wanted.Name)
+		}
+		metrics.PodFailures.WithLabelValues("create").Inc()
+		return Result{Err: fmt.Errorf("creating pod %s: %w", wanted.Name, err)}
+	}
+}
+
+// lookWhose looks at a pod that the cache did not show and that has the name of one we wanted to create. If it is
+// ours, it counts as created. If it is not, or is gone by now, nothing has failed: the next sync does better.
+func (e *Executor) lookWhose(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) Result {
+	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return Result{Err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
+	}
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
+	switch hasLabel := err == nil && pod.Labels[v1.LabelManager] != ""; {
+	case err != nil:
+		logger.V(2).Info("The name was in use, and is free again")
+	case metav1.IsControlledBy(pod, manager) && hasLabel:
+		logger.V(2).Info("Pod exists already and is ours")
+		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
+		return Result{Pod: pod}
+	case metav1.IsControlledBy(pod, manager):
+		logger.V(2).Info("Pod is ours and was relabelled away")
+		e.Tracker.Unknown(key, name)
+	case hasLabel:
+		// The cache will show it, and that its name is in use.
+		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
+	default:
+		logger.V(2).Info("The name is in use by somebody else")
+		return Result{taken: true, foreign: plan.IsForeign(pod)}
+	}
+	return Result{}
+}
+
+// outcomeIsUnknown tells whether a failed create may have gone through all the same: the API server has not judged
+// it, or has given up on it half way.
+func outcomeIsUnknown(err error) bool {
+	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) ||
+		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
+}
+
+// deletePod deletes exactly this pod, not a later one of the same name; of a PodManager that is going away, exactly as it was
+// seen: if somebody has let it go since, it is to stay. The typed client would throw the answer away; its resourceVersion is what
+// the cache has to catch up with.
+func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
+	deleted := &corev1.Pod{}
+	preconditions := metav1.NewUIDPreconditions(string(pod.UID))
+	if manager.DeletionTimestamp != nil {
+		preconditions.ResourceVersion = &pod.ResourceVersion
+	}
+	err := e.Kube.CoreV1().RESTClient().Delete().
+		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
+		Body(&metav1.DeleteOptions{Preconditions: preconditions}).
+		Do(ctx).Into(deleted)
+	switch {
+	case isGone(err):
+		return Result{}
+	case err != nil:
+		metrics.PodFailures.WithLabelValues("delete").Inc()
+		return Result{Err: fmt.Errorf("deleting pod %s: %w", pod.Name, err)}
+	}
+	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod))
+	metrics.PodsDeleted.Inc()
+	e.wrote(key, deleted)
+	if deleted.DeletionTimestamp == nil {
+		// Gone at once. Until the event that says so is here, it counts as going.
+		deleted.DeletionTimestamp = &metav1.Time{Time: e.Clock.Now()}
+	}
+	return Result{Pod: deleted}
+}
+
+// adoptPod makes the PodManager the controller of a pod that has none.
+func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
+	r := e.patchPod(ctx, key, pod, map[string]any{
+		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
+		"labels":          map[string]any{v1.LabelManagerUID: string(manager.UID)},
+	})
+	if apierrors.IsInvalid(r.Err) {
+		// Somebody else has become its controller in the meantime.
+		return Result{}
+	}
+	if r.Pod != nil {
+		klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
+	}
+	return r
+}
+
+// releasePod gives up the control over a pod, and leaves it running and in service.
+func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
+	if err := e.openGate(ctx, key, pod); err != nil {
+		return Result{Err: err}
+	}
+	r := e.patchPod(ctx, key, pod, map[string]any{
+		"ownerReferences": []any{map[string]any{"$patch": "delete", "uid": manager.UID}},
+		"labels":          map[string]any{v1.LabelManagerUID: nil},
+	})
+	if r.Pod != nil {
+		klog.FromContext(ctx).V(2).Info("Released pod", "pod", klog.KObj(pod))
+	}
+	return r
+}
+
+// patchPod changes the metadata of exactly this pod. It is no error if the pod is gone.
+func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) Result {
+	metadata["uid"] = pod.UID
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
+	if err != nil {
+		return Result{Err: err}
+	}
+	patched, err := e.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: v1.ControllerName})
+	switch {
+	case isGone(err):
+		return Result{}
+	case err != nil:
+		return Result{Err: fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err)}
+	}
+	e.wrote(key, patched)
+	return Result{Pod: patched}
+}
+
+// wrote makes the next sync wait until the cache shows the pod at least as it is here. One that has lost the label will not be shown.
+func (e *Executor) wrote(key cache.ObjectName, pod *corev1.Pod) {
+	if pod.Labels[v1.LabelManager] == "" {
+		return
+	}
+	e.Tracker.Wrote(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
+}

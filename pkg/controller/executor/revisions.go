@@ -1,0 +1,153 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// storeRevisions stores the revisions that a plan counts on, and tells whether it can go on.
+func (e *Executor) storeRevisions(ctx context.Context, key cache.ObjectName, stores []history.Store, done *Outcome) bool {
+	for _, store := range stores {
+		if !e.storeRevision(ctx, key, store, done) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, store history.Store, done *Outcome) bool {
+	client := e.Kube.AppsV1().ControllerRevisions(key.Namespace)
+	var stored *appsv1.ControllerRevision
+	var err error
+	if store.Exists {
+		stored, err = client.Update(ctx, store.Revision, metav1.UpdateOptions{FieldManager: v1.ControllerName})
+	} else {
+		stored, err = client.Create(ctx, store.Revision, metav1.CreateOptions{FieldManager: v1.ControllerName})
+	}
+	switch {
+	case err == nil:
+		klog.FromContext(ctx).V(2).Info("Stored revision", "revision", klog.KObj(stored), "number", stored.Revision)
+		e.Tracker.Wrote(key, source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
+		e.Memories.Of(key).Accept(storeHold)
+		store.Done(stored)
+		return true
+	case apierrors.IsAlreadyExists(err):
+		return e.settleName(ctx, key, store, done)
+	case isGone(err):
+		// Somebody has changed or deleted it: the next sync looks anew.
+		e.giveUp(key, done)
+	case requeue.NamespaceIsGoing(err):
+		done.Outdated = true
+	default:
+		e.settle(key, storeHold, []Result{{Err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
+	}
+	return false
+}
+
+// storeHold is the hold on storing revisions.
+var storeHold = requeue.HoldKey{Condition: v1.ReasonFailedStore}
+
+// adoptRevisions takes in revisions that a namesake has left behind, together with the pods that were made from them.
+func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *Outcome) bool {
+	for _, revision := range revisions {
+		wanted := revision.DeepCopy()
+		wanted.OwnerReferences = append(wanted.OwnerReferences, *metav1.NewControllerRef(done.Manager, v1.GroupVersionKind))
+		adopted, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName})
+		switch {
+		case isGone(err) || apierrors.IsInvalid(err):
+			e.giveUp(key, done)
+			return false
+		case err != nil:
+			e.settle(key, storeHold, []Result{{Err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
+			return false
+		}
+		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
+		e.Tracker.Wrote(key, source.RevisionsResource, adopted.ResourceVersion, e.Clock.Now())
+	}
+	if len(revisions) > 0 {
+		// What the plan knows of them has the version from before.
+		done.Outdated = true
+		done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
+		return false
+	}
+	return true
+}
+
+// settleName looks at a revision that the cache did not show and that has the name of the one to be stored. If it is that
+// one, an earlier answer was lost. If it is not, the hash is counted up, and the next sync takes another name.
+func (e *Executor) settleName(ctx context.Context, key cache.ObjectName, store history.Store, done *Outcome) bool {
+	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
+	if err != nil {
+		done.fails(fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err))
+		return false
+	}
+	owner := source.ControllerOf(stored)
+	switch same := history.IsSame(stored, store.Revision); {
+	case same && metav1.IsControlledBy(stored, done.Manager):
+		e.Tracker.Saw(key, source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
+		store.Done(stored)
+		return true
+	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:
+		return e.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
+	case owner != nil && owner.Name == key.Name && owner.UID != done.Manager.UID:
+		// It was a dead namesake's, and is about to go with it.
+		done.Outdated = true
+		done.LookAgain(requeue.After(e.Clock.Now(), goneRetry, requeue.AgainRevisionName))
+		return false
+	}
+	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
+	done.Outdated, done.Collided = true, stored.Name
+	return false
+}
+
+// dropRevisions deletes revisions that nobody needs any more. If one of them came to be needed after all, it would be
+// stored again.
+func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *Outcome) {
+	for _, revision := range revisions {
+		err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
+		})
+		if err != nil && !isGone(err) {
+			done.fails(fmt.Errorf("deleting revision %s: %w", revision.Name, err))
+			return
+		}
+		klog.FromContext(ctx).V(2).Info("Deleted revision beyond the history limit", "revision", klog.KObj(revision))
+	}
+}
+
+// BringBack stores the last good revision again if somebody has deleted it: nothing else tells what the pods are to
+// return to.
+func (e *Executor) BringBack(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
+	good := e.Memories.Of(key).Good
+	if good == nil || good.Name != manager.Status.CurrentRevision || !metav1.IsControlledBy(good, manager) {
+		return nil
+	}
+	again := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: good.Namespace, Name: good.Name, Labels: good.Labels, Annotations: good.Annotations, OwnerReferences: good.OwnerReferences,
+		},
+		Data: good.Data, Revision: good.Revision,
+	}
+	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, again, metav1.CreateOptions{FieldManager: v1.ControllerName})
+	switch {
+	case err == nil:
+		klog.FromContext(ctx).V(2).Info("Stored the last good revision again", "revision", klog.KObj(stored))
+		e.Tracker.Wrote(key, source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
+		return nil
+	case apierrors.IsAlreadyExists(err) || requeue.NamespaceIsGoing(err):
+		return nil
+	default:
+		return fmt.Errorf("storing revision %s again: %w", good.Name, err)
+	}
+}

@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+const subsystem = "podmanager"
+
+// No metric has an object's name as a label: their number must not grow with the cluster.
+var (
+	reconciles = counters("reconcile_total", "result",
+		"Syncs of PodManagers by result: changed, unchanged, waiting (for the cache), conflict or error.")
+	Triggers = counters("triggers_total", "trigger",
+		"What PodManagers were synced for, by kind; echoes of the controller's own writes are not among them.")
+	PodFailures = counters("pod_request_failures_total", "operation",
+		"Requests to create or delete a pod that failed, by operation.")
+
+	Namespaces = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Subsystem: subsystem, Name: "namespaces", StabilityLevel: metrics.ALPHA,
+		Help: "Namespaces that were asked for (all of them count as one), by state: starting, served, forbidden, missing or noCRD.",
+	}, []string{"state"})
+
+	PodsCreated        = counter("pods_created_total", "Pods created.")
+	PodsDeleted        = counter("pods_deleted_total", "Pods deleted.")
+	PodsUpdatedInPlace = counter("pods_updated_in_place_total", "Pods given another revision in place.")
+	StatusWrites       = counter("status_writes_total", "Writes of a PodManager's status.")
+	EchoSkips          = counter("echo_skips_total",
+		"Syncs left out because the events showed nothing but the controller's own writes.")
+	StaleSkips = counter("stale_skips_total",
+		"Syncs put off because the cache had not seen the controller's own writes yet.")
+	LiveReads = counter("live_reads_total",
+		"Syncs that read from the API server because the cache was wrong or stayed behind.")
+	Rewinds = counter("rewinds_total",
+		"Informers made to list anew because the API server had gone back in time, as after an etcd restore.")
+	Panics = counter("panics_total",
+		"Panics caught while syncing a PodManager. Each is a bug.")
+
+	reconcileSeconds = histogram("reconcile_duration_seconds", "Duration of a sync.",
+		metrics.ExponentialBuckets(0.001, 2, 15))
+	PodReadySeconds = histogram("pod_ready_duration_seconds", "Time from a pod's creation until it became ready.",
+		metrics.ExponentialBuckets(1, 2, 12))
+)
+
+func counter(name, help string) *metrics.Counter {
+	return metrics.NewCounter(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA})
+}
+
+func counters(name, label, help string) *metrics.CounterVec {
+	return metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA,
+	}, []string{label})
+}
+
+func histogram(name, help string, buckets []float64) *metrics.Histogram {
+	return metrics.NewHistogram(&metrics.HistogramOpts{
+		Subsystem: subsystem, Name: name, Help: help, Buckets: buckets, StabilityLevel: metrics.ALPHA,
+	})
+}
+
+var registerOnce sync.Once
+
+// Register adds the controller's metrics to the registry that /metrics serves.
+func Register() {
+	registerOnce.Do(func() {
+		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
+			Triggers, EchoSkips, StaleSkips, LiveReads, Panics, Rewinds, Namespaces)
+	})
+}
+
+// Result is what came of a sync, as the metric calls it.
+type Result string
+
+const (
+	ResultChanged   Result = "changed"
+	ResultUnchanged Result = "unchanged"
+	ResultWaiting   Result = "waiting"
+	resultConflict  Result = "conflict"
+	resultError     Result = "error"
+)
+
+func ObserveSync(duration time.Duration, result Result, err error) {
+	switch {
+	case apierrors.IsConflict(err):
+		result = resultConflict
+	case err != nil:
+		result = resultError
+	}
+	reconciles.WithLabelValues(string(result)).Inc()
+	reconcileSeconds.Observe(duration.Seconds())
+}

@@ -1,0 +1,181 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// fixture is an agenda with a tracker, in a time of its own.
+type fixture struct {
+	*Agenda
+	tracker *consistency.Tracker
+}
+
+func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := consistency.NewTracker()
+		f := fixture{New(clock.RealClock{}, tracker.IsEcho), tracker}
+		test(t, f)
+		f.Workqueue.ShutDown()
+		synctest.Wait()
+	})
+}
+
+// wrote notes a write of our own to a pod.
+func (f fixture) wrote(version string) {
+	f.tracker.Wrote(key("web"), "pods", version, time.Now())
+}
+
+// event is a change of a pod.
+func (f fixture) event(version string) {
+	f.AddUnlessEcho(key("web"), Write{TriggerPodChanged, "pods", version}, 0)
+}
+
+// queuedFor takes the next key, and tells what it is for; "nothing" if there is none.
+func (f fixture) queuedFor() string {
+	synctest.Wait()
+	if f.Workqueue.Len() == 0 {
+		return "nothing"
+	}
+	key, _ := f.Workqueue.Get()
+	defer f.Workqueue.Done(key)
+	return fmt.Sprint(f.Take(key))
+}
+
+func TestAgenda(t *testing.T) {
+	web := key("web")
+	in := func(wait time.Duration) requeue.LookAgain { return requeue.After(time.Now(), wait, requeue.AgainHold) }
+	tests := map[string]struct {
+		happened func(f fixture)
+		want     []string // what the key is taken for, one time after the other
+	}{
+		"somebody else's write": {
+			func(f fixture) { f.event("7") }, []string{"[podChanged]", "nothing"},
+		},
+		"our own write, whose event came before the answer": {
+			func(f fixture) { f.event("7"); f.wrote("7") }, []string{"[]", "nothing"},
+		},
+		"our own write, whose event came after the answer": {
+			func(f fixture) { f.wrote("7"); f.event("7") }, []string{"nothing"},
+		},
+		"our own write and another one": {
+			func(f fixture) { f.event("7"); f.event("8"); f.wrote("7") }, []string{"[podChanged]", "nothing"},
+		},
+		"more than is remembered counts as news": {
+			func(f fixture) {
+				for i := range 100 {
+					f.event(fmt.Sprint(i))
+					f.wrote(fmt.Sprint(i))
+				}
+			}, []string{"[podChanged]", "nothing"},
+		},
+		"a pod that is gone is never an echo": {
+			func(f fixture) { f.wrote("7"); f.Add(web, TriggerPodDeleted, 0) }, []string{"[podDeleted]", "nothing"},
+		},
+		"several reasons": {
+			func(f fixture) { f.Add(web, TriggerManagerChanged, 0); f.event("7"); f.Add(web, TriggerPodDeleted, 0) },
+			[]string{"[managerChanged podChanged podDeleted]", "nothing"},
+		},
+		"it is time": {
+			func(f fixture) { f.Finish(web, in(time.Second), nil); time.Sleep(time.Second) }, []string{"[time]", "nothing"},
+		},
+		"it is not": {
+			func(f fixture) { f.Finish(web, in(time.Second), nil); time.Sleep(999 * time.Millisecond) }, []string{"nothing"},
+		},
+		"the earliest time counts": {
+			func(f fixture) {
+				f.Finish(web, in(time.Minute), nil)
+				f.Finish(web, in(time.Second), nil)
+				f.Finish(web, in(time.Hour), nil)
+				time.Sleep(time.Second)
+			}, []string{"[time]", "nothing"},
+		},
+		"now": {
+			func(f fixture) { f.Finish(web, requeue.LookAgain{At: time.Now(), Why: requeue.AgainMore}, nil) }, []string{"[time]", "nothing"},
+		},
+		"never": {
+			func(f fixture) { f.Finish(web, requeue.LookAgain{}, nil); time.Sleep(24 * time.Hour) }, []string{"nothing"},
+		},
+		"a failure is tried again": {
+			func(f fixture) { f.Finish(web, requeue.LookAgain{}, errors.New("no")); time.Sleep(2 * firstRetry) }, []string{"[time]", "nothing"},
+		},
+		"whatever else was to be looked at": {
+			func(f fixture) { f.Finish(web, in(time.Hour), errors.New("no")); time.Sleep(2 * firstRetry) }, []string{"[time]", "nothing"},
+		},
+		"nothing is left of what is gone": {
+			func(f fixture) { f.Finish(web, in(time.Second), nil); f.Forget(web); time.Sleep(time.Hour) }, []string{"[]", "nothing"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			withAgenda(t, func(t *testing.T, f fixture) {
+				test.happened(f)
+				var got []string
+				for range test.want {
+					got = append(got, f.queuedFor())
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("taken for %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// The queue has one timer for each key. A key that is due later than an earlier timer, and is then taken out for nothing
+// but an echo, comes back all the same when it is due.
+func TestDueSurvivesAnEarlierTimer(t *testing.T) {
+	withAgenda(t, func(t *testing.T, f fixture) {
+		f.AddUnlessEcho(key("web"), Write{TriggerPodChanged, "pods", "7"}, time.Millisecond)
+		f.Finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.AgainHold), nil)
+		f.wrote("7")
+		time.Sleep(time.Millisecond)
+		if got := f.queuedFor(); got != "[]" {
+			t.Errorf("taken for %s, want an echo", got)
+		}
+		time.Sleep(time.Minute)
+		if got := f.queuedFor(); got != "[time]" {
+			t.Errorf("taken for %s, want the time", got)
+		}
+	})
+}
+
+// Failures are tried again ever later, but never later than in about a minute.
+func TestRetriesSlowDown(t *testing.T) {
+	withAgenda(t, func(t *testing.T, f fixture) {
+		var last time.Duration
+		for range 30 {
+			started := time.Now()
+			wait := f.Finish(key("web"), requeue.LookAgain{}, errors.New("no")).At.Sub(started)
+			if wait < last*3/4 || wait > lastRetry*5/4 {
+				t.Fatalf("waits %v after %v", wait, last)
+			}
+			last = wait
+		}
+		if last < lastRetry {
+			t.Errorf("waits %v in the end", last)
+		}
+	})
+}
+
+// What is kept of a key has a fixed size.
+func TestNothingPilesUp(t *testing.T) {
+	withAgenda(t, func(t *testing.T, f fixture) {
+		for i := range 1000 {
+			f.event(fmt.Sprint(i))
+		}
+		if got := len(f.entries[cache.NewObjectName("ns", "web")].maybe); got != maxWrites {
+			t.Errorf("keeps %d events, want %d", got, maxWrites)
+		}
+	})
+}

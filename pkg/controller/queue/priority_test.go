@@ -1,0 +1,75 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"github.com/mycompany/podmanager/pkg/consistency"
+)
+
+func key(name string) cache.ObjectName { return cache.NewObjectName("ns", name) }
+
+// queued is an agenda as the controller makes it, with nothing that is an echo.
+func queued(t *testing.T) *Agenda {
+	a := New(clock.RealClock{}, func(cache.ObjectName, consistency.Resource, string) bool { return false })
+	t.Cleanup(a.Workqueue.ShutDown)
+	return a
+}
+
+func (a *Agenda) next() string {
+	key, _ := a.Workqueue.Get()
+	a.Take(key)
+	a.Workqueue.Done(key)
+	return key.Name
+}
+
+func TestUsersOvertakeTheBacklog(t *testing.T) {
+	c := queued(t)
+	for i := range 1000 {
+		c.Add(key(fmt.Sprint(i)), TriggerStart, 0)
+	}
+	c.Add(key("pod-changed"), TriggerPodChanged, 0)
+	c.Add(key("edited"), TriggerManagerChanged, 0)
+	c.Add(key("500"), TriggerManagerDeleted, 0) // already in the backlog
+	c.AddUnlessEcho(key("status"), Write{TriggerStatusChanged, "podmanagers", "7"}, 0)
+	var got []string
+	for range 5 {
+		got = append(got, c.next())
+	}
+	if want := []string{"edited", "500", "pod-changed", "0", "1"}; !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
+	}
+	seen := map[string]int{}
+	for c.Workqueue.Len() > 0 {
+		seen[c.next()]++
+	}
+	if len(seen) != 998 || seen["500"] != 0 {
+		t.Errorf("%d further keys, and the one that moved up came %d more times", len(seen), seen["500"])
+	}
+}
+
+func TestTheBacklogIsNotStarved(t *testing.T) {
+	c := queued(t)
+	c.Add(key("patient"), TriggerResync, 0)
+	for turn := range 2 * evenTurn {
+		c.Add(key(fmt.Sprint("busy-", turn)), TriggerManagerChanged, 0)
+		if c.next() == "patient" {
+			return
+		}
+	}
+	t.Errorf("still waiting after %d turns", 2*evenTurn)
+}
+
+func TestAKeyThatComesAgainKeepsItsPlace(t *testing.T) {
+	c := queued(t)
+	c.Add(key("a"), TriggerPodChanged, 0)
+	c.Add(key("b"), TriggerPodChanged, 0)
+	c.Add(key("a"), TriggerPodDeleted, 0)
+	if first, second := c.next(), c.next(); first != "a" || second != "b" || c.Workqueue.Len() != 0 {
+		t.Errorf("order %s, %s and %d left", first, second, c.Workqueue.Len())
+	}
+}

@@ -1,0 +1,34 @@
+package queue
+
+// Trigger is what made a PodManager be looked at.
+type Trigger uint
+
+const (
+	TriggerUnfinished Trigger = iota
+	TriggerStart
+	TriggerManagerAdded
+	TriggerManagerChanged
+	TriggerManagerDeleted
+	TriggerStatusChanged
+	TriggerResync
+	TriggerPodAdded
+	TriggerPodChanged
+	TriggerPodDeleted
+	TriggerPodOrphaned
+	TriggerRevision
+	triggerTime
+	triggerCount
+)
+
+// String is how logs and metrics call it.
+func (t Trigger) String() string {
+	return [triggerCount]string{
+		"unfinished", "start", "managerAdded", "managerChanged", "managerDeleted", "statusChanged", "resync",
+		"podAdded", "podChanged", "podDeleted", "podOrphaned", "revisionChanged", "time",
+	}[t]
+}
+
+// triggerSet has a bit for each trigger.
+type triggerSet uint
+
+func (s triggerSet) has(t Trigger) bool { return s&(1<<t) != 0 }

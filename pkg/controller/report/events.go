@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/executor"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// reportEvents tells what was done or failed: one event for each kind of thing, however many pods it was done to.
+func (r *Reporter) reportEvents(key cache.ObjectName, decided plan.Plan, done *executor.Outcome) {
+	event := func(kind, reason, action string, pods []*corev1.Pod, verb, why string) {
+		if len(pods) > 0 {
+			// Events about the same objects are counted as one series; the first pod keeps two batches apart.
+			r.recorder.record(done.Manager, pods[0], kind, reason, action, fmt.Sprintf("%s %s%s", verb, podList(pods), why))
+		}
+	}
+	if done.Collided != "" {
+		r.recorder.warn(done.Manager, nil, v1.EventCollision, "StoreRevision",
+			fmt.Sprintf("The name %s is in use for something else: the revision gets another one", done.Collided))
+	}
+	event(corev1.EventTypeNormal, v1.EventReleased, "Release", done.Released, "Released", "")
+	event(corev1.EventTypeNormal, v1.EventAdopted, "Adopt", done.Adopted, "Adopted", "")
+	for why, pods := range deletedByReason(decided.Delete, done.Deleted) {
+		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
+	}
+	r.reportDisruptions(decided.Create, done)
+	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.Created, "Created", "")
+	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service, to be updated in place,", "")
+	drained, undrained := inplace.ByDrained(done.Manager, done.Updated[inplace.StepUpdate])
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", drained, "Updated in place", "")
+	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
+	r.reportForeign(key, decided.Foreign, done)
+	r.reportFailure(key, done)
+}
+
+// reportDisruptions tells of pods that their nodes have stopped, once they are replaced.
+func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.Outcome) {
+	created := make(map[string]bool, len(done.Created))
+	for _, pod := range done.Created {
+		created[pod.Name] = true
+	}
+	var replaced []*corev1.Pod
+	for _, creation := range creations {
+		if podstate.DisruptionOf(creation.Replaces) != "" && created[podstate.PodName(done.Manager.Name, creation.Index)] {
+			replaced = append(replaced, creation.Replaces)
+		}
+	}
+	if len(replaced) == 0 {
+		return
+	}
+	more := ""
+	if len(replaced) > 1 {
+		more = fmt.Sprintf("; so were %d more", len(replaced)-1)
+	}
+	r.recorder.warn(done.Manager, replaced[0], v1.EventDisrupted, "Create",
+		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DisruptionOf(replaced[0]), more))
+}
+
+// reportForeign warns, once for each name, that a pod of somebody else has it.
+func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *executor.Outcome) {
+	memory := r.Memories.Of(key)
+	for _, name := range names {
+		if slices.Contains(memory.ToldForeign, name) {
+			continue
+		}
+		// The reference keeps events about two names from being counted as one.
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
+		r.recorder.warn(done.Manager, pod, v1.EventNameTaken, "Create",
+			fmt.Sprintf("Pod %s is somebody else's: it is left alone, and another index is used", name))
+	}
+	memory.ToldForeign = names
+}
+
+// reportFailure sends a warning when a failure is new, or another one than before.
+func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
+	memory := r.Memories.Of(key)
+	if done.Failure == nil {
+		memory.Told = nil
+		return
+	}
+	if memory.Told != nil && *memory.Told == *done.Failure {
+		return
+	}
+	told := *done.Failure
+	memory.Told = &told
+	reason, action := v1.EventFailedCreate, "Create"
+	switch told.Condition {
+	case v1.ReasonFailedDelete:
+		reason, action = v1.EventFailedDelete, "Delete"
+	case v1.ReasonFailedInPlaceUpdate:
+		reason, action = v1.EventFailedInPlaceUpdate, "Update"
+	case v1.ReasonFailedStore:
+		reason, action = v1.EventFailedStore, "StoreRevision"
+	case v1.ReasonFailedClaim:
+		reason, action = v1.EventFailedClaim, "Claim"
+	case v1.ReasonFailedFinal:
+		reason, action = v1.EventFailedFinal, "Finalize"
+	}
+	r.recorder.warn(done.Manager, nil, reason, action, told.Message)
+}
+
+// reportStatusFailure sends a warning, once, when a status cannot be written: the object itself cannot tell.
+func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
+	memory := r.Memories.Of(key)
+	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
+	if refused && !memory.ToldStatus {
+		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.Words(err))
+	}
+	memory.ToldStatus = refused
+}
+
+// deletedByReason sorts the pods that were deleted by why that was planned.
+func deletedByReason(planned []rollout.Deletion, deleted []*corev1.Pod) map[rollout.Why][]*corev1.Pod {
+	why := make(map[string]rollout.Why, len(planned))
+	for _, deletion := range planned {
+		why[deletion.Pod.Name] = deletion.Why
+	}
+	byReason := map[rollout.Why][]*corev1.Pod{}
+	for _, pod := range deleted {
+		byReason[why[pod.Name]] = append(byReason[why[pod.Name]], pod)
+	}
+	return byReason
+}
+
+// podList is "pod web-0", or "3 pods: web-0, web-1, web-2".
+func podList(pods []*corev1.Pod) string {
+	if len(pods) == 1 {
+		return "pod " + pods[0].Name
+	}
+	names := make([]string, 0, maxNamesInEvent)
+	for _, pod := range pods[:min(len(pods), maxNamesInEvent)] {
+		names = append(names, pod.Name)
+	}
+	list := fmt.Sprintf("%d pods: %s", len(pods), strings.Join(names, ", "))
+	if more := len(pods) - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"context"
+	"sync/atomic"
+
+	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
+
+	"github.com/mycompany/podmanager/pkg/controller/executor"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+)
+
+// Reporter tells what is done and how things are: in statuses and events.
+type Reporter struct {
+	executor.Deps
+	recorder *recorder
+	// statuses is how many statuses are being written.
+	statuses atomic.Int32
+}
+
+func New(ctx context.Context, deps executor.Deps) (*Reporter, error) {
+	recorder, err := newRecorder(ctx, deps.Reports)
+	if err != nil {
+		return nil, err
+	}
+	return &Reporter{Deps: deps, recorder: recorder}, nil
+}
+
+// Start begins to write events, and stop ends that once the last are written.
+func (r *Reporter) Start(ctx context.Context) error { return r.recorder.start(ctx) }
+
+func (r *Reporter) Stop() { r.recorder.stop() }
+
+// Report tells what was done: in events, and in the status. It returns whether the status was written.
+func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) (bool, error) {
+	r.reportEvents(key, decided, done)
+	if done.Collided != "" {
+		return true, r.countCollision(ctx, key, done)
+	}
+	if done.Finalized || done.Outdated {
+		return false, nil
+	}
+	pods, changed := observed.Pods, done.HasActed()
+	if changed {
+		pods = r.Scopes.Of(key.Namespace).Newer(done.Pods(pods))
+	}
+	wanted, again := status.Of(status.Report{
+		Manager: done.Manager, Plan: decided, Pods: pods, Changed: changed || len(decided.Adopt) > 0, Failure: done.Failure, Now: observed.Now,
+	})
+	done.LookAgain(again)
+	if !status.Differs(&done.Manager.Status, &wanted) {
+		return false, nil
+	}
+	now := r.Clock.Now()
+	defer r.statuses.Add(-1)
+	if r.statuses.Add(1) > r.statusesAtOnce() {
+		done.LookAgain(requeue.After(now, r.statusTurn(), requeue.AgainStatus))
+		return false, nil
+	}
+	if wait := r.Memories.Of(key).Pace.Wait(&done.Manager.Status, &wanted, changed, done.Failure, r.Writes.Now(), now); wait > 0 {
+		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
+		done.LookAgain(requeue.After(now, wait, requeue.AgainStatus))
+		return false, nil
+	}
+	before := done.Manager
+	if err := r.writeStatus(ctx, key, done, wanted); err != nil {
+		return true, err
+	}
+	for _, step := range status.Transitions(before, &before.Status, &wanted) {
+		r.recorder.record(before, nil, step.Type, step.Reason, "RollOut", step.Message)
+	}
+	if before.Status.FailedRevision != wanted.FailedRevision || before.Status.CurrentRevision != wanted.CurrentRevision {
+		done.LookAgain(requeue.LookAgain{At: now, Why: requeue.AgainMore}) // it was written down, now something follows from it
+	}
+	return true, nil
+}
+
+// TellAhead writes the first status of a new PodManager before a plan that will take a while. If that fails, there is another one
+// to come.
+func (r *Reporter) TellAhead(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) {
+	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided, Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
+	if err := r.writeStatus(ctx, key, done, status); err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.Words(err))
+	}
+}
+
+// TellBroken shows, in the conditions and in an event, that the controller cannot handle a PodManager. It touches
+// nothing but the conditions: what else there is to say is not known.
+func (r *Reporter) TellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
+	defer executor.Caught(&err) // the object may be what breaks this, too
+	manager, err := r.Scopes.Of(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
+	if err != nil {
+		return err
+	}
+	broken := status.Broken(manager, reason, message, r.Clock.Now())
+	if !status.Differs(&manager.Status, &broken) {
+		return nil
+	}
+	r.recorder.warn(manager, nil, event, "Sync", message)
+	return r.writeStatus(ctx, key, &executor.Outcome{Manager: manager}, broken)
+}

@@ -1,0 +1,88 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Undecodable marks, in the cache only, a PodManager that could not be decoded; the value is why.
+const Undecodable = "apps.mycompany.com/undecodable"
+
+// tolerantSource lists and watches PodManagers. A typed list fails as a whole if a single object in it does not fit the
+// Go type, which a CRD that was edited, or is from another version, can bring about: no PodManager would be looked after
+// any more. This one decodes each object by itself.
+func tolerantSource(client dynamic.Interface, namespace, selector string) *cache.ListWatch {
+	resource := client.Resource(v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")).Namespace(namespace)
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			options.LabelSelector = selector
+			list, err := resource.List(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			return decodeList(list), nil
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = selector
+			watcher, err := resource.Watch(ctx, options)
+			if err != nil {
+				return nil, err
+			}
+			return watch.Filter(watcher, decodeEvent), nil
+		},
+	}
+}
+
+func decodeList(list *unstructured.UnstructuredList) *v1.PodManagerList {
+	decoded := &v1.PodManagerList{ListMeta: metav1.ListMeta{
+		ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(), RemainingItemCount: list.GetRemainingItemCount(),
+	}}
+	for i := range list.Items {
+		decoded.Items = append(decoded.Items, *decode(&list.Items[i]))
+	}
+	return decoded
+}
+
+// decodeEvent passes on what is not an object of ours, such as the server's errors, as it is.
+func decodeEvent(event watch.Event) (watch.Event, bool) {
+	if object, ok := event.Object.(*unstructured.Unstructured); ok && object.GetKind() == v1.Kind {
+		event.Object = decode(object)
+	}
+	return event, true
+}
+
+// decode always returns something: of an object that does not fit the type, what can be had, with a mark.
+func decode(object *unstructured.Unstructured) *v1.PodManager {
+	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields") // nobody reads them
+	manager := &v1.PodManager{}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, manager)
+	if err == nil {
+		delete(manager.Annotations, Undecodable) // only we may say so
+		return manager
+	}
+	// The metadata always decodes; the status is worth keeping if it does.
+	manager = &v1.PodManager{}
+	parts := map[string]any{"metadata": object.Object["metadata"], "status": object.Object["status"]}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(parts, manager) != nil {
+		manager = &v1.PodManager{}
+		delete(parts, "status")
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(parts, manager)
+	}
+	// The converter does not name the field that does not fit. The JSON decoder does.
+	if data, jsonErr := object.MarshalJSON(); jsonErr == nil {
+		err = cmp.Or(json.Unmarshal(data, &v1.PodManager{}), err)
+	}
+	metav1.SetMetaDataAnnotation(&manager.ObjectMeta, Undecodable, fmt.Sprint(err))
+	return manager
+}

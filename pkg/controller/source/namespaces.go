@@ -1,0 +1,66 @@
+package source
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+)
+
+// WatchForRewinds looks at all sources from time to time.
+func (b ByNamespace) WatchForRewinds(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		for _, scope := range b {
+			if !scope.hasSynced() {
+				continue
+			}
+			for source, store := range scope.sources() {
+				err := source.checkRewind(ctx, store)
+				if apierrors.IsForbidden(err) {
+					scope.life.doubt() // a watch that is open stays so when the right to it is gone
+				}
+				if err != nil && ctx.Err() == nil {
+					klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
+				}
+			}
+		}
+	}, rewindInterval)
+}
+
+// ByNamespace has the scope of each namespace.
+type ByNamespace map[string]Scope
+
+// NewByNamespace sorts scopes, and gives their informers the indexes that syncs ask.
+func NewByNamespace(scopes []Scope) (ByNamespace, error) {
+	sorted := make(ByNamespace, len(scopes))
+	for _, scope := range scopes {
+		sorted[scope.Namespace] = scope
+		if err := scope.addIndexes(); err != nil {
+			return nil, err
+		}
+	}
+	return sorted, nil
+}
+
+// Of is the scope that a namespace belongs to.
+func (b ByNamespace) Of(namespace string) Scope {
+	if scope, found := b[namespace]; found {
+		return scope
+	}
+	return b[metav1.NamespaceAll]
+}
+
+// Live reads a PodManager from the API server. One that the selector leaves out is not ours: it counts as gone.
+func (b ByNamespace) Live(ctx context.Context, client versioned.Interface, key cache.ObjectName) (*v1.PodManager, error) {
+	manager, err := client.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err == nil && !b.Of(key.Namespace).selects(manager) {
+		return nil, apierrors.NewNotFound(v1.Resource("podmanagers"), key.Name)
+	}
+	return manager, err
+}

@@ -1,0 +1,26 @@
+package source
+
+import (
+	"context"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
+)
+
+// A PodManager that the selector leaves out is not ours, also when it is read from the API server.
+func TestLiveReadsKeepToTheSelector(t *testing.T) {
+	mine := labels.SelectorFromSet(labels.Set{"team": "a"})
+	for team, isOurs := range map[string]bool{"a": true, "b": false} {
+		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"team": team}}}
+		scopes := ByNamespace{metav1.NamespaceAll: {selector: mine}}
+		if _, err := scopes.Live(context.Background(), fake.NewSimpleClientset(manager), cache.MetaObjectToName(manager)); (err == nil) != isOurs || (!isOurs && !apierrors.IsNotFound(err)) {
+			t.Errorf("team %s: %v", team, err)
+		}
+	}
+}

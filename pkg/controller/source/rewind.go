@@ -1,0 +1,155 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
+
+	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+)
+
+// rewindInterval is how often to look whether the API server has gone back in time. A look is one list of one object.
+const rewindInterval = 15 * time.Second
+
+// rewindable is a source of an informer that can be told to start over.
+//
+// When etcd is restored from a backup, resourceVersions go back. An informer then takes up its watch at a version that
+// the server has yet to reach, hears nothing until it does, and goes on believing in objects that never came to be. A
+// restart would mend that; so does an error that makes the informer list anew.
+type rewindable struct {
+	name   string
+	source *cache.ListWatch
+	// answered hears how each request of the informer went; nil for nobody does. It is set before the informer starts.
+	answered func(err error)
+
+	mu      sync.Mutex
+	watches map[*breakableWatch]bool
+}
+
+func newRewindable(name string, source *cache.ListWatch) *rewindable {
+	return &rewindable{name: name, source: source, watches: map[*breakableWatch]bool{}}
+}
+
+// listWatch is the source as the informer is to use it.
+func (r *rewindable) listWatch() *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list, err := r.source.ListWithContextFunc(ctx, options)
+			r.answer(err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			inner, err := r.source.WatchFuncWithContext(ctx, options)
+			r.answer(err)
+			if err != nil {
+				return nil, err
+			}
+			w := &breakableWatch{inner: inner, events: make(chan watch.Event), broken: make(chan struct{}), stopped: make(chan struct{})}
+			r.mu.Lock()
+			r.watches[w] = true
+			r.mu.Unlock()
+			go func() {
+				w.forward()
+				r.mu.Lock()
+				delete(r.watches, w)
+				r.mu.Unlock()
+			}()
+			return w, nil
+		},
+	}
+}
+
+func (r *rewindable) answer(err error) {
+	if r.answered != nil {
+		r.answered(err)
+	}
+}
+
+// watchFailed is told what makes an informer list anew. What life.answered has a line of its own for is left to that.
+func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		klog.FromContext(ctx).V(4).Info("Informer was refused", "type", r.TypeDescription(), "err", err)
+		return
+	}
+	cache.DefaultWatchErrorHandler(ctx, r, err)
+}
+
+// checkRewind makes the informer list anew if the server is at an older version than the informer has seen.
+func (r *rewindable) checkRewind(ctx context.Context, store cache.Store) error {
+	// The store goes first: while time goes forward, whatever it has seen is in the past of the list that follows.
+	seen := store.LastStoreSyncResourceVersion()
+	list, err := r.source.ListWithContextFunc(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("asking for the version of %s: %w", r.name, err)
+	}
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return err
+	}
+	if !consistency.IsNewer(seen, accessor.GetResourceVersion()) {
+		return nil
+	}
+	klog.FromContext(ctx).Info("The API server has gone back in time, listing anew", "resource", r.name,
+		"seen", seen, "now", accessor.GetResourceVersion())
+	metrics.Rewinds.Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.watches {
+		w.breakOff()
+	}
+	return nil
+}
+
+// breakableWatch passes events on until it is told to break off with the error that makes an informer list anew.
+type breakableWatch struct {
+	inner     watch.Interface
+	events    chan watch.Event
+	broken    chan struct{}
+	stopped   chan struct{}
+	breakOnce sync.Once
+	stopOnce  sync.Once
+}
+
+func (w *breakableWatch) ResultChan() <-chan watch.Event { return w.events }
+
+func (w *breakableWatch) Stop() { w.stopOnce.Do(func() { close(w.stopped) }) }
+
+func (w *breakableWatch) breakOff() { w.breakOnce.Do(func() { close(w.broken) }) }
+
+func (w *breakableWatch) forward() {
+	defer close(w.events)
+	defer w.inner.Stop()
+	for {
+		var event watch.Event
+		var more bool
+		select {
+		case <-w.stopped:
+			return
+		case <-w.broken:
+			status := apierrors.NewResourceExpired("the API server has gone back in time").Status()
+			event = watch.Event{Type: watch.Error, Object: &status}
+		case event, more = <-w.inner.ResultChan():
+			if !more {
+				return
+			}
+		}
+		select {
+		case w.events <- event:
+		case <-w.stopped:
+			return
+		}
+		if event.Type == watch.Error {
+			return
+		}
+	}
+}

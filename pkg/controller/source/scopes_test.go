@@ -1,0 +1,260 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	kubeinformers "k8s.io/client-go/informers"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	klog "k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+
+	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
+)
+
+func TestScopeState(t *testing.T) {
+	lacks := func(rights ...right) verdict {
+		return verdict{lacking: rights, user: "system:serviceaccount:podmanager-system:podmanager-controller"}
+	}
+	list, patch := right{"", "pods", "list"}, right{"", "pods/resize", "patch"}
+	tests := map[string]struct {
+		facts facts
+		phase ScopePhase
+		why   []string
+	}{
+		"at the start":      {facts{}, ScopeStarting, []string{"not filled yet"}},
+		"cannot look":       {facts{err: errors.New("away")}, ScopeStarting, []string{"does not tell"}},
+		"filled":            {facts{synced: true}, ScopeServed, nil},
+		"cannot look later": {facts{synced: true, err: errors.New("away")}, ScopeServed, nil},
+		"may not list":      {facts{namespace: "a", verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods", "rbac.yaml", "--namespace a", "--serviceaccount podmanager-system:podmanager-controller"}},
+		"may not list all":  {facts{verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods; run kubectl apply -f artifacts/rbac.yaml"}},
+		"another user":      {facts{namespace: "a", verdict: verdict{lacking: []right{list}, user: "jane"}}, ScopeForbidden, []string{"jane may not list pods; run kubectl create rolebinding", "--user jane"}},
+		"user not known":    {facts{verdict: verdict{lacking: []right{list}}}, ScopeForbidden, []string{"this user may not list pods; run kubectl create clusterrolebinding"}},
+		"may not change":    {facts{namespace: "a", synced: true, verdict: lacks(patch)}, ScopeServed, []string{"may not patch pods/resize"}},
+		"no longer":         {facts{namespace: "a", synced: true, verdict: lacks(list, patch)}, ScopeForbidden, []string{"may not list pods; patch pods/resize"}},
+		"again":             {facts{synced: true, refused: map[string]bool{"pods": true}}, ScopeStarting, []string{"within a minute"}},
+		"missing":           {facts{namespace: "a", verdict: verdict{missing: true, lacking: []right{list}}}, ScopeMissing, []string{"does not exist", "-namespace"}},
+		"no CRD":            {facts{synced: true, noCRD: true}, ScopeNoCRD, []string{"kubectl apply -f artifacts/crd.yaml"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := test.facts.state()
+			if got.Phase != test.phase || (got.Why == "") != (test.why == nil) {
+				t.Errorf("got %+v, want %s", got, test.phase)
+			}
+			for _, part := range test.why {
+				if !strings.Contains(got.Why, part) {
+					t.Errorf("%q is not in %q", part, got.Why)
+				}
+			}
+		})
+	}
+}
+
+func TestNextLook(t *testing.T) {
+	var got []time.Duration
+	for delay := time.Duration(0); len(got) < 7; {
+		delay = nextLook(delay, false)
+		got = append(got, delay/time.Second)
+	}
+	for i, want := range []time.Duration{1, 2, 4, 8, 16, 25, 25} {
+		if got[i] != want {
+			t.Errorf("waits %v", got)
+		}
+	}
+	if nextLook(time.Minute, true) != 0 {
+		t.Error("looks again although nothing is missing")
+	}
+}
+
+// noManagers is a client of an API server without PodManagers.
+type noManagers struct {
+	dynamic.Interface
+	dynamic.NamespaceableResourceInterface
+}
+
+func (n noManagers) Resource(schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return n
+}
+
+func (n noManagers) Namespace(string) dynamic.ResourceInterface { return n }
+
+func (noManagers) List(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	return &unstructured.UnstructuredList{}, nil
+}
+
+func (noManagers) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	return watch.NewFake(), nil
+}
+
+func (noManagers) IsWatchListSemanticsUnSupported() bool { return true }
+
+// testScopes are scopes of an API server that is not there; what is permitted in each is for the test to say.
+type testScopes struct {
+	*Scopes
+	kube   *kubefake.Clientset
+	sink   ktesting.Underlier
+	stop   context.CancelFunc
+	mu     sync.Mutex
+	found  map[string]verdict
+	looked map[string]int
+	ctx    context.Context
+}
+
+func runScopes(t *testing.T, found map[string]verdict) *testScopes {
+	s := &testScopes{kube: kubefake.NewClientset(), found: found, looked: map[string]int{}}
+	var all []Scope
+	for _, namespace := range slices.Sorted(maps.Keys(found)) {
+		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.kube, 0, kubeinformers.WithNamespace(namespace))
+		all = append(all, NewScope(Clients{Kube: s.kube, Dynamic: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, labels.Everything()))
+	}
+	s.Scopes = NewScopes(s.kube, all)
+	for _, life := range s.lives {
+		life.look = func(_ context.Context, namespace string, asked []right) (verdict, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if len(asked) == len(rights) {
+				s.looked[namespace]++
+			}
+			return s.found[namespace], nil
+		}
+	}
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
+	s.sink = logger.GetSink().(ktesting.Underlier)
+	ctx, stop := context.WithCancel(klog.NewContext(t.Context(), logger))
+	s.ctx = ctx
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Run(ctx)
+	}()
+	s.stop = func() {
+		stop()
+		<-ended
+	}
+	synctest.Wait()
+	return s
+}
+
+func (s *testScopes) permit(namespace string, found verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found[namespace] = found
+}
+
+// lines is how often the log has a text.
+func (s *testScopes) lines(text string) int {
+	return strings.Count(s.sink.GetBuffer().String(), text)
+}
+
+// phases are the states of all, in the order of their names.
+func (s *testScopes) phases() string {
+	var all []string
+	for _, state := range s.States() {
+		all = append(all, string(state.Phase))
+	}
+	return strings.Join(all, " ")
+}
+
+// What is permitted is served; what is not keeps it from nothing, is told once, asked for without end, and taken up then.
+func TestScopesOfDifferentRights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		denied := verdict{lacking: []right{{"", "pods", "list"}}, user: "jane"}
+		s := runScopes(t, map[string]verdict{"a": {}, "b": denied, "c": {missing: true}})
+		defer s.stop()
+		expect := func(when, phases string, lines int) {
+			t.Helper()
+			synctest.Wait()
+			if got := s.phases(); got != phases {
+				t.Errorf("%s: %s, want %s", when, got, phases)
+			}
+			if got := s.lines("\n"); got != lines {
+				t.Errorf("%s: %d lines in the log, want %d:\n%s", when, got, lines, s.sink.GetBuffer())
+			}
+		}
+		expect("at the start", "served forbidden missing", 2)
+		select {
+		case <-s.Served():
+		default:
+			t.Error("not served, although one of them is")
+		}
+		time.Sleep(10 * time.Minute)
+		expect("later", "served forbidden missing", 2)
+		for _, action := range s.kube.Actions() {
+			if action.GetNamespace() != "a" {
+				t.Errorf("%s %s in %s, which is not permitted", action.GetVerb(), action.GetResource().Resource, action.GetNamespace())
+			}
+		}
+		if s.looked["a"] != 1 || s.looked["b"] < 20 || s.looked["b"] > 40 {
+			t.Errorf("looked %v times", s.looked)
+		}
+		s.permit("b", verdict{})
+		time.Sleep(30 * time.Second)
+		expect("when permitted", "served served missing", 3)
+		if s.lines(`Served scope="namespace b"`) != 1 {
+			t.Errorf("did not tell:\n%s", s.sink.GetBuffer())
+		}
+	})
+}
+
+// Rights that are taken away while the informers run are told once, and so is their return.
+func TestScopeLosesItsRights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := runScopes(t, map[string]verdict{"a": {}})
+		defer s.stop()
+		refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
+		s.permit("a", verdict{lacking: rightsOn("", "pods", "list", "watch")})
+		for range 3 { // an informer does not give up
+			for _, resource := range []string{"pods", "controllerrevisions", "podmanagers"} {
+				s.lives[0].answered(s.ctx, resource, refused)
+			}
+			time.Sleep(time.Minute)
+		}
+		if got := s.phases(); got != "forbidden" || s.lines("\n") != 1 || s.lines("may not list, watch pods") != 1 {
+			t.Errorf("%s, want forbidden and one line:\n%s", got, s.sink.GetBuffer())
+		}
+		s.permit("a", verdict{})
+		time.Sleep(time.Minute)
+		if got := s.phases(); got != "starting" {
+			t.Errorf("%s, want starting until the informers have had an answer", got)
+		}
+		for _, resource := range []string{"pods", "controllerrevisions", "podmanagers"} {
+			s.lives[0].answered(s.ctx, resource, nil)
+		}
+		if got := s.phases(); got != "served" || s.lines("\n") != 2 {
+			t.Errorf("%s, want served and another line:\n%s", got, s.sink.GetBuffer())
+		}
+	})
+}
+
+// Without the CRD nothing is served; when it is back, all is.
+func TestScopeWithoutCRD(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := runScopes(t, map[string]verdict{"": {}})
+		defer s.stop()
+		gone := apierrors.NewNotFound(schema.GroupResource{Resource: "podmanagers"}, "")
+		for _, step := range []struct {
+			err  error
+			want string
+		}{{gone, "noCRD"}, {errors.New("away"), "noCRD"}, {nil, "served"}, {errors.New("away"), "served"}} {
+			s.lives[0].answered(s.ctx, "podmanagers", step.err)
+			if got := s.phases(); got != step.want {
+				t.Errorf("after %v: %s, want %s", step.err, got, step.want)
+			}
+		}
+	})
+}
