@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
+
+	"github.com/mycompany/podmanager/pkg/controller/access"
 )
 
 // What is not permitted is asked for again after firstLook, then ever later, up to lastLook and a fifth.
@@ -21,7 +23,7 @@ const (
 // life is that of one scope.
 type life struct {
 	scope   Scope
-	look    func(ctx context.Context, namespace string, rights []right) (verdict, error)
+	look    func(ctx context.Context, namespace string, rights []access.Right) (access.Verdict, error)
 	changed func() // called whenever State has
 	doubts  chan struct{}
 
@@ -62,7 +64,7 @@ func (l *life) run(ctx context.Context) {
 			started = true
 			starting.Go(func() { l.start(ctx) })
 		}
-		found, err := l.look(ctx, l.scope.Namespace, rights)
+		found, err := l.look(ctx, l.scope.Namespace, access.All)
 		if ctx.Err() != nil {
 			return
 		}
@@ -72,7 +74,7 @@ func (l *life) run(ctx context.Context) {
 				f.verdict = found
 			}
 		})
-		isDone := started && err == nil && found.isAll()
+		isDone := started && err == nil && found.IsAll()
 		if delay = nextLook(delay, isDone); !l.awaitLook(ctx, delay) {
 			return
 		}
@@ -81,8 +83,8 @@ func (l *life) run(ctx context.Context) {
 
 // mayRead tells whether the informers can be expected to work.
 func (l *life) mayRead(ctx context.Context) bool {
-	found, err := l.look(ctx, l.scope.Namespace, toRead)
-	return err == nil && found.mayRead()
+	found, err := l.look(ctx, l.scope.Namespace, access.ToRead)
+	return err == nil && found.MayRead()
 }
 
 // nextLook is how long to wait before looking at the rights again; 0 stands for until there is a doubt about them.

@@ -11,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -23,6 +25,20 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
 )
+
+// Clients are the connections to the API server.
+type Clients struct {
+	Kube        kubernetes.Interface
+	PodManagers versioned.Interface
+	// Dynamic reads PodManagers one by one, see tolerantSource.
+	Dynamic dynamic.Interface
+	// Metadata reads what pods are called and who they belong to.
+	Metadata metadata.Interface
+	// Reports and Statuses write events and statuses. They have a limit of their own, so that what is told about pods never
+	// keeps the pods themselves waiting.
+	Reports  kubernetes.Interface
+	Statuses versioned.Interface
+}
 
 // Scope is what the controller watches in one namespace, or (metav1.NamespaceAll) in all of them.
 type Scope struct {

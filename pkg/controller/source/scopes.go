@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/access"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
@@ -65,7 +66,7 @@ type Scopes struct {
 func NewScopes(client kubernetes.Interface, scopes []Scope) *Scopes {
 	s := &Scopes{served: make(chan struct{})}
 	for _, scope := range scopes {
-		scope.life.look = access{client}.look
+		scope.life.look = access.Reviewer{Client: client}.Look
 		scope.life.changed = s.changed
 		s.lives = append(s.lives, scope.life)
 	}
@@ -118,7 +119,7 @@ func (s *Scopes) changed() {
 type facts struct {
 	namespace string
 	// verdict is what was last found out about its rights; err says why the last look has found out nothing.
-	verdict verdict
+	verdict access.Verdict
 	err     error
 	synced  bool
 	// refused are the resources that its informers were last refused.
@@ -133,18 +134,18 @@ func (f facts) state() ScopeState {
 	case f.noCRD:
 		state.Phase = ScopeNoCRD
 		state.Why = fmt.Sprintf("the API server no longer knows podmanagers.%s; run kubectl apply -f artifacts/crd.yaml", v1.GroupName)
-	case f.verdict.missing:
+	case f.verdict.Missing:
 		state.Phase, state.Why = ScopeMissing, "it does not exist; create it, or correct -namespace"
-	case !f.verdict.mayRead():
-		state.Phase, state.Why = ScopeForbidden, f.verdict.refusal(f.namespace)
+	case !f.verdict.MayRead():
+		state.Phase, state.Why = ScopeForbidden, f.verdict.Refusal(f.namespace)
 	case f.err != nil && !f.synced:
 		state.Phase, state.Why = ScopeStarting, "the API server does not tell what is permitted"
 	case len(f.refused) > 0:
 		state.Phase, state.Why = ScopeStarting, "it is permitted now, but was refused before; that is tried again within a minute"
 	case !f.synced:
 		state.Phase, state.Why = ScopeStarting, "its caches are not filled yet"
-	case len(f.verdict.lacking) > 0:
-		state.Phase, state.Why = ScopeServed, f.verdict.refusal(f.namespace)
+	case len(f.verdict.Lacking) > 0:
+		state.Phase, state.Why = ScopeServed, f.verdict.Refusal(f.namespace)
 	default:
 		state.Phase = ScopeServed
 	}

@@ -23,14 +23,15 @@ import (
 	klog "k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/mycompany/podmanager/pkg/controller/access"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
 func TestScopeState(t *testing.T) {
-	lacks := func(rights ...right) verdict {
-		return verdict{lacking: rights, user: "system:serviceaccount:podmanager-system:podmanager-controller"}
+	lacks := func(rights ...access.Right) access.Verdict {
+		return access.Verdict{Lacking: rights, User: "system:serviceaccount:podmanager-system:podmanager-controller"}
 	}
-	list, patch := right{"", "pods", "list"}, right{"", "pods/resize", "patch"}
+	list, patch := access.Right{Resource: "pods", Verb: "list"}, access.Right{Resource: "pods/resize", Verb: "patch"}
 	tests := map[string]struct {
 		facts facts
 		phase ScopePhase
@@ -42,12 +43,12 @@ func TestScopeState(t *testing.T) {
 		"cannot look later": {facts{synced: true, err: errors.New("away")}, ScopeServed, nil},
 		"may not list":      {facts{namespace: "a", verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods", "rbac.yaml", "--namespace a", "--serviceaccount podmanager-system:podmanager-controller"}},
 		"may not list all":  {facts{verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods; run kubectl apply -f artifacts/rbac.yaml"}},
-		"another user":      {facts{namespace: "a", verdict: verdict{lacking: []right{list}, user: "jane"}}, ScopeForbidden, []string{"jane may not list pods; run kubectl create rolebinding", "--user jane"}},
-		"user not known":    {facts{verdict: verdict{lacking: []right{list}}}, ScopeForbidden, []string{"this user may not list pods; run kubectl create clusterrolebinding"}},
+		"another user":      {facts{namespace: "a", verdict: access.Verdict{Lacking: []access.Right{list}, User: "jane"}}, ScopeForbidden, []string{"jane may not list pods; run kubectl create rolebinding", "--user jane"}},
+		"user not known":    {facts{verdict: access.Verdict{Lacking: []access.Right{list}}}, ScopeForbidden, []string{"this user may not list pods; run kubectl create clusterrolebinding"}},
 		"may not change":    {facts{namespace: "a", synced: true, verdict: lacks(patch)}, ScopeServed, []string{"may not patch pods/resize"}},
 		"no longer":         {facts{namespace: "a", synced: true, verdict: lacks(list, patch)}, ScopeForbidden, []string{"may not list pods; patch pods/resize"}},
 		"again":             {facts{synced: true, refused: map[string]bool{"pods": true}}, ScopeStarting, []string{"within a minute"}},
-		"missing":           {facts{namespace: "a", verdict: verdict{missing: true, lacking: []right{list}}}, ScopeMissing, []string{"does not exist", "-namespace"}},
+		"missing":           {facts{namespace: "a", verdict: access.Verdict{Missing: true, Lacking: []access.Right{list}}}, ScopeMissing, []string{"does not exist", "-namespace"}},
 		"no CRD":            {facts{synced: true, noCRD: true}, ScopeNoCRD, []string{"kubectl apply -f artifacts/crd.yaml"}},
 	}
 	for name, test := range tests {
@@ -110,12 +111,12 @@ type testScopes struct {
 	sink   ktesting.Underlier
 	stop   context.CancelFunc
 	mu     sync.Mutex
-	found  map[string]verdict
+	found  map[string]access.Verdict
 	looked map[string]int
 	ctx    context.Context
 }
 
-func runScopes(t *testing.T, found map[string]verdict) *testScopes {
+func runScopes(t *testing.T, found map[string]access.Verdict) *testScopes {
 	s := &testScopes{kube: kubefake.NewClientset(), found: found, looked: map[string]int{}}
 	var all []Scope
 	for _, namespace := range slices.Sorted(maps.Keys(found)) {
@@ -124,10 +125,10 @@ func runScopes(t *testing.T, found map[string]verdict) *testScopes {
 	}
 	s.Scopes = NewScopes(s.kube, all)
 	for _, life := range s.lives {
-		life.look = func(_ context.Context, namespace string, asked []right) (verdict, error) {
+		life.look = func(_ context.Context, namespace string, asked []access.Right) (access.Verdict, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if len(asked) == len(rights) {
+			if len(asked) == len(access.All) {
 				s.looked[namespace]++
 			}
 			return s.found[namespace], nil
@@ -150,7 +151,7 @@ func runScopes(t *testing.T, found map[string]verdict) *testScopes {
 	return s
 }
 
-func (s *testScopes) permit(namespace string, found verdict) {
+func (s *testScopes) permit(namespace string, found access.Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found[namespace] = found
@@ -173,8 +174,8 @@ func (s *testScopes) phases() string {
 // What is permitted is served; what is not keeps it from nothing, is told once, asked for without end, and taken up then.
 func TestScopesOfDifferentRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		denied := verdict{lacking: []right{{"", "pods", "list"}}, user: "jane"}
-		s := runScopes(t, map[string]verdict{"a": {}, "b": denied, "c": {missing: true}})
+		denied := access.Verdict{Lacking: []access.Right{{Resource: "pods", Verb: "list"}}, User: "jane"}
+		s := runScopes(t, map[string]access.Verdict{"a": {}, "b": denied, "c": {Missing: true}})
 		defer s.stop()
 		expect := func(when, phases string, lines int) {
 			t.Helper()
@@ -202,7 +203,7 @@ func TestScopesOfDifferentRights(t *testing.T) {
 		if s.looked["a"] != 1 || s.looked["b"] < 20 || s.looked["b"] > 40 {
 			t.Errorf("looked %v times", s.looked)
 		}
-		s.permit("b", verdict{})
+		s.permit("b", access.Verdict{})
 		time.Sleep(30 * time.Second)
 		expect("when permitted", "served served missing", 3)
 		if s.lines(`Served scope="namespace b"`) != 1 {
@@ -214,10 +215,10 @@ func TestScopesOfDifferentRights(t *testing.T) {
 // Rights that are taken away while the informers run are told once, and so is their return.
 func TestScopeLosesItsRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := runScopes(t, map[string]verdict{"a": {}})
+		s := runScopes(t, map[string]access.Verdict{"a": {}})
 		defer s.stop()
 		refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
-		s.permit("a", verdict{lacking: rightsOn("", "pods", "list", "watch")})
+		s.permit("a", access.Verdict{Lacking: access.RightsOn("", "pods", "list", "watch")})
 		for range 3 { // an informer does not give up
 			for _, resource := range []string{"pods", "controllerrevisions", "podmanagers"} {
 				s.lives[0].answered(s.ctx, resource, refused)
@@ -227,7 +228,7 @@ func TestScopeLosesItsRights(t *testing.T) {
 		if got := s.phases(); got != "forbidden" || s.lines("\n") != 1 || s.lines("may not list, watch pods") != 1 {
 			t.Errorf("%s, want forbidden and one line:\n%s", got, s.sink.GetBuffer())
 		}
-		s.permit("a", verdict{})
+		s.permit("a", access.Verdict{})
 		time.Sleep(time.Minute)
 		if got := s.phases(); got != "starting" {
 			t.Errorf("%s, want starting until the informers have had an answer", got)
@@ -244,7 +245,7 @@ func TestScopeLosesItsRights(t *testing.T) {
 // Without the CRD nothing is served; when it is back, all is.
 func TestScopeWithoutCRD(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := runScopes(t, map[string]verdict{"": {}})
+		s := runScopes(t, map[string]access.Verdict{"": {}})
 		defer s.stop()
 		gone := apierrors.NewNotFound(schema.GroupResource{Resource: "podmanagers"}, "")
 		for _, step := range []struct {

@@ -1,4 +1,4 @@
-package source
+package access
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func TestAccess(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
 	tests := map[string]struct {
 		namespace          string
-		deny               []right
+		deny               []Right
 		getErr, reviewErr  error // of namespaces and of reviews
 		missing, mayRead   bool
 		lacking, wantError string
@@ -34,10 +34,10 @@ func TestAccess(t *testing.T) {
 		"no such namespace":     {namespace: "b", missing: true},
 		"may not look for it":   {namespace: "b", getErr: forbidden, mayRead: true},
 		"all namespaces":        {namespace: "", mayRead: true},
-		"may not list":          {namespace: "a", deny: rightsOn("", "pods", "list", "watch"), lacking: "list, watch pods"},
-		"may not list anywhere": {namespace: "", deny: rightsOn("apps", "controllerrevisions", "list"), lacking: "list controllerrevisions.apps"},
+		"may not list":          {namespace: "a", deny: RightsOn("", "pods", "list", "watch"), lacking: "list, watch pods"},
+		"may not list anywhere": {namespace: "", deny: RightsOn("apps", "controllerrevisions", "list"), lacking: "list controllerrevisions.apps"},
 		"may not change": {namespace: "a", mayRead: true,
-			deny:    slices.Concat(rightsOn("", "pods/resize", "patch"), rightsOn("apps.mycompany.com", "podmanagers/status", "update")),
+			deny:    slices.Concat(RightsOn("", "pods/resize", "patch"), RightsOn("apps.mycompany.com", "podmanagers/status", "update")),
 			lacking: "update podmanagers.apps.mycompany.com/status; patch pods/resize"},
 		"may not ask":        {namespace: "a", reviewErr: forbidden, mayRead: true},
 		"no answer":          {namespace: "a", reviewErr: errors.New("away"), wantError: "away"},
@@ -53,7 +53,7 @@ func TestAccess(t *testing.T) {
 				review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview)
 				asked := review.Spec.ResourceAttributes
 				resource := strings.TrimSuffix(asked.Resource+"/"+asked.Subresource, "/")
-				isDenied := slices.Contains(test.deny, right{asked.Group, resource, asked.Verb})
+				isDenied := slices.Contains(test.deny, Right{asked.Group, resource, asked.Verb})
 				review.Status.Allowed = !isDenied && asked.Namespace == test.namespace
 				return true, review, test.reviewErr
 			})
@@ -62,18 +62,18 @@ func TestAccess(t *testing.T) {
 					Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "jane"}},
 				}, nil
 			})
-			got, err := access{client}.look(t.Context(), test.namespace, rights)
+			got, err := Reviewer{client}.Look(t.Context(), test.namespace, All)
 			if (err == nil) != (test.wantError == "") || err != nil && !strings.Contains(err.Error(), test.wantError) {
 				t.Fatalf("error %v, want %q", err, test.wantError)
 			}
 			if err != nil {
 				return
 			}
-			if got.missing != test.missing || got.mayRead() != test.mayRead || list(got.lacking) != test.lacking {
-				t.Errorf("got %+v: may read %v, lacks %q", got, got.mayRead(), list(got.lacking))
+			if got.Missing != test.missing || got.MayRead() != test.mayRead || list(got.Lacking) != test.lacking {
+				t.Errorf("got %+v: may read %v, lacks %q", got, got.MayRead(), list(got.Lacking))
 			}
-			if len(got.lacking) > 0 && got.user != "jane" {
-				t.Errorf("is called %q", got.user)
+			if len(got.Lacking) > 0 && got.User != "jane" {
+				t.Errorf("is called %q", got.User)
 			}
 		})
 	}
@@ -81,11 +81,11 @@ func TestAccess(t *testing.T) {
 
 // What is asked for is what artifacts/rbac.yaml gives.
 func TestRightsAreThoseOfTheManifest(t *testing.T) {
-	data, err := os.ReadFile("../../artifacts/rbac.yaml")
+	data, err := os.ReadFile("../../../artifacts/rbac.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := map[right]bool{}
+	given := map[Right]bool{}
 	for document := range strings.SplitSeq(string(data), "\n---\n") {
 		var role rbacv1.ClusterRole
 		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
@@ -97,14 +97,14 @@ func TestRightsAreThoseOfTheManifest(t *testing.T) {
 		for _, rule := range role.Rules {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
-					given[right{rule.APIGroups[0], resource, verb}] = true
+					given[Right{rule.APIGroups[0], resource, verb}] = true
 				}
 			}
 		}
 	}
 	// To tell a namespace that does not exist from an empty one. It works without, so nobody is told to grant it.
-	delete(given, right{"", "namespaces", "get"})
-	for _, right := range rights {
+	delete(given, Right{"", "namespaces", "get"})
+	for _, right := range All {
 		if !given[right] {
 			t.Errorf("%v is asked for, but not given", right)
 		}
