@@ -1,5 +1,3 @@
-// Command controller is the PodManager controller: flags, wiring and the life of the process, and nothing else.
-// What it does to pods is decided in pkg/plan and done in pkg/controller.
 package main
 
 import (

@@ -1,0 +1,163 @@
+package pkg
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/mycompany/podmanager/"
+
+// layers are all packages of the product, each above those that it may import.
+var layers = []string{
+	"pkg/apis/podmanager/v1",
+	"pkg/generated",
+	"pkg/consistency",
+
+	"pkg/plan/podstate",
+	"pkg/plan/history",
+	"pkg/plan/requeue",
+	"pkg/plan/inplace",
+	"pkg/plan/health",
+	"pkg/plan/rollout",
+	"pkg/plan",
+	"pkg/plan/status",
+	"pkg/plan/plantest",
+	"pkg/world",
+
+	"pkg/controller/metrics",
+	"pkg/controller/access",
+	"pkg/controller/memory",
+	"pkg/controller/queue",
+	"pkg/controller/source",
+	"pkg/controller/executor",
+	"pkg/controller/report",
+	"pkg/controller",
+
+	"cmd/controller",
+}
+
+// testOnly are packages that nothing but tests may import.
+var testOnly = []string{"pkg/plan/plantest", "pkg/world"}
+
+// Imports only point down.
+func TestImportsPointDown(t *testing.T) {
+	eachFile(t, func(t *testing.T, path string, file *ast.File) {
+		own := layerOf(filepath.Dir(path))
+		if own < 0 {
+			t.Errorf("%s: the package has no layer yet, give it one", path)
+			return
+		}
+		isTest := strings.HasSuffix(path, "_test.go") || slices.Contains(testOnly, layers[own])
+		for _, imported := range importsOf(t, file) {
+			name, isOurs := strings.CutPrefix(imported, module)
+			if !isOurs {
+				continue
+			}
+			layer := layerOf(name)
+			switch isTestOnly := layer >= 0 && slices.Contains(testOnly, layers[layer]); {
+			case isTestOnly && !isTest:
+				t.Errorf("%s imports %s, which is for tests", path, name)
+			case strings.HasSuffix(path, "_test.go"): // a test may look at the room from above
+			case layer < 0:
+				t.Errorf("%s imports %s, which has no layer", path, name)
+			case layer > own || layer == own && layers[layer] != "pkg/generated":
+				t.Errorf("%s imports %s, which is above it", path, name)
+			}
+		}
+	})
+}
+
+// What decides is pure: it has no clients, writes no logs, and is told the time.
+func TestPlanIsPure(t *testing.T) {
+	eachFile(t, func(t *testing.T, path string, file *ast.File) {
+		if !strings.HasPrefix(path, "pkg/plan/") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for _, imported := range importsOf(t, file) {
+			if strings.HasPrefix(imported, "k8s.io/client-go") || strings.HasPrefix(imported, "k8s.io/klog") {
+				t.Errorf("%s imports %s", path, imported)
+			}
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			call, isSelector := node.(*ast.SelectorExpr)
+			if !isSelector {
+				return true
+			}
+			if pkg, isName := call.X.(*ast.Ident); isName && pkg.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep"}, call.Sel.Name) {
+				t.Errorf("%s asks for the time itself: time.%s", path, call.Sel.Name)
+			}
+			return true
+		})
+	})
+}
+
+// Every room says in a few lines what lives there.
+func TestPackagesAreDescribed(t *testing.T) {
+	const most = 20
+	described := map[string]bool{}
+	eachFile(t, func(t *testing.T, path string, file *ast.File) {
+		if filepath.Base(path) != "doc.go" || file.Doc == nil {
+			return
+		}
+		described[filepath.Dir(path)] = true
+		if lines := strings.Count(file.Doc.Text(), "\n"); lines > most {
+			t.Errorf("%s has %d lines, which nobody reads before the code; at most %d", path, lines, most)
+		}
+	})
+	for _, layer := range layers {
+		if layer != "pkg/generated" && !described[layer] {
+			t.Errorf("%s has no doc.go that says what lives there", layer)
+		}
+	}
+}
+
+// eachFile calls for each Go file of the product, with its path from the project's root.
+func eachFile(t *testing.T, call func(t *testing.T, path string, file *ast.File)) {
+	t.Helper()
+	for _, root := range []string{"pkg", "cmd"} {
+		err := filepath.WalkDir(filepath.Join("..", root), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+			if err != nil {
+				return err
+			}
+			if path = filepath.ToSlash(strings.TrimPrefix(path, "../")); path != "pkg/layers_test.go" {
+				call(t, path, file)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func importsOf(t *testing.T, file *ast.File) []string {
+	t.Helper()
+	var paths []string
+	for _, spec := range file.Imports {
+		path, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// layerOf is the layer of a package; below 0 if it has none.
+func layerOf(path string) int {
+	if strings.HasPrefix(path, "pkg/generated/") {
+		path = "pkg/generated"
+	}
+	return slices.Index(layers, path)
+}
