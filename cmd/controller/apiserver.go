@@ -69,7 +69,7 @@ type feature struct {
 }
 
 var features = []feature{
-	{"pods/resize", "CPU and memory cannot be changed in place", "Kubernetes 1.33"},
+	{"pods/resize", "CPU and memory cannot be updated in place", "Kubernetes 1.33"},
 }
 
 // examine says in the log what the API server lacks. All else works without it, so nothing else follows.

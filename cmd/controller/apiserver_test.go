@@ -27,7 +27,7 @@ func TestExamine(t *testing.T) {
 	}{
 		"all there": {answer(200, fmt.Sprintf(list, "pods/resize")), answer(200, `{"gitVersion":"v1.36.3"}`), nil},
 		"no resize": {answer(200, fmt.Sprintf(list, "pods/log")), answer(200, `{"gitVersion":"v1.31.2"}`),
-			[]string{"pods/resize", "CPU and memory cannot be changed in place", "Kubernetes 1.33", "v1.31.2"}},
+			[]string{"pods/resize", "CPU and memory cannot be updated in place", "Kubernetes 1.33", "v1.31.2"}},
 		"no resize, no version": {answer(200, fmt.Sprintf(list, "pods/log")), status(403, "Forbidden"), []string{"pods/resize", "unknown"}},
 		"may not ask":           {status(403, "Forbidden"), status(403, "Forbidden"), nil},
 	}

@@ -122,7 +122,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 	for name, pods := range map[string][]*corev1.Pod{
 		"not replaced yet":         {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory"))},
 		"the replacement is late":  {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory")), replacement},
-		"its containers end first": {Pod(0), Pod(1), Pod(2, V2, target(corev1.ConditionTrue), Container(Ended("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
+		"its containers end first": {Pod(0), Pod(1), Pod(2, V2, target(corev1.ConditionTrue), Container(Terminated("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _ := status.Of(ReportOf(RollingOut(m, pods...)))

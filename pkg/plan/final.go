@@ -31,7 +31,7 @@ func makeFinal(o Observed) Plan {
 		return Plan{}
 	}
 	var plan Plan
-	active, ended, ending := podstate.Split(o.Pods)
+	active, finished, terminating := podstate.Split(o.Pods)
 	switch {
 	case hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents):
 		// The user has asked for the pods to stay, and the garbage collector lets them go; it may have done so already.
@@ -46,8 +46,8 @@ func makeFinal(o Observed) Plan {
 		plan.RemoveFinalizer = true
 	default:
 		plan.RemoveFinalizer = len(o.Pods) == 0
-		allowed := rollout.MayTerminate(o.Manager, len(active), len(ending))
-		for _, pod := range slices.Concat(podstate.RankForDeletion(active, false)[:min(allowed, len(active))], ended) {
+		allowed := rollout.MayTerminate(o.Manager, len(active), len(terminating))
+		for _, pod := range slices.Concat(podstate.RankForDeletion(active, false)[:min(allowed, len(active))], finished) {
 			plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinalize})
 		}
 	}

@@ -52,7 +52,7 @@ func TestInPlaceMoves(t *testing.T) {
 	}{
 		"pods are changed instead of replaced": {
 			observed: RollingOut(Next(3, possible, Limits("0", "2")), Pods3()...),
-			want:     "Change 2, Change 1",
+			want:     "Update 2, Update 1",
 		},
 		"one after the other, if none may be missing: with a pod beside them": {
 			observed: RollingOut(Next(3, possible, Limits("1", "0")), Pods3()...),
@@ -60,7 +60,7 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"which makes room": {
 			observed: RollingOut(Next(3, possible, Limits("1", "0")), Pod(0), Pod(1), Pod(2), Pod(3, V2)),
-			want:     "Change 2",
+			want:     "Update 2",
 		},
 		"and goes in the end, not one that was changed": {
 			observed: RollingOut(Next(2, possible, Limits("1", "0")), Pod(0, V2), Pod(1, V2), Pod(3, V2, CreatedAgo(time.Minute))),
@@ -78,7 +78,7 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"the next one": {
 			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
-			want:     "Change 1",
+			want:     "Update 1",
 		},
 		"what cannot be changed is replaced": {
 			observed: RollingOut(Next(3, env, possible, one), Pods3()...),
@@ -117,7 +117,7 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"it is not spared for that": {
 			observed: RollingOut(Next(3, possible, Limits("2", "1"), Partition("100%")), Pod(0), Pod(1), Pod(2, mayBeRestarted)),
-			want:     "Change 2",
+			want:     "Update 2",
 		},
 		"first the pod leaves its Services": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Open)),
@@ -129,12 +129,12 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"then it is changed": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, NotReady, Gated(corev1.ConditionFalse, 30*time.Second))),
-			want:     "Change 1",
+			want:     "Update 1",
 		},
 		"a pod that has left its Services comes first": {
 			observed: RollingOut(Next(3, graceful, one), Pod(0, NotReady, Gated(corev1.ConditionFalse, 30*time.Second)),
 				Pod(1, Phase(corev1.PodPending), OnNode(""), Gated(corev1.ConditionTrue, time.Hour)), Pod(2, Open)),
-			want: "Change 0",
+			want: "Update 0",
 		},
 		"it need not wait out of service for CPU that its node does not have": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1),
@@ -156,11 +156,11 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"a pod without the gate cannot be drained, and is changed in service": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0), Pod(1)),
-			want:     "Change 1",
+			want:     "Update 1",
 		},
 		"also if nothing else is allowed": {
 			observed: RollingOut(Next(2, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1)),
-			want:     "Change 1",
+			want:     "Update 1",
 		},
 		"somebody else's gate is none of our business": {
 			observed: Observe(Manager(1), Pod(0, NotReady, func(p *corev1.Pod) {
@@ -169,11 +169,11 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"a raised partition changes pods back": {
 			observed: RollingOut(Next(2, possible, one, Partition("100%")), Pod(0), Pod(1, V2)),
-			want:     "Change 1",
+			want:     "Update 1",
 		},
 		"so does a rollback, though the pods fail": {
 			observed: RollingOut(Next(2, only, one, rollback, FailedNow), Pod(0), Pod(1, V2, Crashing)),
-			want:     "Change 1",
+			want:     "Update 1",
 		},
 		"a pod too many is not changed to what it is": {
 			observed: Observe(Manager(1, possible, Limits("1", "0")), Pod(0), Pod(1), Pod(2, V2)),

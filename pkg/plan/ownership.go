@@ -14,7 +14,7 @@ func Selector(name string) labels.Set {
 }
 
 // KeepOrRelease tells the pods that are still ours from those that somebody has relabelled away. A pod that is
-// ending is kept: it holds its name and index until it is gone.
+// terminating is kept: it holds its name and index until it is gone.
 func KeepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Labels[v1.LabelManager] == manager.Name || pod.DeletionTimestamp != nil {
@@ -26,7 +26,7 @@ func KeepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released [
 	return kept, released
 }
 
-// adoptable are the orphans worth having: one that is ending, or has ended, would not count anyway.
+// adoptable are the orphans worth having: one that is terminating, or has finished, would not count anyway.
 func adoptable(orphans []*corev1.Pod) []*corev1.Pod {
 	active, _, _ := podstate.Split(orphans)
 	return active

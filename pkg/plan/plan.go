@@ -133,24 +133,24 @@ func Make(o Observed) Plan {
 		Foreign:         foreignNames(o),
 		Revisions:       history.Find(o.Sources()),
 	}
-	active, ended, ending := podstate.Split(kept)
+	active, finished, terminating := podstate.Split(kept)
 	active = append(active, plan.Adopt...)
-	r := rollout.Assess(o.Manager, plan.Revisions, active, ended, o.Now)
+	r := rollout.Assess(o.Manager, plan.Revisions, active, finished, o.Now)
 	plan.Assessed = r
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsGood())
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateHold(r.Revisions.Update)]
-	moves := rollout.Decide(r, ending, refused, refused && o.Now.Before(hold.Until))
+	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
 	plan.Delete, plan.Update = moves.Delete, moves.Update
 	plan.Again = requeue.After(o.Now, moves.Again, requeue.AgainDrained)
 
 	unfilled := slices.Concat(
-		plan.fill(o, r.Old, moves.CreateOld, health.FindRetries(r.Old, r.OldPods, ended, o.Now)),
-		plan.fill(o, r.Revisions.Update, moves.CreateUpdated, r.Retries(ended)))
+		plan.fill(o, r.Old, moves.CreateOld, health.FindRetries(r.Old, r.OldPods, finished, o.Now)),
+		plan.fill(o, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)))
 	if moves.Held {
 		plan.hold(o, hold)
 	}
-	for _, pod := range health.BeyondHistory(ended, unfilled, o.Manager.FailedPodsKept(), o.Now) {
+	for _, pod := range health.BeyondHistory(finished, unfilled, o.Manager.FailedPodsKept(), o.Now) {
 		plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinished})
 	}
 	plan.bound(o.Now)

@@ -28,7 +28,7 @@ type want struct {
 	addFinalizer bool
 	// removeFinalizer lets the PodManager go.
 	removeFinalizer bool
-	change          []string // the names of pods that are changed in place
+	change          []string // the names of pods that are updated in place
 	held            bool
 	again           time.Duration
 }
@@ -88,7 +88,7 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(3), Pod(0), Pod(2)),
 			want:     want{create: []int{1}},
 		},
-		"the index of a pod that is ending is in use": {
+		"the index of a pod that is terminating is in use": {
 			observed: Observe(Manager(3), Pod(0), Pod(1, Terminating), Pod(2)),
 			want:     want{create: []int{3}},
 		},
@@ -161,7 +161,7 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug")), Pod(2)),
 			want:     want{release: []string{"web-1"}, create: []int{3}},
 		},
-		"a relabelled pod that is ending is left to end": {
+		"a relabelled pod that is terminating is left to end": {
 			observed: Observe(Manager(2), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"), Terminating), Pod(2)),
 		},
 		"an orphan is adopted instead of creating a pod": {
@@ -192,7 +192,7 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing), Pod(0), Pod(1, Terminating), Pod(2, Phase(corev1.PodFailed))),
 			want:     want{remove: []string{"web-0", "web-2"}, why: rollout.WhyFinalize},
 		},
-		"on deletion a pod that is ending is waited for": {
+		"on deletion a pod that is terminating is waited for": {
 			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing), Pod(0, Terminating)),
 		},
 		"once the pods are gone the PodManager is let go": {
@@ -233,7 +233,7 @@ func TestMake(t *testing.T) {
 // finalizing is the finalizer of ours.
 func finalizing(m *v1.PodManager) { m.Finalizers = append(m.Finalizers, v1.Finalizer) }
 
-// draining keeps pods out of their Services for so long before they are changed in place.
+// draining keeps pods out of their Services for so long before they are updated in place.
 func draining(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: seconds}

@@ -164,7 +164,7 @@ func TestOtherStrategies(t *testing.T) {
 			observed: RollingOut(Next(1, recreate), Pod(0, Phase(corev1.PodFailed), Terminating)),
 			want:     "+1 new",
 		},
-		"Recreate: a pod of the same template that is ending is no hindrance": {
+		"Recreate: a pod of the same template that is terminating is no hindrance": {
 			observed: RollingOut(Next(1, recreate), Pod(0, V2, Terminating)),
 			want:     "+1 new",
 		},

@@ -23,7 +23,7 @@ type arrival struct {
 	bad              map[string]bool
 	// stuck is how many pods are going and never go.
 	stuck int
-	// obstacle tells that pods may only be changed in place, and one cannot be.
+	// obstacle tells that pods may only be updated in place, and one cannot be.
 	obstacle bool
 }
 
@@ -58,7 +58,7 @@ func (w *World) arrive() (*arrival, error) {
 	return a, unlike
 }
 
-// isInTheWay tells whether a pod that may only be changed in place cannot be.
+// isInTheWay tells whether a pod that may only be updated in place cannot be.
 func (a *arrival) isInTheWay(p *corev1.Pod) bool {
 	if a.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return false

@@ -4,7 +4,7 @@
 //	world.go     the cluster, and what the controller does to it: Observe, Apply, Report, and Sync, which is all three
 //	requests.go  creating, deleting and changing pods, unless the API server fails
 //	patch.go     patches, as the API server applies them
-//	node.go      what nodes do about pods; containers.go about their containers; inplace.go about changes in place
+//	node.go      what nodes do about pods; containers.go about their containers; inplace.go about updates in place
 //	mishap.go    what befalls pods and nodes
 //	spec.go      random specs and templates; people.go those who edit them; past.go a PodManager that has been there for long
 //	time.go      how time passes, in trouble and in calm

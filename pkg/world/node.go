@@ -13,13 +13,13 @@ type life struct {
 	observed, acted int64
 	// runs is what each container was last started with.
 	runs map[string]started
-	// changes is how often the pod was changed in place, or was to be.
+	// changes is how often the pod was updated in place, or was to be.
 	changes int
-	// halfway tells that a change in place was begun, and not completed; refused is the revision that the API server would not
+	// halfway tells that an update in place was begun, and not completed; refused is the revision that the API server would not
 	// have for it.
 	halfway bool
 	refused string
-	// changed is when the pod was last changed in place, since the generation that it has had its revision from on.
+	// changed is when the pod was last updated in place, since the generation that it has had its revision from on.
 	changed time.Time
 	since   int64
 	// idle is until when nothing is done about the pod, because it cannot be scheduled or its images take so long.
@@ -31,7 +31,7 @@ type life struct {
 	// byHand tells that somebody else has made the pod: it need not be what the template says.
 	byHand bool
 	blame  blame
-	// early tells that it has failed after it was changed in place, and before its node had seen that.
+	// early tells that it has failed after it was updated in place, and before its node had seen that.
 	early bool
 	// recovered is when it last made up for a failure; zero if it never did.
 	recovered time.Time

@@ -55,7 +55,7 @@ type World struct {
 	noise float64
 	// oldNodes do not tell which generation of a pod they have seen.
 	oldNodes bool
-	// build is what all templates have in common: what differs there would be in the way of changes in place.
+	// build is what all templates have in common: what differs there would be in the way of updates in place.
 	build build
 	// made counts pods, for their UIDs; churn counts those that the controller has created and deleted.
 	made, churn int

@@ -190,10 +190,10 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 	memory.Trust(len(done.Created), !failed, e.Clock.Now())
 }
 
-// stepRefused is what was done to pods that could not be changed in place: they say so now.
+// stepRefused is what was done to pods that could not be updated in place: they say so now.
 const stepRefused inplace.Step = "Refused"
 
-// applyUpdates takes a step with each pod that is changed in place.
+// applyUpdates takes a step with each pod that is updated in place.
 func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, changes []inplace.Update, done *Outcome) {
 	results := InParallel(len(changes), e.Lanes.Of(len(changes)), func(i int) Result { return e.updatePod(ctx, key, done.Manager, changes[i]) })
 	for i, r := range results {

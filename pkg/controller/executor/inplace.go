@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// updatePod takes one step of changing a pod in place. Each step can be repeated: it leaves the pod as it found it, or as
+// updatePod takes one step of updating a pod in place. Each step can be repeated: it leaves the pod as it found it, or as
 // the next step expects it.
 func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, change inplace.Update) Result {
 	if change.TurnsTheGate() {
@@ -70,7 +70,7 @@ func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, change i
 }
 
 // errNoResize is the refusal of an API server that cannot resize pods.
-var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are changed in place with from Kubernetes 1.33 on")
+var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are updated in place with from Kubernetes 1.33 on")
 
 // openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would do it later.
 func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
@@ -87,7 +87,7 @@ func (e *Executor) unlessRefused(ctx context.Context, key cache.ObjectName, chan
 	if r.Err == nil || change.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused() {
 		return r
 	}
-	klog.FromContext(ctx).V(2).Info("Pod cannot be changed in place", "pod", klog.KObj(change.Pod), "err", requeue.Words(r.Err))
+	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(change.Pod), "err", requeue.Words(r.Err))
 	patch, err := change.RefusalPatch(requeue.Words(r.Err), resized)
 	noted := e.patchInPlace(ctx, key, change, patch, err)
 	noted.refused = noted.Pod != nil
@@ -114,9 +114,9 @@ func (e *Executor) patched(ctx context.Context, key cache.ObjectName, change inp
 	case isGone(err):
 		return Result{}
 	case err != nil:
-		return Result{Err: fmt.Errorf("changing pod %s in place: %w", change.Pod.Name, err)}
+		return Result{Err: fmt.Errorf("updating pod %s in place: %w", change.Pod.Name, err)}
 	}
-	klog.FromContext(ctx).V(2).Info("Changed pod in place", "pod", klog.KObj(pod), "step", change.Step, "subresource", subresource)
+	klog.FromContext(ctx).V(2).Info("Updated pod in place", "pod", klog.KObj(pod), "step", change.Step, "subresource", subresource)
 	e.wrote(key, pod)
 	return Result{Pod: pod}
 }

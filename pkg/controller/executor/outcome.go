@@ -21,7 +21,7 @@ type Outcome struct {
 	Deleted  []*corev1.Pod
 	Adopted  []*corev1.Pod
 	Released []*corev1.Pod
-	// changed are the pods that a step of a change in place was made with.
+	// changed are the pods that a step of an update in place was made with.
 	Updated map[inplace.Step][]*corev1.Pod
 	// collided is the name of a revision that stands for something else.
 	Collided string

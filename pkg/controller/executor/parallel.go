@@ -38,7 +38,7 @@ type Result struct {
 	Err error
 	// taken tells that the name for a new pod is in the hands of one that is not watched, foreign that people should know.
 	taken, foreign bool
-	// refused tells that a change in place was refused, and that the pod says so now.
+	// refused tells that an update in place was refused, and that the pod says so now.
 	refused bool
 }
 

@@ -37,7 +37,7 @@ func IsAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) bool {
 	return inService && wait == 0
 }
 
-// ServiceSince is when a pod that is ready last became so, or was changed in place.
+// ServiceSince is when a pod that is ready last became so, or was updated in place.
 func ServiceSince(pod *corev1.Pod) time.Time {
 	since := podstate.ReadySince(pod)
 	if changed := inplace.CompletedRecord(pod).At; changed.After(since) {

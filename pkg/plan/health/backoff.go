@@ -39,8 +39,8 @@ type Retries struct {
 }
 
 // FindRetries finds the failed pods of a revision that have not been replaced. Another revision is worth a fresh try.
-func FindRetries(revision *history.Revision, active, ended []*corev1.Pod, now time.Time) Retries {
-	if revision == nil || len(ended) == 0 {
+func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now time.Time) Retries {
+	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
 	// Each replacement tells how many failures it comes after, and how many of them were disruptions: that is how a failed pod
@@ -51,7 +51,7 @@ func FindRetries(revision *history.Revision, active, ended []*corev1.Pod, now ti
 		alike[FailuresBefore(pod)]++
 	}
 	var left []Retry
-	for _, pod := range NewestFirst(ended, now) {
+	for _, pod := range NewestFirst(finished, now) {
 		retry := Retry{Pod: pod, Failures: failuresWith(pod, now), Disruptions: disruptionsWith(pod, now)}
 		if pod.Labels[v1.LabelRevision] != revision.Hash {
 			continue
@@ -80,12 +80,12 @@ func FindRetries(revision *history.Revision, active, ended []*corev1.Pod, now ti
 	return found
 }
 
-// BeyondHistory are the ended pods to remove: all but the newest that the history keeps, and those whose place is yet to
+// BeyondHistory are the finished pods to remove: all but the newest that the history keeps, and those whose place is yet to
 // be filled.
-func BeyondHistory(ended []*corev1.Pod, unfilled []Retry, keep int, now time.Time) []*corev1.Pod {
+func BeyondHistory(finished []*corev1.Pod, unfilled []Retry, keep int, now time.Time) []*corev1.Pod {
 	var remove []*corev1.Pod
 	kept := 0
-	for _, pod := range NewestFirst(ended, now) {
+	for _, pod := range NewestFirst(finished, now) {
 		isUnfilled := slices.ContainsFunc(unfilled, func(r Retry) bool { return r.Pod == pod })
 		if isUnfilled || kept < keep {
 			kept++
@@ -134,7 +134,7 @@ func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 	return count
 }
 
-// IsOwnFailure tells whether a pod that has ended tells something about its revision: nobody else has stopped it, and it did run that
+// IsOwnFailure tells whether a pod that has finished tells something about its revision: nobody else has stopped it, and it did run that
 // revision, if it was changed to it in place.
 func IsOwnFailure(pod *corev1.Pod) bool {
 	return podstate.Disruption(pod) == "" && podstate.HasObserved(pod) && !inplace.IsToRestart(pod)
@@ -157,9 +157,9 @@ func countIn(pod *corev1.Pod, annotation string) int {
 	return count
 }
 
-// NewestFirst sorts ended pods by when they ended.
-func NewestFirst(ended []*corev1.Pod, now time.Time) []*corev1.Pod {
-	return slices.SortedFunc(slices.Values(ended), func(a, b *corev1.Pod) int {
+// NewestFirst sorts finished pods by when they finished.
+func NewestFirst(finished []*corev1.Pod, now time.Time) []*corev1.Pod {
+	return slices.SortedFunc(slices.Values(finished), func(a, b *corev1.Pod) int {
 		return cmp.Or(-podstate.FinishedAt(a, now).Compare(podstate.FinishedAt(b, now)), -podstate.ByIndex(a.Name, b.Name))
 	})
 }

@@ -75,7 +75,7 @@ func examine(pod *corev1.Pod) finding {
 func examineChange(pod *corev1.Pod) string {
 	switch {
 	case podstate.IsDrained(pod):
-		return "out of service, to be changed in place"
+		return "out of service, to be updated in place"
 	case !podstate.HasObserved(pod):
 		return "its node has not seen the change yet"
 	case podstate.ResizeTrouble(pod) != "":
@@ -89,7 +89,7 @@ func examineChange(pod *corev1.Pod) string {
 			return fmt.Sprintf("container %s: its node has not restarted it for the change yet", name)
 		}
 	}
-	return "being changed in place"
+	return "being updated in place"
 }
 
 // DescribeUnfinished names the first pod that serves, but whose node has not given it all that its revision says.

@@ -27,7 +27,7 @@ func (s Store) Done(stored *appsv1.ControllerRevision) { s.of.Stored(stored) }
 
 // ToStore is what has to be stored before the plan is carried out, and what is to be remembered because it is not. A revision is
 // stored when it first matters: when it is good enough to return to, when the template has changed, so that there are two to tell
-// apart, or when pods are to be changed in place, which takes what they were made from. Elsewhere it is not on the way of a new
+// apart, or when pods are to be updated in place, which takes what they were made from. Elsewhere it is not on the way of a new
 // object's pods.
 func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 	s, newest := r.sources, int64(0)

@@ -27,7 +27,7 @@ func memoryOf(cpu, memory string, change ...func(*v1.PodManager)) *v1.PodManager
 	return m
 }
 
-// interrupted is a pod whose change from one PodManager's template to another's has ended after so many requests; its node may
+// interrupted is a pod whose change from one PodManager's template to another's has finished after so many requests; its node may
 // have followed them.
 func interrupted(before, after *v1.PodManager, requests int, followed bool) *corev1.Pod {
 	p := Pod(0, Runs("app:1", "id-1", 0), Labelled(v1.LabelRevision, RevisionFor(before).Hash))
@@ -57,9 +57,9 @@ func TestInterruptedResize(t *testing.T) {
 		// restarts is how often the container may be restarted for that, at the most.
 		restarts int32
 	}{
-		"it is completed":               {manager: after, want: "Change 0", restarts: 1},
+		"it is completed":               {manager: after, want: "Update 0", restarts: 1},
 		"the spec was put back":         {manager: memoryOf("1", "1Gi"), want: "Restore 0", restarts: 2},
-		"the spec is a third one":       {manager: memoryOf("3", "1Gi"), want: "Change 0", restarts: 2},
+		"the spec is a third one":       {manager: memoryOf("3", "1Gi"), want: "Update 0", restarts: 2},
 		"the rollout is paused":         {manager: memoryOf("1", "2Gi", Paused), want: "Restore 0", restarts: 2},
 		"the partition was raised":      {manager: memoryOf("1", "2Gi", Partition("1")), want: "Restore 0", restarts: 2},
 		"pods are no longer changed so": {manager: memoryOf("1", "1Gi", InPlace(v1.RecreatePods, 0)), want: "Restore 0", restarts: 2},

@@ -9,7 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// UpdatedAt is when a change in place was last made to the pod, or began.
+// UpdatedAt is when an update in place was last made to the pod, or began.
 func UpdatedAt(pod *corev1.Pod) time.Time {
 	at := CompletedRecord(pod).At
 	if last := lastRecord(pod); last.Begun && last.At.After(at) {
@@ -18,7 +18,7 @@ func UpdatedAt(pod *corev1.Pod) time.Time {
 	return at
 }
 
-// IsUpdating tells whether the node has not yet carried out a change in place.
+// IsUpdating tells whether the node has not yet carried out an update in place.
 func IsUpdating(pod *corev1.Pod) bool {
 	if !hasRecord(pod) {
 		return false

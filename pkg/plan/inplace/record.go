@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Record is what a pod tells of its last change in place.
+// Record is what a pod tells of its last update in place.
 type Record struct {
 	// Revision is the hash of the revision that it was changed to.
 	Revision string    `json:"revision"`
@@ -63,7 +63,7 @@ func isUnknown(had *corev1.ResourceRequirements) bool { return len(had.Requests)
 // records has annotations that were decoded before: a plan asks for each of them several times, and each plan again.
 var records = lru.New(1 << 14)
 
-// hasRecord tells whether the pod was ever to be changed in place. Most were not, and need not be looked at any further.
+// hasRecord tells whether the pod was ever to be updated in place. Most were not, and need not be looked at any further.
 func hasRecord(pod *corev1.Pod) bool { return pod.Annotations[v1.AnnotationInPlace] != "" }
 
 // lastRecord is what the pod's annotation says; empty if it has none. Nobody may change what it points to.

@@ -74,7 +74,7 @@ func changeTo(t *testing.T, p *corev1.Pod, from, to *history.Revision) {
 	}
 }
 
-// What a change in place has to wait for, and what is a crash: the pod is changed once or more often, then its node says how the
+// What an update in place has to wait for, and what is a crash: the pod is changed once or more often, then its node says how the
 // container is.
 func TestExpectations(t *testing.T) {
 	const no, yes = corev1.NotRequired, corev1.RestartContainer

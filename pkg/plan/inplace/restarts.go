@@ -8,7 +8,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// beforeUpdate is how a container was before the change in place that may restart it; false if none does.
+// beforeUpdate is how a container was before the update in place that may restart it; false if none does.
 func beforeUpdate(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	if last := lastRecord(pod); last.Begun {
 		if before, changing := last.Containers[container]; changing {
@@ -19,7 +19,7 @@ func beforeUpdate(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	return before, changed
 }
 
-// Crashes is how often a container was restarted, but for what a change in place takes and what was before it.
+// Crashes is how often a container was restarted, but for what an update in place takes and what was before it.
 func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	other := CompletedRecord(pod).Others[status.Name]
 	known := other.Restarts
@@ -32,7 +32,7 @@ func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	return max(0, status.RestartCount-known)
 }
 
-// mostRestarts is how often a container that changes in place restart may have been restarted without a crash of its own. One that
+// mostRestarts is how often a container that updates in place restart may have been restarted without a crash of its own. One that
 // crashed again and again may have done so once more before its node saw the first change.
 func (b ContainerBefore) mostRestarts(pod *corev1.Pod) int32 {
 	most := max(b.Restarts, b.Seen) + max(1, int32(pod.Generation-b.Generation))
@@ -50,7 +50,7 @@ func AllCrashes(pod *corev1.Pod) (count int32) {
 	return count
 }
 
-// HasOwnTrouble tells whether a container is in trouble, and not as it was before the pod was changed in place, nor because it is
+// HasOwnTrouble tells whether a container is in trouble, and not as it was before the pod was updated in place, nor because it is
 // being started anew for that.
 func HasOwnTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 	kind := podstate.TroubleKind(pod, status)

@@ -21,8 +21,8 @@ type Step string
 const (
 	// StepDrain closes the readiness gate, which takes the pod out of its Services.
 	StepDrain Step = "Drain"
-	// StepUpdate changes the pod.
-	StepUpdate Step = "Change"
+	// StepUpdate updates the pod.
+	StepUpdate Step = "Update"
 	// StepOpen opens the readiness gate.
 	StepOpen Step = "Open"
 	// StepRestore gives a pod back what its revision says, where a change has begun that is not wanted any more.

@@ -113,7 +113,7 @@ func Waiting(reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
-func Ended(reason string, code int32) corev1.ContainerState {
+func Terminated(reason string, code int32) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}}
 }
 
@@ -176,7 +176,7 @@ func With(o plan.Observed, changes ...func(*plan.Observed)) plan.Observed {
 // FailedPod is a pod that has lived for a minute and failed so long ago, after so many failures before it.
 func FailedPod(index int, ago time.Duration, before int, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := Pod(index, Phase(corev1.PodFailed), CreatedAgo(ago+time.Minute))
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Ended("Error", 1)}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Terminated("Error", 1)}}
 	p.Status.ContainerStatuses[0].State.Terminated.FinishedAt = metav1.NewTime(Now.Add(-ago))
 	if before > 0 {
 		Annotated(v1.AnnotationFailuresBefore, strconv.Itoa(before))(p)
@@ -225,7 +225,7 @@ func MessageIn(status *v1.PodManagerStatus, kind string) string {
 	return ""
 }
 
-// InPlaceTo makes a pod one that was changed in place to this image a while ago, after so many restarts.
+// InPlaceTo makes a pod one that was updated in place to this image a while ago, after so many restarts.
 func InPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		OfImage(name)(p)

@@ -86,7 +86,7 @@ func ReportOf(o plan.Observed) status.Report {
 // Crashed is a container app that was restarted so often, last that long ago, and runs.
 func Crashed(times int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		last := Ended("Error", 1)
+		last := Terminated("Error", 1)
 		last.Terminated.FinishedAt = metav1.NewTime(Now.Add(-ago))
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
 			Name: "app", RestartCount: times, LastTerminationState: last,
@@ -97,7 +97,7 @@ func Crashed(times int32, ago time.Duration) func(*corev1.Pod) {
 
 // Crashing is one that waits for its next try.
 func Crashing(p *corev1.Pod) {
-	Container(Waiting("CrashLoopBackOff", "back-off 10s"), Ended("Error", 3))(p)
+	Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("Error", 3))(p)
 	p.Status.ContainerStatuses[0].RestartCount = 2
 }
 
@@ -120,7 +120,7 @@ func FailedBefore(m *v1.PodManager) {
 	m.Status.FailedRevision = RevisionFor(Manager(0, Image("v1.5"))).Name
 }
 
-// MovesOf is what a plan does to pods, in short: "+3 new" is created, "-0" deleted, "Change 1" changed in place.
+// MovesOf is what a plan does to pods, in short: "+3 new" is created, "-0" deleted, "Update 1" updated in place.
 func MovesOf(plan plan.Plan) string {
 	var text []string
 	for _, c := range plan.Create {
@@ -201,7 +201,7 @@ func (s *story) HasNotFailed(status v1.PodManagerStatus, why string) {
 
 func IsIn(state corev1.ContainerState, restarts int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		Container(state, Ended("Error", 1))(p)
+		Container(state, Terminated("Error", 1))(p)
 		p.Status.ContainerStatuses[0].RestartCount = restarts
 	}
 }

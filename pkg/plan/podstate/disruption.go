@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// disruptions are the reasons of pods that ended because of the state that their node was in. Those that say that no such
+// disruptions are the reasons of pods that finished because of the state that their node was in. Those that say that no such
 // node can run the pod, like SysctlForbidden or PodOSNotSupported, are missing: that is the template's failure.
 var disruptions = []string{
 	"Evicted", "Preempting", "NodeLost",

@@ -23,7 +23,7 @@ type usefulness struct {
 }
 
 // RankForDeletion sorts pods by who goes first when there are too many: the least useful pod first. For how long a pod has been ready
-// tells its use only if pods are never changed in place, which makes them ready anew; byAge goes by their age then.
+// tells its use only if pods are never updated in place, which makes them ready anew; byAge goes by their age then.
 func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
 	onNode := map[string]int{}
 	for _, pod := range pods {

@@ -68,7 +68,7 @@ func MostRestarts(pod *corev1.Pod) int32 {
 }
 
 // FinishedAt is when the pod failed or succeeded, as near as its status tells: a pod that was evicted, or never admitted
-// to its node, has no containers that could have ended. Times in the future are those of a node whose clock is wrong.
+// to its node, has no containers that could have finished. Times in the future are those of a node whose clock is wrong.
 func FinishedAt(pod *corev1.Pod, now time.Time) time.Time {
 	latest := pod.CreationTimestamp.Time
 	later := func(t time.Time) {
@@ -95,17 +95,17 @@ func IsMarked(pod *corev1.Pod) bool {
 	return pod.Annotations[v1.AnnotationDelete] == "true"
 }
 
-// Split tells the active pods from those that have ended and still stand, and those that are ending.
-func Split(pods []*corev1.Pod) (active, ended, ending []*corev1.Pod) {
+// Split tells the active pods from those that have finished and still stand, and those that are terminating.
+func Split(pods []*corev1.Pod) (active, finished, terminating []*corev1.Pod) {
 	for _, pod := range pods {
 		switch {
 		case pod.DeletionTimestamp != nil:
-			ending = append(ending, pod)
+			terminating = append(terminating, pod)
 		case IsFinished(pod):
-			ended = append(ended, pod)
+			finished = append(finished, pod)
 		default:
 			active = append(active, pod)
 		}
 	}
-	return active, ended, ending
+	return active, finished, terminating
 }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a container does counts against the revision that its pod has. A pod that was changed in place has a past: what was
+// What a container does counts against the revision that its pod has. A pod that was updated in place has a past: what was
 // there before the change, or belongs to it, does not count. So it is written down before each change, for every container.
 
 // Kinds of what keeps a container from running; those that are missing are called by the reason that the node gives.

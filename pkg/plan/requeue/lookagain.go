@@ -27,7 +27,7 @@ const (
 	AgainRetry        = "retry"        // the last sync failed
 	AgainUncertain    = "uncertain"    // the events of own writes bring no sync: if they do not come at all, this does
 	AgainRevisionName = "revisionName" // a revision gets another name
-	AgainUpdated      = "changed"      // a change in place that no node has anything to say about was made
+	AgainUpdated      = "changed"      // an update in place that no node has anything to say about was made
 )
 
 // After is a look after some time; never for a wait that is not above zero.

@@ -36,7 +36,7 @@ func mergeInto(t *testing.T, p *corev1.Pod, patch []byte) {
 	}
 }
 
-// inPlaceWith makes a pod one that was changed in place to this image, with this record.
+// inPlaceWith makes a pod one that was updated in place to this image, with this record.
 func inPlaceWith(name string, left inplace.Record) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		OfImage(name)(p)

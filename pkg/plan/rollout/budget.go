@@ -66,7 +66,7 @@ func newMoves(r *State) *mover {
 	m.surplus[r.Revisions.Update] = len(r.UpdatedPods) - (m.desired - r.wantOld)
 	m.surplus[nil] = len(r.StrayPods)
 	if m.surplus[nil] > 0 || m.surplus[r.Old] > 0 || m.surplus[r.Revisions.Update] > 0 || slices.ContainsFunc(m.active, podstate.IsMarked) {
-		// A change in place makes a pod ready anew, which says nothing about its age.
+		// An update in place makes a pod ready anew, which says nothing about its age.
 		m.active = podstate.RankForDeletion(m.active, r.Manager.PodUpdatePolicy() != v1.RecreatePods)
 	} // else all of them stay, and their order does not matter
 	away := m.standInsFirst()

@@ -18,8 +18,8 @@ import (
 
 // Retries are the failed pods of the present revision that have not been replaced. One that was disrupted, and was not failing before
 // that, excuses those before it: they are over.
-func (r *State) Retries(ended []*corev1.Pod) health.Retries {
-	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, ended, r.Now)
+func (r *State) Retries(finished []*corev1.Pod) health.Retries {
+	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
 	for _, list := range [][]health.Retry{found.Waiting, found.Due} {
 		for i := range list {
 			if record, known := r.remembered(list[i].Pod); r.isFollowed() && !health.IsOwnFailure(list[i].Pod) && (!known || record.Recovered) {
@@ -93,8 +93,8 @@ func (r *State) unlessRecovered(pod *corev1.Pod, record v1.FailingPod) Judgement
 	return judged
 }
 
-// judgeEnded is the same for a pod that has ended, which cannot recover.
-func (r *State) judgeEnded(pod *corev1.Pod) Judgement {
+// judgeFinished is the same for a pod that has finished, which cannot recover.
+func (r *State) judgeFinished(pod *corev1.Pod) Judgement {
 	record, _ := r.remembered(pod)
 	if record.Recovered {
 		record = r.newRecord(pod)
@@ -160,7 +160,7 @@ func (r *State) untilJudged() (wait time.Duration) {
 	return wait
 }
 
-// untilForgotten is for how much longer a pod that has ended counts.
+// untilForgotten is for how much longer a pod that has finished counts.
 func untilForgotten(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(0, podstate.FinishedAt(pod, now).Add(health.LastBackOff).Sub(now))
 }
@@ -200,13 +200,13 @@ func replacesFailed(pod *corev1.Pod) bool {
 
 // untilRunFor is how long the container still has to run, or to be done with what it had to do, to have outlived its crashes.
 func untilRunFor(status *corev1.ContainerStatus, takes time.Duration, now time.Time) time.Duration {
-	switch running, ended := status.State.Running, status.State.Terminated; {
-	case running != nil && takes == 0, ended != nil && ended.ExitCode == 0 && takes == 0:
+	switch running, terminated := status.State.Running, status.State.Terminated; {
+	case running != nil && takes == 0, terminated != nil && terminated.ExitCode == 0 && takes == 0:
 		return 0
 	case running != nil:
 		return max(0, running.StartedAt.Add(takes).Sub(now))
-	case ended != nil && ended.ExitCode == 0:
-		return max(0, ended.FinishedAt.Add(takes).Sub(now))
+	case terminated != nil && terminated.ExitCode == 0:
+		return max(0, terminated.FinishedAt.Add(takes).Sub(now))
 	default:
 		return max(takes, time.Second)
 	}
@@ -246,9 +246,9 @@ func (r *State) isCondemned() bool {
 	return condemned >= min(r.Manager.MaxFailedPods(), maxFailingPods)
 }
 
-// findFailing finds the pods of the present revision that have failed. One that has ended cannot recover: it counts until
+// findFailing finds the pods of the present revision that have failed. One that has finished cannot recover: it counts until
 // it is replaced, or was long ago, or no more pods are to be updated. One that its node has stopped does not count.
-func (r *State) findFailing(ended []*corev1.Pod) {
+func (r *State) findFailing(finished []*corev1.Pod) {
 	for _, pod := range r.UpdatedPods {
 		judged, found := r.Judge(pod)
 		if !found {
@@ -258,12 +258,12 @@ func (r *State) findFailing(ended []*corev1.Pod) {
 			r.FailingPods = append(r.FailingPods, pod)
 		}
 	}
-	retries := r.Retries(ended)
+	retries := r.Retries(finished)
 	complete := len(r.UpdatedPods) >= r.Manager.DesiredReplicas()-r.Manager.Partition()
 	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
 		r.unreplaced++
 		if !complete && health.IsOwnFailure(retry.Pod) && untilForgotten(retry.Pod, r.Now) > 0 {
-			r.FailingPods, r.judged[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.judgeEnded(retry.Pod)
+			r.FailingPods, r.judged[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.judgeFinished(retry.Pod)
 		}
 	}
 }

@@ -39,11 +39,11 @@ func TestShowsFailure(t *testing.T) {
 		"crash loop":                         {pod: Pod(0, Crashing), want: true},
 		"image cannot be had":                {pod: Pod(0, Container(Waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
 		"configuration cannot be had":        {pod: Pod(0, Container(Waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
-		"just ended with an error":           {pod: Pod(0, Container(Ended("Error", 1), corev1.ContainerState{})), want: true},
+		"just ended with an error":           {pod: Pod(0, Container(Terminated("Error", 1), corev1.ContainerState{})), want: true},
 		"an init container that crashes":     {pod: Pod(0, initCrash), want: true},
 		"in the place of one that failed":    {pod: Pod(0, NotReady, After(1), young), want: true},
 		"a while ago":                        {pod: Pod(0, NotReady, After(1))},
-		"and changed in place since":         {pod: Pod(0, NotReady, After(1), young, InPlaceTo("v2", 0, time.Second), Crashed(1, time.Second))},
+		"and updated in place since":         {pod: Pod(0, NotReady, After(1), young, InPlaceTo("v2", 0, time.Second), Crashed(1, time.Second))},
 		"up again, but for how long":         {pod: Pod(0, Crashed(1, 29*time.Second)), want: true},
 		"up again for long enough":           {pod: Pod(0, Crashed(1, 30*time.Second))},
 		"long enough includes minReady":      {manager: Manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: Pod(0, Crashed(1, 89*time.Second)), want: true},
@@ -51,9 +51,9 @@ func TestShowsFailure(t *testing.T) {
 		"without grace, up is enough":        {manager: Manager(3, graceOf(0)), pod: Pod(0, Crashed(1, 0))},
 		"up again, by a clock that is ahead": {pod: Pod(0, Crashed(1, time.Minute), ahead), want: true},
 		"unready ten days after a crash":     {pod: Pod(0, Crashed(1, 240*time.Hour), NotReady)},
-		"the restart of a change in place":   {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(1, time.Second))},
+		"the restart of an update in place":  {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(1, time.Second))},
 		"one more than that":                 {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(2, time.Second)), want: true},
-		"restarts before a change in place":  {pod: Pod(0, NotReady, InPlaceTo("v2", 5, time.Minute), Crashed(6, time.Second))},
+		"restarts before an update in place": {pod: Pod(0, NotReady, InPlaceTo("v2", 5, time.Minute), Crashed(6, time.Second))},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// standInsFirst makes the pods go first that were made beside others which are changed in place. It tells whether one of
+// standInsFirst makes the pods go first that were made beside others which are updated in place. It tells whether one of
 // these is still away, so that they are needed.
 func (m *mover) standInsFirst() (away bool) {
 	isChanged := func(pod *corev1.Pod) bool { return inplace.CompletedRecord(pod).Revision != "" }
@@ -30,7 +30,7 @@ func (m *mover) standInsFirst() (away bool) {
 	})
 }
 
-// outdatedPods are the pods to be moved: those that can be changed in place, and those to be replaced.
+// outdatedPods are the pods to be moved: those that can be updated in place, and those to be replaced.
 func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
 	policy := m.Manager.PodUpdatePolicy()
 	replaced = map[*corev1.Pod]bool{}

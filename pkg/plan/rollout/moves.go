@@ -162,13 +162,13 @@ func (m *mover) why(pod *corev1.Pod) Why {
 // creations is how many pods are to be made of each kind.
 type creations struct{ updated, old int }
 
-// refill replaces what is missing, and moves nothing. A pod that has ended may have been one beside the others.
+// refill replaces what is missing, and moves nothing. A pod that has finished may have been one beside the others.
 func (m *mover) refill() creations {
 	return m.withinSurge(creations{updated: m.missingUpdated(), old: m.missingOld()}, m.desired+min(m.surge, m.unreplaced))
 }
 
 // recreate takes away all pods of another revision, and lets others come only when the last of them is gone.
-func (m *mover) recreate(ending []*corev1.Pod) creations {
+func (m *mover) recreate(terminating []*corev1.Pod) creations {
 	to := m.Revisions.Update
 	if m.Old != nil && m.wantOld > 0 {
 		to = m.Old
@@ -177,14 +177,14 @@ func (m *mover) recreate(ending []*corev1.Pod) creations {
 		m.terminate(m.left(), func(pod *corev1.Pod) (Why, bool) { return m.why(pod), m.countsAs(pod) != to })
 	}
 	overlaps := func(pod *corev1.Pod) bool { return m.Revisions.HashOf(pod) != to.Hash && !podstate.IsFinished(pod) }
-	if slices.ContainsFunc(m.active, overlaps) || slices.ContainsFunc(ending, overlaps) ||
+	if slices.ContainsFunc(m.active, overlaps) || slices.ContainsFunc(terminating, overlaps) ||
 		slices.ContainsFunc(m.deletions, func(d Deletion) bool { return overlaps(d.Pod) }) {
 		return creations{}
 	}
 	return m.refill()
 }
 
-// updateWhileCrowded changes pods in place while there are more than there may be, and those that are to go first do not: neither
+// updateWhileCrowded updates pods in place while there are more than there may be, and those that are to go first do not: neither
 // comes nor goes a pod by that.
 func (m *mover) updateWhileCrowded() {
 	if m.Frozen == "" && m.Manager.Strategy() == v1.RollingUpdateStrategy {

@@ -12,13 +12,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// comparison is what a change in place from one revision to another does, or why it cannot be done.
+// comparison is what an update in place from one revision to another does, or why it cannot be done.
 type comparison struct {
 	change inplace.Diff
 	whyNot string
 }
 
-// findObstacle tells why the rollout is refused, if pods may only be changed in place and cannot be.
+// findObstacle tells why the rollout is refused, if pods may only be updated in place and cannot be.
 func (r *State) findObstacle() string {
 	if r.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return ""

@@ -18,7 +18,7 @@ type Progress struct {
 }
 
 // Follow carries on the record of the rollout, until its revision has proved itself. The clock of the deadline starts anew only
-// with a new maximum of available pods, so that pods which come and go do not keep it from ever ending.
+// with a new maximum of available pods, so that pods which come and go do not keep it from ever stopping.
 func Follow(r *State, available int) Progress {
 	if !r.isRolling() || r.IsGood() && r.Revisions.Update.IsStored() || r.IsUnstarted() {
 		return Progress{}

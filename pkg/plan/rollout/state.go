@@ -37,14 +37,14 @@ type State struct {
 	judged      map[types.UID]Judgement
 	// unfilled is how many pods of the present revision have failed for good and not been replaced.
 	unreplaced int
-	// obstacle is why pods cannot be changed in place although nothing else is allowed.
+	// obstacle is why pods cannot be updated in place although nothing else is allowed.
 	Obstacle string
 	// compared is what was found out about two revisions, see change.
 	compared map[[2]*history.Revision]comparison
 }
 
-// Assess looks at active pods, and at those that have ended.
-func Assess(manager *v1.PodManager, revisions history.Revisions, active, ended []*corev1.Pod, now time.Time) *State {
+// Assess looks at active pods, and at those that have finished.
+func Assess(manager *v1.PodManager, revisions history.Revisions, active, finished []*corev1.Pod, now time.Time) *State {
 	r := &State{Manager: manager, Revisions: revisions, Now: now, compared: map[[2]*history.Revision]comparison{}, judged: map[types.UID]Judgement{}}
 	r.Old = r.findOld(active)
 	for _, pod := range active {
@@ -60,7 +60,7 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, active, ended [
 	r.RolledBack = manager.Status.FailedRevision == revisions.Update.Name && manager.OnFailure() != v1.ContinueOnFailure &&
 		(revisions.Current == nil || revisions.Current.Name != revisions.Update.Name)
 	if r.isRolling() {
-		r.findFailing(ended)
+		r.findFailing(finished)
 	}
 	r.Obstacle = r.findObstacle()
 	r.Frozen = r.findFrozen()

@@ -196,14 +196,14 @@ func TestRolloutConditions(t *testing.T) {
 		"only in place, and that is impossible": {
 			observed:  RollingOut(Next(3, env, one, InPlace(v1.InPlaceOnly, 0)), Pods3()...),
 			ready:     "False/InPlaceImpossible",
-			message:   "0 of 3 pods updated; pods may only be changed in place, but web-0: template.spec.containers[0].env differs",
+			message:   "0 of 3 pods updated; pods may only be updated in place, but web-0: template.spec.containers[0].env differs",
 			available: "True/EnoughReplicas", progressing: "False/InPlaceImpossible",
 			stalled: "True/InPlaceImpossible: web-0: template.spec.containers[0].env differs",
 		},
 		"only in place, and the node refuses": {
 			observed:  RollingOut(Next(3, one, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), infeasible)),
 			ready:     "False/InPlaceImpossible",
-			message:   "1 of 3 pods updated; pods may only be changed in place, but web-2: Infeasible: too big",
+			message:   "1 of 3 pods updated; pods may only be updated in place, but web-2: Infeasible: too big",
 			available: "True/EnoughReplicas", progressing: "False/InPlaceImpossible",
 			stalled: "True/InPlaceImpossible: web-2: Infeasible: too big",
 		},

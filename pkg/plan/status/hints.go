@@ -44,7 +44,7 @@ func misconfigured(manager *v1.PodManager) verdict {
 		pods(enough), pods(most))}
 }
 
-// undrainedHint tells of pods that are changed in place while they are in service.
+// undrainedHint tells of pods that are updated in place while they are in service.
 func undrainedHint(r *rollout.State) string {
 	var names []string
 	for _, pod := range r.UpdatedPods {
@@ -86,8 +86,8 @@ func disruptionHint(r Report, active []*corev1.Pod) string {
 	if len(active) >= r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isStarting) {
 		return ""
 	}
-	_, ended, _ := podstate.Split(r.Pods)
-	for _, pod := range health.NewestFirst(ended, r.Now) {
+	_, finished, _ := podstate.Split(r.Pods)
+	for _, pod := range health.NewestFirst(finished, r.Now) {
 		if text := podstate.DisruptionOf(pod); text != "" {
 			return "; " + text
 		}

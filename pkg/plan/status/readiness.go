@@ -77,7 +77,7 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 	case rollout.RolledBack:
 		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
 		if rollout.Obstacle != "" {
-			text += "; pods may only be changed in place, but " + rollout.Obstacle
+			text += "; pods may only be updated in place, but " + rollout.Obstacle
 		}
 		return no(v1.ReasonRolledBack, "%s", text)
 	case rollout.IsUnstarted():
@@ -85,7 +85,7 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted):
 		return no(v1.ReasonHalted, "%s", halted(counts, now))
 	case rollout.Frozen == v1.ReasonNotInPlace:
-		return no(v1.ReasonNotInPlace, "%s; pods may only be changed in place, but %s", updated, rollout.Obstacle)
+		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
 	case rollout.Outdated() == 0 && health.DescribeUnfinished(now.active) != "":
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(now.active))
 	case rollout.Outdated() == 0:

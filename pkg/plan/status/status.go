@@ -40,7 +40,7 @@ type Report struct {
 // by staying ready, or a deadline passes.
 func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	kept, _ := plan.KeepOrRelease(r.Manager, r.Pods)
-	active, ended, _ := podstate.Split(kept)
+	active, finished, _ := podstate.Split(kept)
 	old := &r.Manager.Status
 	status := v1.PodManagerStatus{
 		ObservedGeneration: r.Manager.Generation,
@@ -65,9 +65,9 @@ func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	}
 	state := r.Plan.Assessed
 	if r.Changed || state == nil {
-		state = rollout.Assess(r.Manager, r.Plan.Revisions, active, ended, r.Now)
+		state = rollout.Assess(r.Manager, r.Plan.Revisions, active, finished, r.Now)
 	}
-	return statusOfRollout(r, status, state, active, ended, again)
+	return statusOfRollout(r, status, state, active, finished, again)
 }
 
 // countReady counts the pods that are ready and available, and returns when that will change by itself.
@@ -89,7 +89,7 @@ func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) req
 }
 
 // statusOfRollout adds what there is to say about revisions.
-func statusOfRollout(r Report, status v1.PodManagerStatus, state *rollout.State, active, ended []*corev1.Pod, again requeue.LookAgain) (v1.PodManagerStatus, requeue.LookAgain) {
+func statusOfRollout(r Report, status v1.PodManagerStatus, state *rollout.State, active, finished []*corev1.Pod, again requeue.LookAgain) (v1.PodManagerStatus, requeue.LookAgain) {
 	available := 0
 	for _, pod := range state.UpdatedPods {
 		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) && !inplace.IsUpdating(pod) {
@@ -108,7 +108,7 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, state *rollout.State,
 		manager, revisions := *r.Manager, state.Revisions
 		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, state.Old
 		status.CurrentRevision = state.Old.Name
-		now.rollout, now.progress.Record = rollout.Assess(&manager, revisions, active, ended, r.Now), nil
+		now.rollout, now.progress.Record = rollout.Assess(&manager, revisions, active, finished, r.Now), nil
 	}
 	status.Rollout = now.progress.Record
 	again = again.Sooner(nameGood(&status, state))

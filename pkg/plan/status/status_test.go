@@ -18,7 +18,7 @@ func TestStatus(t *testing.T) {
 	invalid := &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonInvalidPod, Message: "no such volume"}
 	passing := &requeue.Failure{Condition: v1.ReasonFailedCreate, Message: "connection refused"}
 	minReady := func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }
-	crashing := Pod(1, Container(Waiting("CrashLoopBackOff", "back-off 5m0s restarting"), Ended("Error", 3)))
+	crashing := Pod(1, Container(Waiting("CrashLoopBackOff", "back-off 5m0s restarting"), Terminated("Error", 3)))
 
 	tests := map[string]struct {
 		report Report

@@ -181,11 +181,11 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	}
 }
 
-// A paced scale-down waits for a pod that does not go. That is told, and changes in place go on.
+// A paced scale-down waits for a pod that does not go. That is told, and updates in place go on.
 func TestStuckWhilePaced(t *testing.T) {
 	m := Next(2, MaxTerminating("1"), Limits("0", "1"), InPlace(v1.InPlaceIfPossible, 0))
 	s := Tell(t, m, Pod(0), Pod(1), Pod(2), Pod(3, Terminating))
-	if got := MovesOf(plan.Make(s.O)); got != "Change 2" {
+	if got := MovesOf(plan.Make(s.O)); got != "Update 2" {
 		t.Errorf("plans %q", got)
 	}
 	status := s.After(time.Hour)

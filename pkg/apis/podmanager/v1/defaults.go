@@ -92,7 +92,7 @@ func (m *PodManager) Partition() int {
 	return min(scaled(ptr.Deref(m.rolling().Partition, intstr.FromInt32(0)), m.DesiredReplicas(), true), m.DesiredReplicas())
 }
 
-// PodUpdatePolicy tells whether pods are replaced or changed in place.
+// PodUpdatePolicy tells whether pods are replaced or updated in place.
 func (m *PodManager) PodUpdatePolicy() PodUpdatePolicy {
 	if policy := m.rolling().PodUpdatePolicy; policy != "" && m.Strategy() == RollingUpdateStrategy {
 		return policy
@@ -100,7 +100,7 @@ func (m *PodManager) PodUpdatePolicy() PodUpdatePolicy {
 	return RecreatePods
 }
 
-// InPlaceGrace is how long a pod is kept out of its Services before it is changed in place.
+// InPlaceGrace is how long a pod is kept out of its Services before it is updated in place.
 func (m *PodManager) InPlaceGrace() time.Duration {
 	if m.PodUpdatePolicy() == RecreatePods {
 		return 0

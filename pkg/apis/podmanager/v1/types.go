@@ -176,7 +176,7 @@ type RollingUpdate struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="partition must be a number of at least 0 or a percentage from 0% to 100%"
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 
-	// PodUpdatePolicy tells whether pods are replaced (Recreate), or changed in place where only images, labels,
+	// PodUpdatePolicy tells whether pods are replaced (Recreate), or updated in place where only images, labels,
 	// annotations, CPU or memory differ, and replaced otherwise (InPlaceIfPossible) or not at all (InPlaceOnly).
 	// +optional
 	// +kubebuilder:default=Recreate
@@ -189,7 +189,7 @@ type RollingUpdate struct {
 	InPlaceGracePeriodSeconds int32 `json:"inPlaceGracePeriodSeconds,omitempty"`
 }
 
-// PodUpdatePolicy tells whether pods are replaced or changed in place.
+// PodUpdatePolicy tells whether pods are replaced or updated in place.
 // +kubebuilder:validation:Enum=Recreate;InPlaceIfPossible;InPlaceOnly
 type PodUpdatePolicy string
 
