@@ -95,18 +95,15 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 		return c.gatherLive(ctx, scope, key, now)
 	}
 	observed := c.observe(key, manager, now)
-	if observed.Pods, err = scope.PodsBy(source.ByController, string(manager.UID)); err != nil {
+	pods, err := scope.PodsOf(manager)
+	if err != nil {
 		return nil, err
 	}
-	if observed.Orphans, err = scope.PodsBy(source.ByOrphanLabel, key.String()); err != nil {
+	revisions, err := scope.RevisionsOf(manager)
+	if err != nil {
 		return nil, err
 	}
-	if observed.Revisions, err = scope.RevisionsBy(source.ByController, string(manager.UID)); err != nil {
-		return nil, err
-	}
-	if observed.OrphanRevisions, err = scope.RevisionsBy(source.ByOrphanLabel, key.String()); err != nil {
-		return nil, err
-	}
+	claim(observed, pods, revisions)
 	observed.PodNamed = func(name string) *corev1.Pod { return scope.PodNamed(key.Namespace, name) }
 
 	memory := c.Memories.Of(key)
@@ -121,6 +118,20 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 		return c.gatherLive(ctx, scope, key, now)
 	}
 	return observed, nil
+}
+
+// claim adds pods and revisions to an observation.
+func claim(observed *plan.Observed, pods source.Claims[*corev1.Pod], revisions source.Claims[*appsv1.ControllerRevision]) {
+	observed.Pods, observed.Orphans, observed.Leftovers = pods.Own, pods.Orphans, pods.Leftovers
+	observed.Revisions, observed.OrphanRevisions, observed.LeftoverRevisions = revisions.Own, revisions.Orphans, revisions.Leftovers
+}
+
+func pointers[T any](items []T) []*T {
+	all := make([]*T, len(items))
+	for i := range items {
+		all[i] = &items[i]
+	}
+	return all
 }
 
 // observe begins an observation with what is remembered.
@@ -162,33 +173,20 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	}
 	observed := c.observe(key, manager, now)
 	waitFor := map[consistency.Resource]string{source.ManagersResource: manager.ResourceVersion}
-	for i := range revisions.Items {
-		revision := &revisions.Items[i]
-		switch {
-		case metav1.IsControlledBy(revision, manager):
-			observed.Revisions = append(observed.Revisions, revision)
-		case metav1.GetControllerOfNoCopy(revision) == nil:
-			observed.OrphanRevisions = append(observed.OrphanRevisions, revision)
-		default:
-			continue
-		}
+	stored := source.Claim(manager, pointers(revisions.Items))
+	for _, revision := range slices.Concat(stored.Own, stored.Orphans) {
 		// Revisions are seldom written: the cache may not get as far as the list for long, but it gets as far as these.
 		if newest, found := waitFor[source.RevisionsResource]; !found || consistency.IsNewer(revision.ResourceVersion, newest) {
 			waitFor[source.RevisionsResource] = revision.ResourceVersion
 		}
 	}
+	claim(observed, source.Claim(manager, pointers(list.Items)), stored)
 	byName := make(map[string]*corev1.Pod, len(list.Items))
 	for i := range list.Items {
-		pod := &list.Items[i]
-		byName[pod.Name] = pod
-		if metav1.IsControlledBy(pod, manager) {
-			observed.Pods = append(observed.Pods, pod)
-		} else if _, orphan := source.OrphanOf(pod); orphan {
-			observed.Orphans = append(observed.Orphans, pod)
-		}
+		byName[list.Items[i].Name] = &list.Items[i]
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.PodNamed(key.Namespace, name)) }
-	if !scope.Shows(key, observed) { // where it does, there is nothing to wait for
+	if !scope.Shows(observed) { // where it does, there is nothing to wait for
 		waitFor[source.PodsResource] = list.ResourceVersion
 	}
 	c.Tracker.ReadLive(key, waitFor, now)

@@ -69,8 +69,8 @@ func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 
 // triggerOfStart lets those PodManagers go first at a start whose pods are not as they should be.
 func (c *Controller) triggerOfStart(manager *v1.PodManager) queue.Trigger {
-	pods, err := c.Scopes.Of(manager.Namespace).PodsBy(source.ByController, string(manager.UID))
-	if err != nil || status.IsUnfinished(manager, pods) {
+	pods, err := c.Scopes.Of(manager.Namespace).PodsOf(manager)
+	if err != nil || status.IsUnfinished(manager, pods.Own) {
 		return queue.TriggerUnfinished
 	}
 	return queue.TriggerStart

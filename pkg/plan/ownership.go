@@ -1,11 +1,16 @@
 package plan
 
 import (
+	"slices"
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 // Selector selects the pods of the PodManager with this name.
@@ -24,6 +29,27 @@ func KeepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released [
 		}
 	}
 	return kept, released
+}
+
+// leftoversAfter is how long the garbage collector has to delete what a PodManager of the same name has left behind.
+const leftoversAfter = 30 * time.Second
+
+// removeLeftovers deletes the pods and revisions of a PodManager that had the same name and is gone. The garbage collector does it as a
+// rule. But if its watch breaks between the deletion and the creation of the namesake, it takes the one for an update of the other, and
+// never learns that the owner is gone.
+func (p *Plan) removeLeftovers(o Observed) {
+	active, finished, _ := podstate.Split(o.Leftovers)
+	if len(active)+len(finished)+len(o.LeftoverRevisions) == 0 {
+		return
+	}
+	if wait := o.Manager.CreationTimestamp.Add(leftoversAfter).Sub(o.Now); wait > 0 {
+		p.Again = p.Again.Sooner(requeue.After(o.Now, wait, requeue.AgainLeftovers))
+		return
+	}
+	for _, pod := range slices.Concat(active, finished) {
+		p.Delete = append(p.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyLeftover})
+	}
+	p.Drop = append(p.Drop, o.LeftoverRevisions...)
 }
 
 // adoptable are the orphans worth having: one that is terminating, or has finished, would not count anyway.

@@ -18,7 +18,7 @@ import (
 
 // ActsOnPods tells whether the plan does something about pods that stand.
 func (p Plan) ActsOnPods() bool {
-	goes := func(d rollout.Deletion) bool { return d.Why != rollout.WhyFinished }
+	goes := func(d rollout.Deletion) bool { return d.Why != rollout.WhyFinished && d.Why != rollout.WhyLeftover }
 	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, goes)
 }
 
@@ -41,6 +41,9 @@ type Observed struct {
 	Pods []*corev1.Pod
 	// Orphans are pods that carry Manager's label and have no controller.
 	Orphans []*corev1.Pod
+	// Leftovers and LeftoverRevisions are those of a PodManager that had the same name and is gone.
+	Leftovers         []*corev1.Pod
+	LeftoverRevisions []*appsv1.ControllerRevision
 	// Revisions are the stored templates whose controller is Manager.
 	Revisions []*appsv1.ControllerRevision
 	// OrphanRevisions are stored templates that carry Manager's label and have no controller.
@@ -115,7 +118,7 @@ func (p Plan) Empty() bool {
 
 // NeedsLiveSpec tells whether the plan does what must not be done for a spec that is no longer wanted.
 func (p Plan) NeedsLiveSpec() bool {
-	return len(p.AdoptRevisions)+len(p.Store)+len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Update) > 0
+	return len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Update) > 0
 }
 
 // Make decides what is to be done about one PodManager.
@@ -153,6 +156,7 @@ func Make(o Observed) Plan {
 	for _, pod := range health.BeyondHistory(finished, unfilled, o.Manager.FailedPodsKept(), o.Now) {
 		plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinished})
 	}
+	plan.removeLeftovers(o)
 	plan.bound(o.Now)
 	plan.holdBack(o)
 	return plan

@@ -78,13 +78,13 @@ func outcomeIsUnknown(err error) bool {
 		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// deletePod deletes exactly this pod, not a later one of the same name; of a PodManager that is going away, exactly as it was
-// seen: if somebody has let it go since, it is to stay. The typed client would throw the answer away; its resourceVersion is what
+// deletePod deletes exactly this pod, not a later one of the same name. If its PodManager is going away, or is gone, the pod must not have
+// changed: the garbage collector may have released it for somebody who wants to keep it. The typed client would throw the answer away; its resourceVersion is what
 // the cache has to catch up with.
 func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
 	deleted := &corev1.Pod{}
 	preconditions := metav1.NewUIDPreconditions(string(pod.UID))
-	if manager.DeletionTimestamp != nil {
+	if manager.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, manager) {
 		preconditions.ResourceVersion = &pod.ResourceVersion
 	}
 	err := e.Kube.CoreV1().RESTClient().Delete().

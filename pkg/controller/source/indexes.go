@@ -37,65 +37,82 @@ func IsManaged(obj any) bool {
 	return orphan || ControllerOf(pod) != nil
 }
 
-// The indexes of the informers. A sync asks them for its own objects, so that it costs the same in a cluster of ten
-// pods as in one of a hundred thousand.
-const (
-	// ByController has the UID of the PodManager that controls the pod or revision.
-	ByController = "controllerUID"
-	// ByOrphanLabel has namespace/name of the PodManager whose label a pod or revision without a controller carries.
-	ByOrphanLabel = "orphanOf"
-)
+// byManager is the index of pods and revisions by the PodManager that they belong to: their controller, or, if they have none, the one
+// whose label they carry. A sync asks it for its own objects, so that it costs the same in a cluster of ten pods as in one of a hundred
+// thousand.
+const byManager = "podManager"
 
 func (s Scope) addIndexes() error {
-	indexers := cache.Indexers{
-		ByController: func(obj any) ([]string, error) {
-			if ref := ControllerOf(obj.(metav1.Object)); ref != nil {
-				return []string{string(ref.UID)}, nil
-			}
-			return nil, nil
-		},
-		ByOrphanLabel: func(obj any) ([]string, error) {
-			if owner, found := OrphanOf(obj.(metav1.Object)); found {
-				return []string{owner.String()}, nil
-			}
-			return nil, nil
-		},
-	}
+	indexers := cache.Indexers{byManager: func(obj any) ([]string, error) {
+		if key, found := managerKey(obj.(metav1.Object)); found {
+			return []string{key.String()}, nil
+		}
+		return nil, nil
+	}}
 	if err := s.Revisions.Informer().AddIndexers(indexers); err != nil {
-		return fmt.Errorf("adding indexes to the revision informer: %w", err)
+		return fmt.Errorf("adding an index to the revision informer: %w", err)
 	}
 	if err := s.Pods.Informer().AddIndexers(indexers); err != nil {
-		return fmt.Errorf("adding indexes to the pod informer: %w", err)
+		return fmt.Errorf("adding an index to the pod informer: %w", err)
 	}
 	return nil
 }
 
-// PodsBy returns the pods that an index has under a value, sorted, so that the same pods always give the same plan.
-func (s Scope) PodsBy(index, value string) ([]*corev1.Pod, error) {
-	objects, err := s.Pods.Informer().GetIndexer().ByIndex(index, value)
-	if err != nil {
-		return nil, err
+func managerKey(object metav1.Object) (cache.ObjectName, bool) {
+	if ref := ControllerOf(object); ref != nil {
+		return cache.NewObjectName(object.GetNamespace(), ref.Name), true
 	}
-	pods := make([]*corev1.Pod, 0, len(objects))
-	for _, object := range objects {
-		pods = append(pods, object.(*corev1.Pod))
-	}
-	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
-	return pods, nil
+	return OrphanOf(object)
 }
 
-// RevisionsBy returns the revisions that an index has under a value, the oldest first.
-func (s Scope) RevisionsBy(index, value string) ([]*appsv1.ControllerRevision, error) {
-	objects, err := s.Revisions.Informer().GetIndexer().ByIndex(index, value)
+// Claims are the pods, or the revisions, that bear the name of a PodManager.
+type Claims[T metav1.Object] struct {
+	// Own have the PodManager as their controller. Orphans have none. Leftovers have a controller of the same name and another UID: a
+	// PodManager that is gone, since a name is free only then.
+	Own, Orphans, Leftovers []T
+}
+
+// Claim sorts objects by what they are to a PodManager, and leaves out those that are nothing to it.
+func Claim[T metav1.Object](manager *v1.PodManager, objects []T) (claims Claims[T]) {
+	for _, object := range objects {
+		key, found := managerKey(object)
+		switch ref := ControllerOf(object); {
+		case !found || key != cache.MetaObjectToName(manager):
+		case ref == nil:
+			claims.Orphans = append(claims.Orphans, object)
+		case ref.UID == manager.UID:
+			claims.Own = append(claims.Own, object)
+		default:
+			claims.Leftovers = append(claims.Leftovers, object)
+		}
+	}
+	return claims
+}
+
+// PodsOf are the pods that bear the name of a PodManager, sorted, so that the same pods always give the same plan.
+func (s Scope) PodsOf(manager *v1.PodManager) (Claims[*corev1.Pod], error) {
+	pods, err := indexed[*corev1.Pod](s.Pods.Informer().GetIndexer(), manager)
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	return Claim(manager, pods), err
+}
+
+// RevisionsOf are the revisions that bear the name of a PodManager, the oldest first.
+func (s Scope) RevisionsOf(manager *v1.PodManager) (Claims[*appsv1.ControllerRevision], error) {
+	revisions, err := indexed[*appsv1.ControllerRevision](s.Revisions.Informer().GetIndexer(), manager)
+	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
+	return Claim(manager, revisions), err
+}
+
+func indexed[T metav1.Object](indexer cache.Indexer, manager *v1.PodManager) ([]T, error) {
+	found, err := indexer.ByIndex(byManager, cache.MetaObjectToName(manager).String())
 	if err != nil {
 		return nil, err
 	}
-	revisions := make([]*appsv1.ControllerRevision, 0, len(objects))
-	for _, object := range objects {
-		revisions = append(revisions, object.(*appsv1.ControllerRevision))
+	objects := make([]T, 0, len(found))
+	for _, object := range found {
+		objects = append(objects, object.(T))
 	}
-	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
-	return revisions, nil
+	return objects, nil
 }
 
 // PodNamed is the pod of this name in the cache, which has all that carry the label of a PodManager; nil if there is none.
@@ -125,14 +142,13 @@ func (s Scope) Newer(pods []*corev1.Pod) []*corev1.Pod {
 }
 
 // Shows tells whether the cache has exactly the pods that were read from the API server itself.
-func (s Scope) Shows(key cache.ObjectName, observed *plan.Observed) bool {
-	pods, err := s.PodsBy(ByController, string(observed.Manager.UID))
-	orphans, orphansErr := s.PodsBy(ByOrphanLabel, key.String())
-	if err != nil || orphansErr != nil {
+func (s Scope) Shows(observed *plan.Observed) bool {
+	pods, err := s.PodsOf(observed.Manager)
+	if err != nil {
 		return false
 	}
 	cached := map[types.UID]string{}
-	for _, pod := range slices.Concat(pods, orphans) {
+	for _, pod := range slices.Concat(pods.Own, pods.Orphans) {
 		cached[pod.UID] = pod.ResourceVersion
 	}
 	live := slices.Concat(observed.Pods, observed.Orphans)

@@ -27,6 +27,7 @@ const (
 	AgainRetry        = "retry"        // the last sync failed
 	AgainUncertain    = "uncertain"    // the events of own writes bring no sync: if they do not come at all, this does
 	AgainRevisionName = "revisionName" // a revision gets another name
+	AgainLeftovers    = "leftovers"    // the garbage collector has had its time to delete what a PodManager of the same name left behind
 	AgainUpdated      = "changed"      // an update in place that no node has anything to say about was made
 )
 

@@ -236,6 +236,7 @@ const (
 	WhyMarked   Why = "marked for deletion"
 	WhyFinished Why = "no longer running"
 	WhyFinalize Why = "the PodManager is being deleted"
+	WhyLeftover Why = "its PodManager is gone, and another one has its name"
 	// Rollouts.
 	WhyOutdated   Why = "made from another template"
 	WhyMovedBack  Why = "the partition was raised"
