@@ -115,7 +115,12 @@ func (w *World) isToBeRestarted(p *corev1.Pod) bool {
 	if life.byHand || life.halfway || life.changes > 1 {
 		return false
 	}
-	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
+	return w.willRestart(p)
+}
+
+// willRestart tells whether the pod's node has yet to restart a container for a change, whether anybody can tell or not.
+func (w *World) willRestart(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return w.lives[p.UID].restartsFor(&c) })
 }
 
 // isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.

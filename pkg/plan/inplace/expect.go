@@ -47,7 +47,11 @@ func (i Update) expect(container *corev1.Container) (ContainerBefore, bool) {
 	seen := before.Restarts
 	switch {
 	case unfollowed:
-		before.ImageID, before.Restarts, before.Generation = earlier.ImageID, earlier.Restarts, earlier.Generation
+		before.Generation = earlier.Generation
+		// A container that runs none of the images that it may have by now is certain to be restarted once more.
+		if isNew := container.Image != was.Image && container.Image != earlier.From; !isNew || earlier.Optional {
+			before.ImageID, before.Restarts = earlier.ImageID, earlier.Restarts
+		}
 		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
 	case wasBegun && was.Image == container.Image:
 		had = cmp.Or(begun.Had, had)
