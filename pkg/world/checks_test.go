@@ -70,7 +70,7 @@ func (s *synced) checkSurge() error {
 }
 
 // checkFloor: the plan takes away, or changes, no available pod if fewer than replicas - maxUnavailable would be left; not even one
-// that is marked for deletion. What a pod is given back counts if it takes a restart. A pod whose node is about to restart it anyway is no
+// that is marked for deletion. What a pod is given back counts if it takes a restart. A pod whose old node is about to restart it is no
 // loss.
 func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
@@ -92,7 +92,7 @@ func (s *synced) checkFloor() error {
 			continue
 		}
 		available++
-		if s.isServing(p) && !s.willRestart(p) && (isDeleted(s.plan, p) || changed[p]) {
+		if s.isServing(p) && !(s.oldNodes && s.willRestart(p)) && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}
 	}
