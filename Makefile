@@ -59,7 +59,7 @@ generate: ## Generate client code, deepcopy functions and the CRD from the types
 verify: lint ## Check that nothing is left to generate, format or vendor; changes no file
 	@hack/verify-codegen.sh
 
-lint: ## Check with gofmt, go vet and staticcheck; changes no file
+lint: ## Check with gofmt and golangci-lint; changes no file
 	@hack/lint.sh
 
 vulncheck: ## Check that no code with a known vulnerability is called

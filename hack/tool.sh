@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints the path of a development tool in the version that hack/tools/go.mod pins, or of our own hack/kstatus, after
-# building it once into the cache:
-#   "$(hack/tool.sh staticcheck)" ./...
+# Prints the path of a development tool in the version that hack/tools/go.mod pins, of golangci-lint, which has a module
+# of its own, or of our own hack/kstatus, after building it once into the cache:
+#   "$(hack/tool.sh golangci-lint)" run
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
 
@@ -9,15 +9,24 @@ hack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 name=${1:-}
 module=$hack/tools
-if [ "$name" = kstatus ]; then
+pattern=tool
+takes=
+case $name in
+golangci-lint)
+	module=$hack/golangci-lint
+	takes=', which takes some minutes'
+	;;
+kstatus)
 	module=$hack/kstatus
-fi
+	pattern=.
+	;;
+esac
 # The nested module decides alone: neither the vendor folder nor a workspace of the user's may reach in.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
 # build PACKAGE PROGRAM: compiles under a name of this process's own, so that two runs at once do no harm.
 build() {
-	echo "Building $name, once, into $(dirname "$2")" >&2
+	echo "Building $name, once, into $(dirname "$2")$takes" >&2
 	mkdir -p "$(dirname "$2")"
 	if ! go -C "$module" build -trimpath -buildvcs=false -o "$2.$$" "$1" >&2; then
 		echo "tool.sh: building $name failed; the lines above say why" >&2
@@ -30,9 +39,11 @@ build() {
 key=$(cat "$module"/* <(go -C "$module" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 program=$cache/tools-$key/$name
 if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
-	tools=$( (go -C "$hack/tools" list tool && go -C "$hack/kstatus" list -m) | sort)
-	if ! package=$(grep -x ".*/$name" <<<"$tools") || [ -z "$name" ]; then
-		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" "$(sed "s:.*/::" <<<"$tools")" >&2
+	# Only this module is asked: what the others require need not be downloaded.
+	packages=$(go -C "$module" list "$pattern")
+	if ! package=$(grep -x ".*/$name" <<<"$packages") || [ -z "$name" ]; then
+		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" \
+			"$(printf '%s\n' "$packages" golangci-lint kstatus | sed 's:.*/::' | sort)" >&2
 		exit 2
 	fi
 	build "$package" "$program"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -124,8 +125,11 @@ func (a *auditLog) rotated() (*os.File, error) {
 		return nil, err
 	}
 	now, err := os.Stat(a.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // for a moment
+	}
 	if err != nil || os.SameFile(old, now) {
-		return nil, nil // it may be missing for a moment
+		return nil, err
 	}
 	return os.Open(a.path)
 }

@@ -131,7 +131,7 @@ func (a *arena) start(flags ...string) {
 // kill ends the controller as a crash does.
 func (a *arena) kill() {
 	a.must(a.process.Kill())
-	a.run.count(controllerKills, 1)
+	a.run.count(controllerKills)
 	a.logf("killed the controller")
 }
 

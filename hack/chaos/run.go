@@ -133,10 +133,10 @@ func (r *run) violate(namespace string, violation faults.Violation) {
 	r.logf("VIOLATION of %v", violation)
 }
 
-func (r *run) count(what string, n int) {
+func (r *run) count(what string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.Counts[what] += n
+	r.result.Counts[what]++
 }
 
 func (r *run) converged(after time.Duration) {

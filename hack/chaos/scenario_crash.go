@@ -150,7 +150,7 @@ func (a *arena) crashAt(op operation, n int, afterwards bool) {
 	}()
 	select {
 	case <-struck:
-		a.run.count(controllerKills, 1)
+		a.run.count(controllerKills)
 		a.logf("killed the controller at write %d, afterwards: %v", n, afterwards)
 		began := time.Now()
 		a.start()

@@ -72,7 +72,7 @@ func killComponent(a *arena, component, counter string) {
 		for range kills {
 			lab.Pause(ctx, time.Duration(1000+a.random.IntN(2000))*time.Millisecond)
 			a.must(a.cluster.Signal(component, syscall.SIGKILL))
-			a.run.count(counter, 1)
+			a.run.count(counter)
 			a.logf("killed %s", component)
 			lab.Pause(ctx, time.Duration(a.random.IntN(1500))*time.Millisecond)
 			a.must(a.cluster.Repair(a.ctx))
@@ -141,7 +141,7 @@ func (a *arena) splitOnce() {
 	a.create("web", many, ownerOptions{})
 	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= 5 })
 	a.must(first.Signal(syscall.SIGSTOP))
-	a.run.count(splitBrains, 1)
+	a.run.count(splitBrains)
 	a.logf("stopped the leader at %d pods", len(a.pods()))
 	a.await("the second to lead", time.Minute, func() (string, bool) { return second.Tail(3), a.leader() != former })
 	a.awaitPods(many)
