@@ -5,64 +5,14 @@ package e2e
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
-
-// record watches the namespace's pods from now on. What it returns tells how many existed at the most, and how many were
-// going at the most, at any resourceVersion seen by then.
-func (s *space) record() func() (exist, going int) {
-	s.t.Helper()
-	list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	watching, err := shared.kube.CoreV1().Pods(s.name).Watch(s.ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(watching.Stop)
-	var mu sync.Mutex
-	mostExist, mostGoing := len(list.Items), 0
-	isGoing := map[string]bool{}
-	for _, pod := range list.Items {
-		isGoing[pod.Name] = pod.DeletionTimestamp != nil
-	}
-	go func() {
-		for event := range watching.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
-				return
-			}
-			mu.Lock()
-			if event.Type == watch.Deleted {
-				delete(isGoing, pod.Name)
-			} else {
-				isGoing[pod.Name] = pod.DeletionTimestamp != nil
-			}
-			going := 0
-			for _, is := range isGoing {
-				if is {
-					going++
-				}
-			}
-			mostExist, mostGoing = max(mostExist, len(isGoing)), max(mostGoing, going)
-			mu.Unlock()
-		}
-	}()
-	return func() (int, int) {
-		mu.Lock()
-		defer mu.Unlock()
-		return mostExist, mostGoing
-	}
-}
 
 // scaleDown.maxTerminating bounds how many pods are going at the same time, and the rest follow as those are gone.
 func TestScaleDownLimit(t *testing.T) {
@@ -84,7 +34,7 @@ func TestScaleDownLimit(t *testing.T) {
 			s.apply("web", s.held("replicas: 6, scaleDown: {maxTerminating: "+test.limit+"}"))
 			s.awaitReady("web", 6)
 			before := uids(s.pods())
-			recorded := s.record()
+			w := s.watchPods()
 			test.end(s)
 			s.await(fmt.Sprintf("%d pods to be going", test.most), func() (any, bool) {
 				going := s.terminating()
@@ -104,8 +54,8 @@ func TestScaleDownLimit(t *testing.T) {
 				}
 				return left, true
 			})
-			if _, going := recorded(); going != test.most {
-				t.Errorf("up to %d pods were going at the same time, want %d", going, test.most)
+			if _, most := w.extremes(terminating); most != test.most {
+				t.Errorf("up to %d pods were going at the same time, want %d", most, test.most)
 			}
 		})
 	}

@@ -40,11 +40,11 @@ func TestInPlaceGrace(t *testing.T) {
 	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:1'"))
 	s.awaitReady("web", 2)
 	before := s.pods()
-	w := s.observe(serves)
+	w := s.watchPods()
 	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:2'"))
 	s.hasRestarted(s.awaitInPlace(before), 1)
 	w.nothingMoved()
-	w.within(1, 2)
+	w.always(within(1, 2, serves))
 	for _, pod := range before {
 		story := storyOf(w.past(), pod.Name)
 		if want := []string{"closed", "out of service", "changed", "restarting", "running", "open", "in service"}; !slices.Equal(story.steps, want) {
@@ -125,7 +125,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:1'"))
 			s.awaitReady("web", 2)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
 			closed := s.awaitClosed()
 			s.apply("web", end)
@@ -147,7 +147,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 			s.apply("web", rolloutSpec(2, graceful(0), "image: 'app:3', paused: false"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
 			w.nothingMoved()
-			w.within(1, 2)
+			w.always(within(1, 2, serves))
 		})
 	}
 }
@@ -161,11 +161,11 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 			s.apply("web", rolloutSpec(2, limits, "image: 'app:1'"))
 			s.awaitReady("web", 2)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 600", "image: 'app:2'"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
 			w.nothingMoved()
-			w.within(1, 2)
+			w.always(within(1, 2, serves))
 			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: made before inPlaceGracePeriodSeconds was set") {
 				t.Errorf("the events do not tell: %s", notes)
 			}
@@ -242,7 +242,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), first))
 			f.awaitReady("web", 3)
 			before := f.pods()
-			w := f.observe(serves)
+			w := f.watchPods()
 			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), second))
 			test.until(f)
 			if err := f.controller.kill(); err != nil {
@@ -257,7 +257,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 				}
 			}
 			w.nothingMoved()
-			w.within(2, 3)
+			w.always(within(2, 3, serves))
 		})
 	}
 }

@@ -170,9 +170,7 @@ func (s *space) manager(name string) *v1.PodManager {
 // pods reads the namespace's pods that are active: neither ending nor ended.
 func (s *space) pods() []corev1.Pod {
 	s.t.Helper()
-	return slices.DeleteFunc(s.allPods(), func(pod corev1.Pod) bool {
-		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
-	})
+	return slices.DeleteFunc(s.allPods(), func(pod corev1.Pod) bool { return !isActive(&pod) })
 }
 
 func (s *space) allPods() []corev1.Pod {
