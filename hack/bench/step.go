@@ -76,19 +76,10 @@ func (s *step) start(ctx context.Context) error {
 		return err
 	}
 	s.process = process
-	limit := time.Now().Add(2 * time.Minute)
-	for !ready() {
-		select {
-		case <-process.Exited:
-			return fmt.Errorf("the controller of %s has ended: %w\n%s", s.contender.name(), process.Err, process.Tail(20))
-		default:
-		}
-		if !lab.Pause(ctx, 20*time.Millisecond) {
-			return ctx.Err()
-		}
-		if time.Now().After(limit) {
-			return fmt.Errorf("the controller of %s does not become ready\n%s", s.contender.name(), process.Tail(20))
-		}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	if err := process.Await(ctx, ready); err != nil {
+		return fmt.Errorf("%s: %w", s.contender.name(), err)
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/lab"
 )
 
 // What an operation costs: the controller's writes, as the API server's audit log has them, and its syncs that did
@@ -48,17 +50,17 @@ func TestCost(t *testing.T) {
 type cost struct {
 	*space
 	log        *auditLog
-	controller *process
+	controller *lab.Process
 	table      *tabwriter.Writer
 }
 
 // changing is how many syncs did anything.
 func (c *cost) changing() int {
-	return int(c.controller.metric(c.t, "podmanager_reconcile_total", `result="changed"`))
+	return int(metric(c.t, c.controller, "podmanager_reconcile_total", `result="changed"`))
 }
 
 func (c *cost) syncs() int {
-	return int(c.controller.metric(c.t, "podmanager_reconcile_total", ""))
+	return int(metric(c.t, c.controller, "podmanager_reconcile_total", ""))
 }
 
 // measure adds a line to the table: an operation, after which there are this many pods.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/rest"
 
 	"github.com/mycompany/podmanager/hack/lab"
 )
@@ -61,10 +60,7 @@ type invariant func(pods []*corev1.Pod, at time.Time) string
 // watchPods starts to watch. The pods that there are at the start count, too.
 func (s *space) watchPods() *podWatch {
 	s.t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	config := rest.CopyConfig(s.cluster.Config)
 	config.Dial = (&net.Dialer{}).DialContext // or client-go would share the connections of other clients
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -195,6 +191,7 @@ func (w *podWatch) always(holds invariant) {
 	const most = 10 // to tell of
 	count := 0
 	w.replay(func(after string, pods []*corev1.Pod, at time.Time) {
+		w.t.Helper()
 		wrong := holds(pods, at)
 		if wrong == "" {
 			return

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/mycompany/podmanager/hack/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -177,9 +176,6 @@ func TestFailedRelease(t *testing.T) {
 	f.applyPrivate("web", "{replicas: 3, image: nginx}")
 	f.awaitReady("web", 3)
 	w := f.watchPods()
-	answer := func(name string, status int) (mend func()) {
-		return f.proxy.Inject(faults.Rule{Name: name, Rate: 1, Faults: []faults.Fault{{Status: status}}, Match: f.own("patch", "pods")})
-	}
 	triedAndTold := func(name string) {
 		t.Helper()
 		f.await("it to be tried twice, and told", func() (any, bool) {
@@ -187,10 +183,10 @@ func TestFailedRelease(t *testing.T) {
 			return failure, f.proxy.Count(name) > 1 && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim
 		})
 	}
-	fail := answer("failed", 500)
+	fail := f.answer("failed", 500, f.own("patch", "pods"))
 	f.patchPod("web-1", `{"labels":{"podmanager":null}}`)
 	triedAndTold("failed")
-	refuse := answer("refused", 403)
+	refuse := f.answer("refused", 403, f.own("patch", "pods"))
 	fail()
 	triedAndTold("refused")
 	w.always(withinBudget(0, 3, 0)) // once it is let go, there are four
@@ -210,7 +206,7 @@ func TestFailedAdoption(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 2, image: nginx}")
 	f.awaitReady("web", 2)
-	mend := f.proxy.Inject(faults.Rule{Name: "failed", Rate: 1, Faults: []faults.Fault{{Status: 500}}, Match: f.own("patch", "pods")})
+	mend := f.answer("failed", 500, f.own("patch", "pods"))
 	f.createPod("by-hand", labelled("web"))
 	before := uids(f.pods())
 	f.await("it to be tried a few times, and told", func() (any, bool) {
@@ -291,9 +287,7 @@ func TestRelabelledWhileNobodyWatched(t *testing.T) {
 	controller := s.private()
 	s.applyPrivate("web", "{replicas: 2, image: nginx}")
 	s.awaitReady("web", 2)
-	if err := controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, controller)
 	before := s.pod("web-1")
 	s.patchPod("web-1", `{"labels":{"podmanager":null}}`)
 	s.patchManager("web", `{"spec":{"replicas":1}}`)

@@ -60,13 +60,6 @@ func (s *space) awaitBackOff(inARow int, next time.Time) {
 func TestFailedPodsBackOff(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
-	restart := func() {
-		t.Helper()
-		if err := controller.kill(); err != nil {
-			t.Fatal(err)
-		}
-		controller = s.private()
-	}
 	failuresBefore := func(pod *corev1.Pod, want int) {
 		t.Helper()
 		got := pod.Annotations[v1.AnnotationFailuresBefore]
@@ -84,7 +77,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 
 	failed := s.fail(second.Name, time.Now())
 	s.awaitBackOff(2, failed.Add(10*time.Second))
-	restart()
+	s.restart(controller)
 	third := s.awaitActive(patience, second)
 	failuresBefore(third, 2)
 	if waited := third.CreationTimestamp.Sub(failed); waited < 10*time.Second || waited > 15*time.Second {

@@ -112,9 +112,7 @@ func TestScaleDownRanking(t *testing.T) {
 		s.awaitReady(name, 2)
 	}
 	// While no controller runs, all that shall be seen at once is put in place.
-	if err := controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, controller)
 	for name, test := range tests {
 		for pod, state := range map[string]state{name + "-0": test.goes, name + "-1": test.stays} {
 			s.setPodStatus(pod, state.status)

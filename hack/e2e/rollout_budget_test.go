@@ -46,9 +46,7 @@ func TestRolloutBudgetSurvivesKills(t *testing.T) {
 				s.applyPrivate("web", spec(image))
 				// Odd numbers, so that it is hit between the requests of one batch.
 				w.when(fmt.Sprintf("some pods of %s", image), running(image, []int{7, 37, 67}[i]))
-				if err := controller.kill(); err != nil {
-					t.Fatal(err)
-				}
+				kill(t, controller)
 				if seen := byImage(s.pods()); seen[image] >= 100 {
 					t.Fatalf("the controller was killed too late: %v", seen)
 				}

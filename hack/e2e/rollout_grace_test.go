@@ -205,9 +205,9 @@ func TestReleaseOpensTheGate(t *testing.T) {
 // The controller is killed between any two steps. The next one finishes.
 func TestInPlaceSurvivesCrash(t *testing.T) {
 	refuse := func(f *faulty, subresource string) {
-		f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+		f.answer("refused", 503, func(r faults.Request) bool {
 			return r.Verb == "patch" && r.Resource == "pods" && r.Subresource == subresource && r.Namespace == f.name
-		}})
+		})
 	}
 	first, second := sized("app:1", someCPU, ""), sized("app:2", moreCPU, "")
 	tests := map[string]struct {
@@ -245,9 +245,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 			w := f.watchPods()
 			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), second))
 			test.until(f)
-			if err := f.controller.kill(); err != nil {
-				t.Fatal(err)
-			}
+			kill(t, f.controller)
 			f.private()
 			after := f.awaitInPlace(before)
 			f.hasRestarted(after, 1)
@@ -265,7 +263,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 // refuseAfterResize lets pods be resized, and nothing be done to them after that.
 func refuseAfterResize(f *faulty) {
 	var resized atomic.Bool
-	f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+	f.answer("refused", 503, func(r faults.Request) bool {
 		if r.Verb != "patch" || r.Resource != "pods" || r.Namespace != f.name {
 			return false
 		}
@@ -273,7 +271,7 @@ func refuseAfterResize(f *faulty) {
 			resized.Store(true)
 		}
 		return r.Subresource == "" && resized.Load()
-	}})
+	})
 }
 
 // The controller is killed when a pod has its new CPU, and not yet its new revision; then the spec is put back. The pod is what
@@ -287,9 +285,7 @@ func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	refuseAfterResize(f)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), second))
 	f.await("a pod to have its CPU, and not its revision", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
-	if err := f.controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, f.controller)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
 	f.private()
 	f.await("all pods to be as they were", func() (any, bool) {

@@ -86,12 +86,7 @@ func TestRollback(t *testing.T) {
 
 			s.stays("the same spec is applied", func() { s.applyPrivate("web", risky(10, limits, rollback, crashing)) })
 			s.stays("somebody annotates it", func() { s.kubectl("annotate", "pm/web", "a=b") })
-			s.stays("the controller is restarted", func() {
-				if err := controller.kill(); err != nil {
-					t.Fatal(err)
-				}
-				controller = s.private()
-			})
+			s.stays("the controller is restarted", func() { controller = s.restart(controller) })
 			s.kubectl("scale", "pm/web", "--replicas=11")
 			s.awaitRolledBack(11, crashWords)
 
@@ -192,20 +187,18 @@ func TestRollbackSurvivesCrash(t *testing.T) {
 			f.applyPrivate("web", risky(10, budget, policy, missing))
 			f.await("all pods that may be bad", func() (any, bool) { n := len(ofImage(f.pods(), missing)); return n, n == 5 })
 			deletes := 0 // the proxy asks about one request at a time
-			f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+			f.answer("refused", 503, func(r faults.Request) bool {
 				if !f.own("delete", "pods")(r) {
 					return false
 				}
 				deletes++
 				return deletes > passed
-			}})
+			})
 			f.await("the rollback to be stopped", func() (any, bool) {
 				bad := ofImage(f.pods(), missing)
 				return podNames(bad), f.proxy.Count("refused") > 0 && len(bad) == 5-passed
 			})
-			if err := f.controller.kill(); err != nil {
-				t.Fatal(err)
-			}
+			kill(t, f.controller)
 			if manager := f.manager("web"); manager.Status.FailedRevision != manager.Status.UpdateRevision {
 				t.Fatalf("pods go before it is written down why: %s", brief(manager))
 			}
