@@ -42,39 +42,25 @@ func TestAdoptionByReference(t *testing.T) {
 	s := newSpace(t)
 	yes := new(true)
 	other := s.otherOwner(yes)
+	type owners = func(m *v1.PodManager) []metav1.OwnerReference
+	only := func(controller, block *bool) owners {
+		return func(m *v1.PodManager) []metav1.OwnerReference {
+			return []metav1.OwnerReference{ownedBy(m, controller, block)}
+		}
+	}
+	none := func(*v1.PodManager) []metav1.OwnerReference { return nil }
+	beside := func(m *v1.PodManager) []metav1.OwnerReference {
+		return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
+	}
 	tests := []struct {
 		name         string
-		before, want func(m *v1.PodManager) []metav1.OwnerReference
+		before, want owners
 		pod          string // the one pod that the PodManager ends up with
 	}{
-		{
-			name:   "a pod without owners is adopted",
-			before: func(*v1.PodManager) []metav1.OwnerReference { return nil },
-			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, yes)} },
-			pod:    "by-hand-0",
-		},
-		{
-			name:   "an owner that is not the controller becomes it",
-			before: func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, nil, nil)} },
-			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, yes)} },
-			pod:    "by-hand-1",
-		},
-		{
-			name:   "a controller stays as it is",
-			before: func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, nil)} },
-			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, nil)} },
-			pod:    "by-hand-2",
-		},
-		{
-			name: "a pod that somebody else controls is left alone",
-			before: func(m *v1.PodManager) []metav1.OwnerReference {
-				return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
-			},
-			want: func(m *v1.PodManager) []metav1.OwnerReference {
-				return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
-			},
-			pod: "web-3-0",
-		},
+		{"a pod without owners is adopted", none, only(yes, yes), "by-hand-0"},
+		{"an owner that is not the controller becomes it", only(nil, nil), only(yes, yes), "by-hand-1"},
+		{"a controller stays as it is", only(yes, nil), only(yes, nil), "by-hand-2"},
+		{"a pod that somebody else controls is left alone", beside, beside, "web-3-0"},
 	}
 	for i, test := range tests {
 		s.applyPrivate(fmt.Sprintf("web-%d", i), "{replicas: 1, image: nginx}")
