@@ -93,7 +93,7 @@ func (s *step) mark(ctx context.Context) error {
 	if err := s.awaitSilence(ctx); err != nil {
 		return err
 	}
-	if err := s.audit.skip(); err != nil {
+	if err := s.audit.Skip(); err != nil {
 		return err
 	}
 	if s.process != nil {
@@ -144,7 +144,7 @@ func (s *step) awaitQuiet(ctx context.Context) (ledger, error) {
 		if !lab.Pause(ctx, 100*time.Millisecond) {
 			return nil, ctx.Err()
 		}
-		requests, err := s.audit.read()
+		requests, err := readAudit(s.audit)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@
 //	cluster.go    the cluster, and kubectl
 //	components.go killing parts of it, and starting them again
 //	etcd.go       a backup of etcd, and going back to it
+//	audit.go      reading its audit log
 //	process.go    a process, its resources and its end
 //	contenders.go our controller, and the kube-controller-manager with one controller of it
 package lab
