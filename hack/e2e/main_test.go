@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -58,6 +59,10 @@ func runAll(m *testing.M) int {
 
 // setUp builds the controller, installs what a user would install, and starts the shared controller.
 func setUp(folder string) error {
+	kubeconfig := os.Getenv("KUBECONFIG")
+	if kubeconfig == "" {
+		return errors.New("KUBECONFIG must name a cluster's kubeconfig; make e2e sees to that")
+	}
 	if err := os.Chdir("../.."); err != nil { // to the root of the project, as hack/lab expects
 		return err
 	}
@@ -66,8 +71,8 @@ func setUp(folder string) error {
 		buildFlags = []string{"-race"}
 	}
 	var err error
-	if shared.cluster, err = lab.Attach(context.Background(), os.Getenv("KUBECONFIG"), folder, buildFlags...); err != nil {
-		return fmt.Errorf("KUBECONFIG must name a cluster's kubeconfig; make e2e sees to that: %w", err)
+	if shared.cluster, err = lab.Attach(context.Background(), kubeconfig, folder, buildFlags...); err != nil {
+		return err
 	}
 	shared.kube, shared.managers = shared.cluster.Kube, shared.cluster.Managers
 	shared.controller, err = startController("shared", "-selector", "!"+privateLabel)

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,7 +17,10 @@ func (c *Cluster) BackUpEtcd(ctx context.Context, backup string) error {
 
 // RestoreEtcd puts back what was in etcd, which must not run, at the time of a backup.
 func (c *Cluster) RestoreEtcd(ctx context.Context, backup string) error {
-	return errors.Join(os.RemoveAll(c.etcdData()), copyFolder(ctx, backup, c.etcdData()))
+	if err := os.RemoveAll(c.etcdData()); err != nil {
+		return err
+	}
+	return copyFolder(ctx, backup, c.etcdData())
 }
 
 // copyFolder keeps the modes of files, about which etcd is particular.
