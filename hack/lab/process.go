@@ -115,8 +115,10 @@ func (p *Process) Stop() error {
 }
 
 // Tail is the end of what it printed.
-func (p *Process) Tail(lines int) string {
-	data, _ := os.ReadFile(p.Log)
+func (p *Process) Tail(lines int) string { return tail(p.Log, lines) }
+
+func tail(file string, lines int) string {
+	data, _ := os.ReadFile(file)
 	all := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
