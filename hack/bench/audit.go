@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/mycompany/podmanager/hack/lab"
 )
 
 // request is a request that somebody has made of the API server.
@@ -56,82 +53,13 @@ func isStatusWrite(what string) bool {
 	return isWrite(what) && strings.HasSuffix(what, "/status") && !strings.HasSuffix(what, " pods/status")
 }
 
-// auditLog is the API server's audit log, from where it was read to.
-type auditLog struct {
-	path string
-	file *os.File
-	rest []byte
-	// inside tells that what comes next is the rest of a line that is to be skipped.
-	inside bool
-}
-
-// openAudit opens the log at its end.
-func openAudit(path string) (*auditLog, error) {
-	a := &auditLog{path: path}
-	return a, a.skip()
-}
-
-// skip leaves out all that is in the log by now, and the rest of a line that is being written.
-func (a *auditLog) skip() error {
-	file, err := os.Open(a.path)
-	if err != nil {
-		return err
-	}
-	end, err := file.Seek(0, io.SeekEnd)
-	if err == nil && end > 0 {
-		_, err = file.Seek(end-1, io.SeekStart) // at the line break, if that is written
-	}
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	if a.file != nil {
-		a.file.Close()
-	}
-	a.file, a.rest, a.inside = file, nil, end > 0
-	return nil
-}
-
-// read returns the requests that were answered since the last call.
-func (a *auditLog) read() ([]request, error) {
-	data, err := io.ReadAll(a.file)
+// readAudit returns the requests that were answered since the last call.
+func readAudit(log *lab.AuditLog) ([]request, error) {
+	lines, err := log.ReadLines()
 	if err != nil {
 		return nil, err
 	}
-	if next, err := a.rotated(); err != nil {
-		return nil, err
-	} else if next != nil {
-		// What came between the two reads is the end of the old file.
-		last, errLast := io.ReadAll(a.file)
-		first, errFirst := io.ReadAll(next)
-		if errLast != nil || errFirst != nil {
-			return nil, fmt.Errorf("the audit log: %w, %w", errLast, errFirst)
-		}
-		data = slices.Concat(data, last, first)
-		a.file.Close()
-		a.file = next
-	}
-	lines := bytes.Split(append(a.rest, data...), []byte("\n"))
-	a.rest = slices.Clone(lines[len(lines)-1]) // half a line
-	if a.inside && len(lines) > 1 {
-		lines, a.inside = lines[1:], false
-	}
-	return parseAudit(lines[:len(lines)-1])
-}
-
-// rotated returns the new file if the API server has begun one.
-func (a *auditLog) rotated() (*os.File, error) {
-	old, err := a.file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	now, err := os.Stat(a.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // for a moment
-	}
-	if err != nil || os.SameFile(old, now) {
-		return nil, err
-	}
-	return os.Open(a.path)
+	return parseAudit(lines)
 }
 
 // parseAudit reads lines of the log. A watch is told of when it begins and again when it ends, anything else once.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mycompany/podmanager/hack/lab"
 )
 
 const (
@@ -30,7 +32,7 @@ func appendTo(t *testing.T, path, text string) {
 func TestAuditLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	appendTo(t, path, createLine)
-	log, err := openAudit(path)
+	log, err := lab.OpenAuditLog(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +56,13 @@ func TestAuditLog(t *testing.T) {
 		{"after that", func() { appendTo(t, path, createLine) }, ledger{"create pods": 1}},
 		{"what is skipped", func() {
 			appendTo(t, path, createLine)
-			if err := log.skip(); err != nil {
+			if err := log.Skip(); err != nil {
 				t.Fatal(err)
 			}
 		}, ledger{}},
 		{"half of it not even written", func() {
 			appendTo(t, path, createLine[:20])
-			if err := log.skip(); err != nil {
+			if err := log.Skip(); err != nil {
 				t.Fatal(err)
 			}
 		}, ledger{}},
@@ -68,7 +70,7 @@ func TestAuditLog(t *testing.T) {
 	}
 	for _, step := range steps {
 		step.act()
-		requests, err := log.read()
+		requests, err := readAudit(log)
 		if err != nil {
 			t.Fatal(err)
 		}

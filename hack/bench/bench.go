@@ -26,7 +26,7 @@ type bench struct {
 	*clients
 	cluster  *lab.Cluster
 	censuses *censuses
-	audit    *auditLog
+	audit    *lab.AuditLog
 	// watching ends the watches.
 	watching context.Context
 	// spaces is how many namespaces were made.
@@ -167,7 +167,7 @@ func (b *bench) setUp(ctx context.Context) error {
 	if b.censuses, err = newCensuses(b.watching, b.clients); err != nil {
 		return err
 	}
-	if b.audit, err = openAudit(cluster.AuditLog); err != nil {
+	if b.audit, err = lab.OpenAuditLog(cluster.AuditLog); err != nil {
 		return err
 	}
 	if err := b.awaitCollector(ctx); err != nil {
@@ -192,7 +192,7 @@ func (b *bench) awaitCollector(ctx context.Context) error {
 		return nil
 	}
 	for range 120 {
-		data, err := os.ReadFile(b.audit.path)
+		data, err := os.ReadFile(b.cluster.AuditLog)
 		if err != nil {
 			return err
 		}
@@ -217,13 +217,13 @@ func (b *bench) awaitCollector(ctx context.Context) error {
 // awaitSilence waits until the API server has next to nothing to do, so that what came before does not count.
 func (b *bench) awaitSilence(ctx context.Context) error {
 	for range 60 {
-		if err := b.audit.skip(); err != nil {
+		if err := b.audit.Skip(); err != nil {
 			return err
 		}
 		if !lab.Pause(ctx, 500*time.Millisecond) {
 			return ctx.Err()
 		}
-		requests, err := b.audit.read()
+		requests, err := readAudit(b.audit)
 		if err != nil {
 			return err
 		}

@@ -76,19 +76,10 @@ func (s *step) start(ctx context.Context) error {
 		return err
 	}
 	s.process = process
-	limit := time.Now().Add(2 * time.Minute)
-	for !ready() {
-		select {
-		case <-process.Exited:
-			return fmt.Errorf("the controller of %s has ended: %w\n%s", s.contender.name(), process.Err, process.Tail(20))
-		default:
-		}
-		if !lab.Pause(ctx, 20*time.Millisecond) {
-			return ctx.Err()
-		}
-		if time.Now().After(limit) {
-			return fmt.Errorf("the controller of %s does not become ready\n%s", s.contender.name(), process.Tail(20))
-		}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	if err := process.Await(ctx, ready); err != nil {
+		return fmt.Errorf("%s: %w", s.contender.name(), err)
 	}
 	return nil
 }
@@ -102,7 +93,7 @@ func (s *step) mark(ctx context.Context) error {
 	if err := s.awaitSilence(ctx); err != nil {
 		return err
 	}
-	if err := s.audit.skip(); err != nil {
+	if err := s.audit.Skip(); err != nil {
 		return err
 	}
 	if s.process != nil {
@@ -153,7 +144,7 @@ func (s *step) awaitQuiet(ctx context.Context) (ledger, error) {
 		if !lab.Pause(ctx, 100*time.Millisecond) {
 			return nil, ctx.Err()
 		}
-		requests, err := s.audit.read()
+		requests, err := readAudit(s.audit)
 		if err != nil {
 			return nil, err
 		}

@@ -131,7 +131,7 @@ func (s *step) measureIdle(ctx context.Context, owners int) error {
 	if !lab.Pause(ctx, s.sizes.Idle) {
 		return ctx.Err()
 	}
-	requests, err := s.audit.read()
+	requests, err := readAudit(s.audit)
 	if err != nil {
 		return err
 	}

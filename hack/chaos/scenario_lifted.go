@@ -136,24 +136,8 @@ func (a *arena) banAndLift(b ban) {
 
 // imposeBan makes the policy, and waits until it is in force.
 func (a *arena) imposeBan(b ban) (lift func()) {
-	const policy = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: %[1]s}
-spec:
-  matchConstraints: {resourceRules: [{apiGroups: [%[2]q], apiVersions: [v1], operations: [%[3]s], resources: [%[4]s]}]}
-  matchConditions: [{name: controller, expression: "request.userInfo.username == '%[5]s'"}]
-  validations: [{expression: "false", message: %[6]s}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: %[1]s}
-spec:
-  policyName: %[1]s
-  validationActions: [Deny]
-  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}}
-`
-	lift = a.impose(fmt.Sprintf(policy, a.namespace, b.group, b.operation, b.resource, a.contender.user(), banWords))
+	lift = a.imposeDenial(denial{group: b.group, operation: b.operation, resource: b.resource,
+		who: fmt.Sprintf("request.userInfo.username == '%s'", a.contender.user()), words: banWords})
 	config := rest.CopyConfig(a.cluster.Config)
 	config.Impersonate.UserName = a.contender.user()
 	kube, err := kubernetes.NewForConfig(config)

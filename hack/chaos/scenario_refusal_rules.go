@@ -35,13 +35,31 @@ func (a *arena) imposePodSecurity() (lift func()) {
 
 // imposePolicy lets no pods in.
 func (a *arena) imposePolicy() (lift func()) {
+	lift = a.imposeDenial(denial{operation: "CREATE", resource: "pods", who: "true", words: "no pods today"})
+	a.awaitDenial()
+	return lift
+}
+
+// denial is what an admission policy refuses.
+type denial struct {
+	// group, operation and resource are as in a ValidatingAdmissionPolicy.
+	group, operation, resource string
+	// who is whom it is refused, as an expression about the request.
+	who string
+	// words are in what the API server says.
+	words string
+}
+
+// imposeDenial makes the policy for the arena's namespace. It is in force a little later.
+func (a *arena) imposeDenial(d denial) (lift func()) {
 	const policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: %[1]s}
 spec:
-  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}
-  validations: [{expression: "false", message: no pods today}]
+  matchConstraints: {resourceRules: [{apiGroups: [%[2]q], apiVersions: [v1], operations: [%[3]s], resources: [%[4]s]}]}
+  matchConditions: [{name: who, expression: %[5]q}]
+  validations: [{expression: "false", message: %[6]s}]
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
@@ -51,9 +69,7 @@ spec:
   validationActions: [Deny]
   matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}}
 `
-	lift = a.impose(fmt.Sprintf(policy, a.namespace))
-	a.awaitDenial()
-	return lift
+	return a.impose(fmt.Sprintf(policy, a.namespace, d.group, d.operation, d.resource, d.who, d.words))
 }
 
 // impose makes objects, and returns what takes them away again, however the run ends.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -31,7 +30,7 @@ func etcdRestore(a *arena) {
 	backup := filepath.Join(a.cluster.Folder, "etcd-backup")
 	a.must(os.RemoveAll(backup))
 	defer os.RemoveAll(backup)
-	a.whileDown(func() { a.copyFolder(a.cluster.EtcdData(), backup) })
+	a.whileDown(func() { a.must(a.cluster.BackUpEtcd(a.ctx, backup)) })
 
 	a.beginOracle() // this one has a gap
 	// What the restore undoes: more pods, an object that comes, one that goes, and many versions.
@@ -45,10 +44,7 @@ func etcdRestore(a *arena) {
 	}
 	a.judge() // what it has seen is about to be undone
 
-	a.whileDown(func() {
-		a.must(os.RemoveAll(a.cluster.EtcdData()))
-		a.copyFolder(backup, a.cluster.EtcdData())
-	})
+	a.whileDown(func() { a.must(a.cluster.RestoreEtcd(a.ctx, backup)) })
 	a.logf("etcd is as it was at the time of the backup")
 	a.mu.Lock()
 	a.wanted = before
@@ -120,11 +116,5 @@ func (a *arena) podsCanRun(limit time.Duration) bool {
 		if !lab.Pause(ctx, 100*time.Millisecond) {
 			return false
 		}
-	}
-}
-
-func (a *arena) copyFolder(from, to string) {
-	if out, err := exec.CommandContext(a.ctx, "cp", "-a", from, to).CombinedOutput(); err != nil {
-		a.must(fmt.Errorf("cp %s %s: %w\n%s", from, to, err, out))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/lab"
 )
 
 // What an operation costs: the controller's writes, as the API server's audit log has them, and its syncs that did
@@ -47,18 +48,18 @@ func TestCost(t *testing.T) {
 // cost measures what a controller does.
 type cost struct {
 	*space
-	log        *auditLog
-	controller *process
+	log        *lab.AuditLog
+	controller *lab.Process
 	table      *tabwriter.Writer
 }
 
 // changing is how many syncs did anything.
 func (c *cost) changing() int {
-	return int(c.controller.metric(c.t, "podmanager_reconcile_total", `result="changed"`))
+	return int(metric(c.t, c.controller, "podmanager_reconcile_total", `result="changed"`))
 }
 
 func (c *cost) syncs() int {
-	return int(c.controller.metric(c.t, "podmanager_reconcile_total", ""))
+	return int(metric(c.t, c.controller, "podmanager_reconcile_total", ""))
 }
 
 // measure adds a line to the table: an operation, after which there are this many pods.
@@ -103,29 +104,20 @@ func list(writes map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// auditLog is the API server's audit log, from where it has been read to.
-type auditLog struct {
-	file *os.File
-	rest []byte
-}
-
-// openAudit opens it at its end.
-func (s *space) openAudit() *auditLog {
+// openAudit opens the API server's audit log at its end.
+func (s *space) openAudit() *lab.AuditLog {
 	s.t.Helper()
-	file, err := os.Open(os.Getenv("PODMANAGER_AUDIT_LOG"))
+	log, err := lab.OpenAuditLog(os.Getenv("PODMANAGER_AUDIT_LOG"))
 	if err != nil {
 		s.t.Fatalf("PODMANAGER_AUDIT_LOG must name the audit log; make e2e sees to that: %v", err)
 	}
-	s.t.Cleanup(func() { file.Close() })
-	if _, err := file.Seek(0, io.SeekEnd); err != nil {
-		s.t.Fatal(err)
-	}
-	return &auditLog{file: file}
+	s.t.Cleanup(func() { _ = log.Close() })
+	return log
 }
 
 // awaitQuiet waits until the controller has written nothing in the namespace for two seconds, and returns how often it
 // wrote what since the last call.
-func (s *space) awaitQuiet(log *auditLog) map[string]int {
+func (s *space) awaitQuiet(log *lab.AuditLog) map[string]int {
 	s.t.Helper()
 	writes := map[string]int{}
 	last := time.Now()
@@ -150,16 +142,14 @@ type auditLine struct {
 }
 
 // writesIn reads on to the end of the log.
-func (s *space) writesIn(log *auditLog) []string {
+func (s *space) writesIn(log *lab.AuditLog) []string {
 	s.t.Helper()
-	data, err := io.ReadAll(log.file)
+	lines, err := log.ReadLines()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	lines := bytes.Split(append(log.rest, data...), []byte("\n"))
-	log.rest = slices.Clone(lines[len(lines)-1]) // half a line
 	var writes []string
-	for _, data := range lines[:len(lines)-1] {
+	for _, data := range lines {
 		if !bytes.Contains(data, []byte(s.name)) {
 			continue
 		}

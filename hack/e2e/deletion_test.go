@@ -127,9 +127,7 @@ func TestDeleteWithoutController(t *testing.T) {
 		got := s.manager("web").Finalizers
 		return got, len(got) == 0
 	})
-	if err := controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, controller)
 	s.kubectl("delete", "pm", "web", "--timeout=30s")
 	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
 )
 
 // faulty is a space with a controller behind a proxy. Faults at random, and who survives them, are for hack/chaos; here
@@ -16,14 +17,14 @@ import (
 type faulty struct {
 	*space
 	proxy      *faults.Proxy
-	controller *process
+	controller *lab.Process
 }
 
 func newFaulty(t *testing.T) *faulty {
 	t.Helper()
 	f := &faulty{space: newSpace(t)}
 	var err error
-	if f.proxy, err = faults.StartProxy(shared.kubeconfig, 1); err != nil {
+	if f.proxy, err = faults.StartProxy(shared.cluster.OurKubeconfig, 1); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -48,6 +49,11 @@ func (f *faulty) did(lines int) string {
 		fmt.Fprintln(text, entry)
 	}
 	return text.String()
+}
+
+// answer answers requests with a status, instead of passing them on, until they are let through again.
+func (f *faulty) answer(name string, status int, match func(faults.Request) bool) (mend func()) {
+	return f.proxy.Inject(faults.Rule{Name: name, Rate: 1, Faults: []faults.Fault{{Status: status}}, Match: match})
 }
 
 // own matches requests for a resource in the test's namespace.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +15,7 @@ import (
 // kstatusProgram is the path of hack/kstatus, built when first asked for. It is a program rather than an import so that
 // its requirements stay out of the product's.
 var kstatusProgram = sync.OnceValues(func() (string, error) {
-	command := exec.Command(filepath.Join(root, "hack", "tool.sh"), "kstatus")
+	command := exec.Command("hack/tool.sh", "kstatus")
 	var progress bytes.Buffer
 	command.Stderr = &progress
 	out, err := command.Output()

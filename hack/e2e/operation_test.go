@@ -5,7 +5,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -20,23 +20,16 @@ import (
 func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
-	restart := func() {
-		t.Helper()
-		if err := controller.kill(); err != nil {
-			t.Fatal(err)
-		}
-		controller = s.private()
-	}
 
 	s.applyPrivate("web", "{replicas: 60, image: nginx}")
 	s.await("some pods", func() (any, bool) { n := len(s.allPods()); return n, n > 5 })
-	restart()
+	controller = s.restart(controller)
 	s.awaitReady("web", 60)
 	before := uids(s.pods())
 
 	s.kubectl("scale", "pm/web", "--replicas=20")
 	s.await("some pods to be going", func() (any, bool) { n := len(s.pods()); return n, n < 58 })
-	restart()
+	controller = s.restart(controller)
 	s.awaitReady("web", 20)
 	for name, uid := range uids(s.pods()) {
 		if before[name] != uid {
@@ -44,9 +37,7 @@ func TestRestartInTheMiddleOfEverything(t *testing.T) {
 		}
 	}
 
-	if err := controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, controller)
 	s.kubectl("delete", "pod", s.pods()[0].Name)
 	s.kubectl("scale", "pm/web", "--replicas=25")
 	controller = s.private()
@@ -54,7 +45,7 @@ func TestRestartInTheMiddleOfEverything(t *testing.T) {
 
 	s.kubectl("delete", "pm", "web", "--wait=false")
 	s.await("some pods to be going", func() (any, bool) { n := len(s.pods()); return n, n < 25 })
-	restart()
+	s.restart(controller)
 	s.await("all to be gone", func() (any, bool) {
 		list, err := shared.managers.AppsV1().PodManagers(s.name).List(s.ctx, metav1.ListOptions{})
 		if err != nil {
@@ -75,16 +66,14 @@ func TestLeaderElection(t *testing.T) {
 	s.awaitReady("web", 3)
 	second := s.private(flags...)
 
-	leading := func(p *process) bool { return p.metric(t, "leader_election_master_status", "") == 1 }
+	leading := func(p *lab.Process) bool { return metric(t, p, "leader_election_master_status", "") == 1 }
 	if !leading(first) || leading(second) {
 		t.Fatalf("first leads: %v, second leads: %v", leading(first), leading(second))
 	}
-	if n := second.metric(t, "podmanager_reconcile_total", ""); n != 0 {
+	if n := metric(t, second, "podmanager_reconcile_total", ""); n != 0 {
 		t.Errorf("the second controller has synced %v times without leading", n)
 	}
-	if err := first.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, first)
 	s.kubectl("scale", "pm/web", "--replicas=5")
 	s.awaitReady("web", 5)
 	if !leading(second) {
@@ -93,16 +82,16 @@ func TestLeaderElection(t *testing.T) {
 
 	third := s.private(flags...)
 	began := time.Now()
-	if err := second.stop(); err != nil {
+	if err := stopController(second); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
-	s.await("the third controller to lead", func() (any, bool) { return third.tail(), leading(third) })
+	s.await("the third controller to lead", func() (any, bool) { return third.Tail(30), leading(third) })
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("taking over a released lease took %v, as long as if it had not been released", took)
 	}
 	s.kubectl("scale", "pm/web", "--replicas=2")
 	s.awaitReady("web", 2)
-	if err := third.stop(); err != nil {
+	if err := stopController(third); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
 }
@@ -111,7 +100,7 @@ func TestLeaderElection(t *testing.T) {
 func TestStartUpErrors(t *testing.T) {
 	t.Parallel()
 	unreachable := t.TempDir() + "/unreachable"
-	data, err := os.ReadFile(shared.kubeconfig)
+	data, err := os.ReadFile(shared.cluster.OurKubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,15 +123,19 @@ func TestStartUpErrors(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			began := time.Now()
-			out, err := exec.Command(shared.binary, test.flags...).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), test.want) {
-				t.Errorf("%v: %s\nwant it to name %s", err, out, test.want)
+			p, err := shared.cluster.Launch("start-up", test.flags...)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if time.Since(began) > 20*time.Second {
-				t.Errorf("took %v", time.Since(began))
+			t.Cleanup(func() { _ = p.Kill() })
+			select {
+			case <-p.Exited:
+			case <-time.After(20 * time.Second):
+				t.Fatalf("it goes on for 20 s: %s", p.Tail(30))
 			}
-			t.Logf("%s", out)
+			if out := p.Tail(30); p.Err == nil || !strings.Contains(out, test.want) {
+				t.Errorf("%v: %s\nwant it to name %s", p.Err, out, test.want)
+			}
 		})
 	}
 }
@@ -179,7 +172,7 @@ func TestIdle(t *testing.T) {
 	writes := func() float64 {
 		total := 0.0
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
-			total += controller.metric(t, "rest_client_requests_total", `method="`+method+`"`)
+			total += metric(t, controller, "rest_client_requests_total", `method="`+method+`"`)
 		}
 		return total
 	}

@@ -33,13 +33,11 @@ func TestUndecodableObject(t *testing.T) {
 	s.applyPrivate("good", "{replicas: 3, image: nginx}")
 	s.awaitReady("good", 3)
 
-	if err := first.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, first)
 	second := s.private()
 	s.applyPrivate("good", "{replicas: 1, image: nginx}")
 	s.awaitReady("good", 1)
-	if n := second.metric(t, "podmanager_panics_total", ""); n != 0 {
+	if n := metric(t, second, "podmanager_panics_total", ""); n != 0 {
 		t.Errorf("%v panics", n)
 	}
 	s.kubectl("delete", "pm", "bad", "--timeout=30s")
@@ -69,7 +67,7 @@ func (s *space) loosenCRD() {
 // restoreCRD puts the real one back and waits until it is in force.
 func (s *space) restoreCRD() {
 	s.t.Helper()
-	data, err := os.ReadFile(root + "/artifacts/crd.yaml")
+	data, err := os.ReadFile("artifacts/crd.yaml")
 	if err != nil {
 		s.t.Fatal(err)
 	}

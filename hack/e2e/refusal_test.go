@@ -95,7 +95,7 @@ func TestInvalidPod(t *testing.T) {
 
 	// Give it the time for a few more tries.
 	s.await("another try", func() (any, bool) {
-		n := controller.metric(t, "podmanager_pod_request_failures_total", "")
+		n := metric(t, controller, "podmanager_pod_request_failures_total", "")
 		return n, n >= 3
 	})
 	if got := s.failureEvents("bad"); got != 1 {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/mycompany/podmanager/hack/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -43,39 +42,25 @@ func TestAdoptionByReference(t *testing.T) {
 	s := newSpace(t)
 	yes := new(true)
 	other := s.otherOwner(yes)
+	type owners = func(m *v1.PodManager) []metav1.OwnerReference
+	only := func(controller, block *bool) owners {
+		return func(m *v1.PodManager) []metav1.OwnerReference {
+			return []metav1.OwnerReference{ownedBy(m, controller, block)}
+		}
+	}
+	none := func(*v1.PodManager) []metav1.OwnerReference { return nil }
+	beside := func(m *v1.PodManager) []metav1.OwnerReference {
+		return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
+	}
 	tests := []struct {
 		name         string
-		before, want func(m *v1.PodManager) []metav1.OwnerReference
+		before, want owners
 		pod          string // the one pod that the PodManager ends up with
 	}{
-		{
-			name:   "a pod without owners is adopted",
-			before: func(*v1.PodManager) []metav1.OwnerReference { return nil },
-			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, yes)} },
-			pod:    "by-hand-0",
-		},
-		{
-			name:   "an owner that is not the controller becomes it",
-			before: func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, nil, nil)} },
-			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, yes)} },
-			pod:    "by-hand-1",
-		},
-		{
-			name:   "a controller stays as it is",
-			before: func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, nil)} },
-			want:   func(m *v1.PodManager) []metav1.OwnerReference { return []metav1.OwnerReference{ownedBy(m, yes, nil)} },
-			pod:    "by-hand-2",
-		},
-		{
-			name: "a pod that somebody else controls is left alone",
-			before: func(m *v1.PodManager) []metav1.OwnerReference {
-				return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
-			},
-			want: func(m *v1.PodManager) []metav1.OwnerReference {
-				return []metav1.OwnerReference{other, ownedBy(m, nil, nil)}
-			},
-			pod: "web-3-0",
-		},
+		{"a pod without owners is adopted", none, only(yes, yes), "by-hand-0"},
+		{"an owner that is not the controller becomes it", only(nil, nil), only(yes, yes), "by-hand-1"},
+		{"a controller stays as it is", only(yes, nil), only(yes, nil), "by-hand-2"},
+		{"a pod that somebody else controls is left alone", beside, beside, "web-3-0"},
 	}
 	for i, test := range tests {
 		s.applyPrivate(fmt.Sprintf("web-%d", i), "{replicas: 1, image: nginx}")
@@ -176,10 +161,7 @@ func TestFailedRelease(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 3, image: nginx}")
 	f.awaitReady("web", 3)
-	w := f.watchPods(withinBudget(3, 0, 0))
-	answer := func(name string, status int) (mend func()) {
-		return f.proxy.Inject(faults.Rule{Name: name, Rate: 1, Faults: []faults.Fault{{Status: status}}, Match: f.own("patch", "pods")})
-	}
+	w := f.watchPods()
 	triedAndTold := func(name string) {
 		t.Helper()
 		f.await("it to be tried twice, and told", func() (any, bool) {
@@ -187,13 +169,13 @@ func TestFailedRelease(t *testing.T) {
 			return failure, f.proxy.Count(name) > 1 && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim
 		})
 	}
-	fail := answer("failed", 500)
+	fail := f.answer("failed", 500, f.own("patch", "pods"))
 	f.patchPod("web-1", `{"labels":{"podmanager":null}}`)
 	triedAndTold("failed")
-	refuse := answer("refused", 403)
+	refuse := f.answer("refused", 403, f.own("patch", "pods"))
 	fail()
 	triedAndTold("refused")
-	w.verdict() // once it is let go, there are four
+	w.always(withinBudget(0, 3, 0)) // once it is let go, there are four
 	refuse()
 	f.await("the pod to be released", func() (any, bool) { pod := f.pod("web-1"); return pod.ObjectMeta, len(pod.OwnerReferences) == 0 })
 	manager := f.awaitReady("web", 3)
@@ -210,7 +192,7 @@ func TestFailedAdoption(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 2, image: nginx}")
 	f.awaitReady("web", 2)
-	mend := f.proxy.Inject(faults.Rule{Name: "failed", Rate: 1, Faults: []faults.Fault{{Status: 500}}, Match: f.own("patch", "pods")})
+	mend := f.answer("failed", 500, f.own("patch", "pods"))
 	f.createPod("by-hand", labelled("web"))
 	before := uids(f.pods())
 	f.await("it to be tried a few times, and told", func() (any, bool) {
@@ -291,9 +273,7 @@ func TestRelabelledWhileNobodyWatched(t *testing.T) {
 	controller := s.private()
 	s.applyPrivate("web", "{replicas: 2, image: nginx}")
 	s.awaitReady("web", 2)
-	if err := controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, controller)
 	before := s.pod("web-1")
 	s.patchPod("web-1", `{"labels":{"podmanager":null}}`)
 	s.patchManager("web", `{"spec":{"replicas":1}}`)

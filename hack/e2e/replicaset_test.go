@@ -58,7 +58,7 @@ const (
 
 // with is the same namespace in a subtest.
 func (s *space) with(t *testing.T) *space {
-	return &space{t: t, ctx: t.Context(), name: s.name}
+	return &space{t: t, ctx: t.Context(), name: s.name, cluster: s.cluster}
 }
 
 // steadily is for what must not happen: it repeats a check for a while, and it has to hold every time.

@@ -42,16 +42,27 @@ func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod
 	return active
 }
 
+// awaitFirstStatus waits until the controller has told anything: of a new PodManager that does not become ready, a busy controller does so
+// up to 15 s late.
+func (s *space) awaitFirstStatus(name string) {
+	s.t.Helper()
+	s.await("the first status", func() (any, bool) {
+		status := s.manager(name).Status
+		return status, status.ObservedGeneration > 0
+	})
+}
+
 // awaitBackOff waits until the status tells how often in a row, and when the next try is.
 func (s *space) awaitBackOff(inARow int, next time.Time) {
 	s.t.Helper()
 	s.await("the back-off to be told", func() (any, bool) {
 		got := s.condition("web", v1.ConditionReady)
-		return got, got.Status == "False" && got.Reason == v1.ReasonBackOff &&
-			strings.Contains(got.Message, fmt.Sprintf("(%d in a row)", inARow)) &&
-			(strings.HasSuffix(got.Message, "next try at "+next.Format(time.RFC3339)) ||
-				// The scheduler may have had its word about the pod in the next second.
-				strings.HasSuffix(got.Message, "next try at "+next.Add(time.Second).Format(time.RFC3339)))
+		_, text, _ := strings.Cut(got.Message, "next try at ")
+		told, err := time.Parse(time.RFC3339, text)
+		// The scheduler may have had its word about the pod a moment later.
+		late := told.Sub(next.Truncate(time.Second))
+		return got, got.Status == "False" && got.Reason == v1.ReasonBackOff && err == nil && late >= 0 && late <= 3*time.Second &&
+			strings.Contains(got.Message, fmt.Sprintf("(%d in a row)", inARow))
 	})
 }
 
@@ -60,13 +71,6 @@ func (s *space) awaitBackOff(inARow int, next time.Time) {
 func TestFailedPodsBackOff(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
-	restart := func() {
-		t.Helper()
-		if err := controller.kill(); err != nil {
-			t.Fatal(err)
-		}
-		controller = s.private()
-	}
 	failuresBefore := func(pod *corev1.Pod, want int) {
 		t.Helper()
 		got := pod.Annotations[v1.AnnotationFailuresBefore]
@@ -75,6 +79,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 		}
 	}
 	s.applyPrivate("web", fmt.Sprintf(nowhere, "replicas: 1", "first"))
+	s.awaitFirstStatus("web")
 	first := s.awaitActive(patience, nil)
 	failuresBefore(first, 0)
 
@@ -84,7 +89,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 
 	failed := s.fail(second.Name, time.Now())
 	s.awaitBackOff(2, failed.Add(10*time.Second))
-	restart()
+	s.restart(controller)
 	third := s.awaitActive(patience, second)
 	failuresBefore(third, 2)
 	if waited := third.CreationTimestamp.Sub(failed); waited < 10*time.Second || waited > 15*time.Second {
@@ -112,6 +117,7 @@ func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 2", "a"))
 	s.awaitPods("web-0 web-1")
+	s.awaitFirstStatus("web")
 	s.fail("web-0", time.Now())
 	s.awaitPods("web-1 web-2")
 	failed := s.fail("web-2", time.Now())

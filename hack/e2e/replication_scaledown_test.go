@@ -5,64 +5,15 @@ package e2e
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
-
-// record watches the namespace's pods from now on. What it returns tells how many existed at the most, and how many were
-// going at the most, at any resourceVersion seen by then.
-func (s *space) record() func() (exist, going int) {
-	s.t.Helper()
-	list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	watching, err := shared.kube.CoreV1().Pods(s.name).Watch(s.ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(watching.Stop)
-	var mu sync.Mutex
-	mostExist, mostGoing := len(list.Items), 0
-	isGoing := map[string]bool{}
-	for _, pod := range list.Items {
-		isGoing[pod.Name] = pod.DeletionTimestamp != nil
-	}
-	go func() {
-		for event := range watching.ResultChan() {
-			pod, ok := event.Object.(*corev1.Pod)
-			if !ok {
-				return
-			}
-			mu.Lock()
-			if event.Type == watch.Deleted {
-				delete(isGoing, pod.Name)
-			} else {
-				isGoing[pod.Name] = pod.DeletionTimestamp != nil
-			}
-			going := 0
-			for _, is := range isGoing {
-				if is {
-					going++
-				}
-			}
-			mostExist, mostGoing = max(mostExist, len(isGoing)), max(mostGoing, going)
-			mu.Unlock()
-		}
-	}()
-	return func() (int, int) {
-		mu.Lock()
-		defer mu.Unlock()
-		return mostExist, mostGoing
-	}
-}
 
 // scaleDown.maxTerminating bounds how many pods are going at the same time, and the rest follow as those are gone.
 func TestScaleDownLimit(t *testing.T) {
@@ -84,7 +35,7 @@ func TestScaleDownLimit(t *testing.T) {
 			s.apply("web", s.held("replicas: 6, scaleDown: {maxTerminating: "+test.limit+"}"))
 			s.awaitReady("web", 6)
 			before := uids(s.pods())
-			recorded := s.record()
+			w := s.watchPods()
 			test.end(s)
 			s.await(fmt.Sprintf("%d pods to be going", test.most), func() (any, bool) {
 				going := s.terminating()
@@ -104,8 +55,8 @@ func TestScaleDownLimit(t *testing.T) {
 				}
 				return left, true
 			})
-			if _, going := recorded(); going != test.most {
-				t.Errorf("up to %d pods were going at the same time, want %d", going, test.most)
+			if _, most := w.extremes(terminating); most != test.most {
+				t.Errorf("up to %d pods were going at the same time, want %d", most, test.most)
 			}
 		})
 	}
@@ -124,37 +75,73 @@ func ready(since time.Time, restarts int) string {
 		since.UTC().Format(time.RFC3339), restarts)
 }
 
-// Who goes first when there are too many. In each case two pods are equal but for what is said, and NAME-0 has to go:
-// without a difference it would be NAME-1, the newer one.
-func TestScaleDownRanking(t *testing.T) {
-	long, short := time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+// inPhase is the status of such a pod, but for its phase.
+func inPhase(phase string, since time.Time) string {
+	return strings.Replace(ready(since, 0), "Running", phase, 1)
+}
+
+// podState is what a pod is like when it has to be decided who goes.
+type podState struct{ status, metadata string }
+
+// ranking is two pods of which the first has to go.
+type ranking struct{ goes, stays podState }
+
+// rankings are pods that are equal but for what is said.
+func rankings(long, short time.Time) map[string]ranking {
 	mark := fmt.Sprintf(`{"annotations":{%q:"true"}}`, v1.AnnotationDelete)
 	cost := func(value string) string {
 		return fmt.Sprintf(`{"annotations":{%q:%q}}`, corev1.PodDeletionCost, value)
 	}
-	in := func(phase string) string { return strings.Replace(ready(long, 0), "Running", phase, 1) }
 	unready := strings.Replace(ready(long, 0), `"True"`, `"False"`, 1)
-	type state struct{ status, metadata string }
-	same := state{status: ready(long, 0)}
-	tests := map[string]struct{ goes, stays state }{
-		"marked":      {state{ready(long, 0), mark}, state{ready(short, 5), cost("-9")}},
-		"pending":     {state{status: in("Pending")}, state{status: in("Unknown")}},
-		"unknown":     {state{status: in("Unknown")}, state{status: unready}},
-		"unready":     {state{status: unready}, state{ready(long, 0), cost("-9")}},
-		"negative":    {state{ready(long, 0), cost("-1")}, same},
-		"cheaper":     {state{ready(long, 0), cost("100")}, state{ready(short, 5), cost("1000")}},
-		"same-cost":   {state{ready(long, 5), cost("100")}, state{ready(long, 0), cost("100")}},
-		"ready-later": {state{status: ready(short, 0)}, state{status: ready(long, 5)}},
-		"restarts":    {state{status: ready(long, 5)}, same},
+	same := podState{status: ready(long, 0)}
+	return map[string]ranking{
+		"marked":      {podState{ready(long, 0), mark}, podState{ready(short, 5), cost("-9")}},
+		"pending":     {podState{status: inPhase("Pending", long)}, podState{status: inPhase("Unknown", long)}},
+		"unknown":     {podState{status: inPhase("Unknown", long)}, podState{status: unready}},
+		"unready":     {podState{status: unready}, podState{ready(long, 0), cost("-9")}},
+		"negative":    {podState{ready(long, 0), cost("-1")}, same},
+		"cheaper":     {podState{ready(long, 0), cost("100")}, podState{ready(short, 5), cost("1000")}},
+		"same-cost":   {podState{ready(long, 5), cost("100")}, podState{ready(long, 0), cost("100")}},
+		"ready-later": {podState{status: ready(short, 0)}, podState{status: ready(long, 5)}},
+		"restarts":    {podState{status: ready(long, 5)}, same},
 	}
-	s := newSpace(t)
-	controller := s.private()
+}
+
+// createRanked makes a pod by hand for a PodManager to adopt, with a status that its node does not change any more.
+func (s *space) createRanked(manager, name, status string, change func(pod *corev1.Pod)) {
+	s.t.Helper()
+	s.createPod(name, func(pod *corev1.Pod) {
+		labelled(manager)(pod)
+		pod.Spec.Containers[0].Name = "a"
+		change(pod)
+	})
+	s.await(name+" to be where it belongs", func() (any, bool) {
+		pod := s.pod(name)
+		return pod.Status, pod.Status.Phase == corev1.PodRunning || len(pod.Spec.NodeSelector) > 0
+	})
+	s.setPodStatus(name, status)
+}
+
+// twoNodes are the names of two of the cluster's nodes.
+func (s *space) twoNodes() [2]string {
+	s.t.Helper()
 	nodes, err := shared.kube.CoreV1().Nodes().List(s.ctx, metav1.ListOptions{})
 	if err != nil || len(nodes.Items) < 2 {
-		t.Fatalf("two nodes are needed: %v", err)
+		s.t.Fatalf("two nodes are needed: %v", err)
 	}
+	return [2]string{nodes.Items[0].Name, nodes.Items[1].Name}
+}
+
+// Who goes first when there are too many. In each case two pods are equal but for what is said, and NAME-0 has to go:
+// without a difference it would be NAME-1, the newer one.
+func TestScaleDownRanking(t *testing.T) {
+	long, short := time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	tests := rankings(long, short)
+	s := newSpace(t)
+	controller := s.private()
+	nodes := s.twoNodes()
 	// All on one node: siblings on it do not tell two pods apart.
-	spec := "{replicas: %d, template: {spec: {nodeName: " + nodes.Items[0].Name + ", containers: [{name: a, image: a}]}}}"
+	spec := "{replicas: %d, template: {spec: {nodeName: " + nodes[0] + ", containers: [{name: a, image: a}]}}}"
 	for name := range tests {
 		s.applyPrivate(name, fmt.Sprintf(spec, 2))
 	}
@@ -162,11 +149,9 @@ func TestScaleDownRanking(t *testing.T) {
 		s.awaitReady(name, 2)
 	}
 	// While no controller runs, all that shall be seen at once is put in place.
-	if err := controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, controller)
 	for name, test := range tests {
-		for pod, state := range map[string]state{name + "-0": test.goes, name + "-1": test.stays} {
+		for pod, state := range map[string]podState{name + "-0": test.goes, name + "-1": test.stays} {
 			s.setPodStatus(pod, state.status)
 			if state.metadata != "" {
 				s.patchPod(pod, state.metadata)
@@ -174,27 +159,14 @@ func TestScaleDownRanking(t *testing.T) {
 		}
 		s.patchManager(name, `{"spec":{"replicas":1}}`)
 	}
-	byHand := func(manager, name, status string, change func(pod *corev1.Pod)) {
-		s.createPod(name, func(pod *corev1.Pod) {
-			labelled(manager)(pod)
-			pod.Spec.Containers[0].Name = "a"
-			change(pod)
-		})
-		s.await(name+" to be where it belongs", func() (any, bool) {
-			pod := s.pod(name)
-			return pod.Status, pod.Status.Phase == corev1.PodRunning || len(pod.Spec.NodeSelector) > 0
-		})
-		s.setPodStatus(name, status)
-	}
-	on := func(node int) func(*corev1.Pod) {
-		return func(pod *corev1.Pod) { pod.Spec.NodeName = nodes.Items[node].Name }
-	}
-	byHand("siblings", "siblings-0", ready(long, 0), on(0))
-	byHand("siblings", "siblings-1", ready(long, 0), on(0))
-	byHand("siblings", "siblings-2", ready(short, 5), on(1))
+	on := func(node int) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec.NodeName = nodes[node] } }
+	unschedulable := func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"nowhere": ""} }
+	s.createRanked("siblings", "siblings-0", ready(long, 0), on(0))
+	s.createRanked("siblings", "siblings-1", ready(long, 0), on(0))
+	s.createRanked("siblings", "siblings-2", ready(short, 5), on(1))
 	s.applyPrivate("siblings", fmt.Sprintf(spec, 2))
-	byHand("unassigned", "unassigned-0", in("Running"), func(pod *corev1.Pod) { pod.Spec.NodeSelector = map[string]string{"nowhere": ""} })
-	byHand("unassigned", "unassigned-1", in("Pending"), on(0))
+	s.createRanked("unassigned", "unassigned-0", inPhase("Running", long), unschedulable)
+	s.createRanked("unassigned", "unassigned-1", inPhase("Pending", long), on(0))
 	s.applyPrivate("unassigned", fmt.Sprintf(spec, 1))
 
 	before := uids(s.allPods())
@@ -204,21 +176,24 @@ func TestScaleDownRanking(t *testing.T) {
 		want[name] = name + "-1"
 	}
 	for name, pods := range want {
-		t.Run(name, func(t *testing.T) {
-			s := s.with(t)
-			s.await("the one to be gone that is worth least, and "+pods+" to be left", func() (any, bool) {
-				list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{LabelSelector: "podmanager=" + name})
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := strings.Join(podNames(list.Items), " ")
-				return got, got == pods
-			})
-			for pod, uid := range uids(s.allPods()) {
-				if before[pod] != uid {
-					t.Errorf("%s was replaced", pod)
-				}
-			}
-		})
+		t.Run(name, func(t *testing.T) { s.with(t).awaitLeft(name, pods, before) })
+	}
+}
+
+// awaitLeft waits until these pods of a PodManager are left; none of the namespace may have been replaced.
+func (s *space) awaitLeft(manager, pods string, before map[string]types.UID) {
+	s.t.Helper()
+	s.await("the one to be gone that is worth least, and "+pods+" to be left", func() (any, bool) {
+		list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + manager})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		got := strings.Join(podNames(list.Items), " ")
+		return got, got == pods
+	})
+	for pod, uid := range uids(s.allPods()) {
+		if before[pod] != uid {
+			s.t.Errorf("%s was replaced", pod)
+		}
 	}
 }

@@ -182,7 +182,7 @@ func TestPodReplacementPolicy(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", s.held("replicas: 2"+test.policy))
 			s.awaitReady("web", 2)
-			recorded := s.record()
+			w := s.watchPods()
 			s.deletePod("web-0")
 			s.await("the deletion to be in the status", func() (any, bool) {
 				status := s.manager("web").Status
@@ -195,8 +195,8 @@ func TestPodReplacementPolicy(t *testing.T) {
 			s.letGo("web-0")
 			s.awaitPods(test.after)
 			s.awaitReady("web", 2)
-			if exist, _ := recorded(); exist != test.most {
-				t.Errorf("up to %d pods existed at the same time, want %d", exist, test.most)
+			if _, most := w.extremes(existing); most != test.most {
+				t.Errorf("up to %d pods existed at the same time, want %d", most, test.most)
 			}
 		})
 	}

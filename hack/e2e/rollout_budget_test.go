@@ -40,15 +40,13 @@ func TestRolloutBudgetSurvivesKills(t *testing.T) {
 			}
 			s.applyPrivate("web", spec("nginx:1"))
 			s.awaitReady("web", 100)
-			w := s.watchPods(withinBudget(115, 90, time.Second))
+			w := s.watchPods()
 			began := time.Now()
 			for i, image := range images {
 				s.applyPrivate("web", spec(image))
 				// Odd numbers, so that it is hit between the requests of one batch.
 				w.when(fmt.Sprintf("some pods of %s", image), running(image, []int{7, 37, 67}[i]))
-				if err := controller.kill(); err != nil {
-					t.Fatal(err)
-				}
+				kill(t, controller)
 				if seen := byImage(s.pods()); seen[image] >= 100 {
 					t.Fatalf("the controller was killed too late: %v", seen)
 				}
@@ -62,7 +60,7 @@ func TestRolloutBudgetSurvivesKills(t *testing.T) {
 			if manager := s.awaitReady("web", 100); manager.Status.CurrentRevision != manager.Status.UpdateRevision || manager.Status.CurrentReplicas != 100 {
 				t.Errorf("at the end: %s", brief(manager))
 			}
-			w.verdict()
+			w.always(withinBudget(90, 115, time.Second))
 			if seen := byImage(s.pods()); seen[images[2]] != 100 {
 				t.Errorf("the pods run %v", seen)
 			}
@@ -75,13 +73,7 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx:1", ""))
 	s.awaitReady("web", 10)
-	fewBad := func(pods []*corev1.Pod, _ time.Time) string {
-		if bad := running("nginx:never-ready", 6)(pods); bad {
-			return "more pods than maxSurge and maxUnavailable allow are of a revision that does not become available"
-		}
-		return ""
-	}
-	w := s.watchPods(fewBad)
+	w := s.watchPods()
 	s.apply("web", spec(10, "nginx:never-ready", ""))
 	s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
 	s.apply("web", spec(20, "nginx:never-ready", ""))
@@ -92,10 +84,15 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	// Scaled and changed at once, as the last step of the original has it.
 	s.apply("web", spec(4, "nginx:3", ""))
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
-	w.verdict()
+	w.always(func(pods []*corev1.Pod, _ time.Time) string {
+		if bad := running("nginx:never-ready", 6)(pods); bad {
+			return "more pods than maxSurge and maxUnavailable allow are of a revision that does not become available"
+		}
+		return ""
+	})
 }
 
-// oneRevision judges that pods of two revisions never exist at the same time, those on their way out included.
+// oneRevision holds if no pods of two revisions exist at the same time, those on their way out included.
 func oneRevision(pods []*corev1.Pod, _ time.Time) string {
 	seen := map[string]bool{}
 	for _, pod := range pods {
@@ -117,7 +114,7 @@ func TestRecreateNeverOverlaps(t *testing.T) {
 	s.apply("web", held(4, ""))
 	s.awaitReady("web", 4)
 	old := podNames(s.pods())
-	w := s.watchPods(oneRevision)
+	w := s.watchPods()
 	s.apply("web", held(4, ", env: [{name: A, value: b}]"))
 	none := "0 pods, 0 current, 0 updated, 0 available: Ready=False/TooFewReplicas Available=False/NotEnoughReplicas Progressing=True/Scaling"
 	if manager := s.awaitState("web", none); manager.Status.TerminatingReplicas != 4 {
@@ -132,7 +129,7 @@ func TestRecreateNeverOverlaps(t *testing.T) {
 	s.steadily(time.Second, "no pod beside the last old one", func() (any, bool) { n := len(s.pods()); return n, n == 0 })
 	s.letGo(old[3])
 	s.awaitState("web", "5 pods, 5 current, 5 updated, 5 available: "+allDone)
-	w.verdict()
+	w.always(oneRevision)
 }
 
 // With TerminationComplete the pods on their way out count towards the most that a rollout may have.
@@ -144,12 +141,7 @@ func TestRollingUpdateWaitsForGonePods(t *testing.T) {
 	}
 	s.apply("web", held("a"))
 	s.awaitReady("web", 4)
-	w := s.watchPods(func(pods []*corev1.Pod, _ time.Time) string {
-		if len(pods) > 5 {
-			return fmt.Sprintf("%d pods exist", len(pods))
-		}
-		return withinBudget(5, 3, 0)(pods, time.Now())
-	})
+	w := s.watchPods()
 	s.apply("web", held("b"))
 	s.await("the rollout to be done", func() (any, bool) {
 		for _, pod := range s.allPods() {
@@ -161,5 +153,8 @@ func TestRollingUpdateWaitsForGonePods(t *testing.T) {
 		return brief(manager), isReady(manager) && manager.Status.UpdatedReplicas == 4
 	})
 	s.awaitReady("web", 4)
-	w.verdict()
+	w.always(withinBudget(3, 5, 0))
+	if _, most := w.extremes(existing); most > 5 {
+		t.Errorf("up to %d pods existed at the same time, want 5", most)
+	}
 }

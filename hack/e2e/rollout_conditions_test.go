@@ -84,6 +84,16 @@ func spec(replicas int, image, more string) string {
 	return fmt.Sprintf("{replicas: %d, image: %q, updateStrategy: {rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}%s}", replicas, image, more)
 }
 
+// rolloutSpec is a spec with the limits of a rolling update; more has the rest, the image or template included.
+func rolloutSpec(replicas int, limits, more string) string {
+	return fmt.Sprintf("{replicas: %d, updateStrategy: {rollingUpdate: {%s}}, %s}", replicas, limits, more)
+}
+
+// revision is the hash that pods of the PodManager's present template are labelled with.
+func revision(manager *v1.PodManager) string {
+	return strings.TrimPrefix(manager.Status.UpdateRevision, manager.Name+"-")
+}
+
 // Pods that have to be ready for an hour are not available, until that is asked for no longer. None of them is touched.
 func TestAvailableCondition(t *testing.T) {
 	s := newSpace(t)

@@ -73,7 +73,7 @@ func TestHalt(t *testing.T) {
 			policy := fmt.Sprintf(careful+"failurePolicy: {onFailure: Halt, gracePeriodSeconds: %d}", grace)
 			s.apply("web", risky(10, test.limits, policy, good))
 			s.awaitReady("web", 10)
-			w := s.observe(servesImage(good))
+			w := s.watchPods()
 			s.apply("web", risky(10, test.limits, policy, crashing))
 			words := `^halted with \d pods? updated to web-\w+: web-\d+: container app: (CrashLoopBackOff: )?Error, exit code 1$`
 			s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, words)
@@ -94,7 +94,7 @@ func TestHalt(t *testing.T) {
 				bad := len(ofImage(s.pods(), crashing))
 				return fmt.Sprint(bad, ready), bad <= test.bad && ready.Reason == v1.ReasonHalted && regexp.MustCompile(words).MatchString(ready.Message)
 			})
-			w.within(8, 10+test.bad-2)
+			w.always(within(8, 10+test.bad-2, servesImage(good)))
 			if flapped != "" {
 				t.Errorf("Stalled came and went: %s", flapped)
 			}
@@ -128,13 +128,13 @@ func TestHaltIsMended(t *testing.T) {
 				s.apply("web", risky(10, limits, policy, good))
 				s.awaitReady("web", 10)
 				before := uids(s.pods())
-				w := s.observe(func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image != missing })
+				w := s.watchPods()
 				s.apply("web", risky(10, limits, policy, missing))
 				s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, `web-\d+: container app: (ImagePullBackOff|ErrImagePull): `)
 				s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, `container app: ImagePullBackOff: `)
 				s.apply("web", risky(10, limits, policy, image))
 				s.awaitReady("web", 10)
-				w.within(8, 11)
+				w.always(within(8, 11, func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image != missing }))
 				if left := s.condition("web", v1.ConditionStalled); left.Type != "" || len(ofImage(s.pods(), image)) != 10 {
 					t.Errorf("Stalled is left: %+v", left)
 				}

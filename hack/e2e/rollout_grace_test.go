@@ -40,11 +40,11 @@ func TestInPlaceGrace(t *testing.T) {
 	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:1'"))
 	s.awaitReady("web", 2)
 	before := s.pods()
-	w := s.observe(serves)
+	w := s.watchPods()
 	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:2'"))
 	s.hasRestarted(s.awaitInPlace(before), 1)
 	w.nothingMoved()
-	w.within(1, 2)
+	w.always(within(1, 2, serves))
 	for _, pod := range before {
 		story := storyOf(w.past(), pod.Name)
 		if want := []string{"closed", "out of service", "changed", "restarting", "running", "open", "in service"}; !slices.Equal(story.steps, want) {
@@ -125,7 +125,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:1'"))
 			s.awaitReady("web", 2)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
 			closed := s.awaitClosed()
 			s.apply("web", end)
@@ -147,7 +147,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 			s.apply("web", rolloutSpec(2, graceful(0), "image: 'app:3', paused: false"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
 			w.nothingMoved()
-			w.within(1, 2)
+			w.always(within(1, 2, serves))
 		})
 	}
 }
@@ -161,11 +161,11 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 			s.apply("web", rolloutSpec(2, limits, "image: 'app:1'"))
 			s.awaitReady("web", 2)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 600", "image: 'app:2'"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
 			w.nothingMoved()
-			w.within(1, 2)
+			w.always(within(1, 2, serves))
 			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: made before inPlaceGracePeriodSeconds was set") {
 				t.Errorf("the events do not tell: %s", notes)
 			}
@@ -205,9 +205,9 @@ func TestReleaseOpensTheGate(t *testing.T) {
 // The controller is killed between any two steps. The next one finishes.
 func TestInPlaceSurvivesCrash(t *testing.T) {
 	refuse := func(f *faulty, subresource string) {
-		f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+		f.answer("refused", 503, func(r faults.Request) bool {
 			return r.Verb == "patch" && r.Resource == "pods" && r.Subresource == subresource && r.Namespace == f.name
-		}})
+		})
 	}
 	first, second := sized("app:1", someCPU, ""), sized("app:2", moreCPU, "")
 	tests := map[string]struct {
@@ -242,12 +242,10 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), first))
 			f.awaitReady("web", 3)
 			before := f.pods()
-			w := f.observe(serves)
+			w := f.watchPods()
 			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), second))
 			test.until(f)
-			if err := f.controller.kill(); err != nil {
-				t.Fatal(err)
-			}
+			kill(t, f.controller)
 			f.private()
 			after := f.awaitInPlace(before)
 			f.hasRestarted(after, 1)
@@ -257,7 +255,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 				}
 			}
 			w.nothingMoved()
-			w.within(2, 3)
+			w.always(within(2, 3, serves))
 		})
 	}
 }
@@ -265,7 +263,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 // refuseAfterResize lets pods be resized, and nothing be done to them after that.
 func refuseAfterResize(f *faulty) {
 	var resized atomic.Bool
-	f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+	f.answer("refused", 503, func(r faults.Request) bool {
 		if r.Verb != "patch" || r.Resource != "pods" || r.Namespace != f.name {
 			return false
 		}
@@ -273,7 +271,7 @@ func refuseAfterResize(f *faulty) {
 			resized.Store(true)
 		}
 		return r.Subresource == "" && resized.Load()
-	}})
+	})
 }
 
 // The controller is killed when a pod has its new CPU, and not yet its new revision; then the spec is put back. The pod is what
@@ -287,9 +285,7 @@ func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	refuseAfterResize(f)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), second))
 	f.await("a pod to have its CPU, and not its revision", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
-	if err := f.controller.kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, f.controller)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
 	f.private()
 	f.await("all pods to be as they were", func() (any, bool) {

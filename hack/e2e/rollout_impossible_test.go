@@ -49,7 +49,7 @@ func TestInPlaceImpossible(t *testing.T) {
 			s.apply("web", rolloutSpec(2, limits, test.before))
 			s.awaitReady("web", 2)
 			before := uids(s.pods())
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(2, limits, test.after))
 			manager := s.awaitReady("web", 2)
 			for _, pod := range s.pods() {
@@ -57,7 +57,7 @@ func TestInPlaceImpossible(t *testing.T) {
 					t.Errorf("%s was not replaced, or has the revision %s", pod.Name, pod.Labels[v1.LabelRevision])
 				}
 			}
-			w.within(1, 2)
+			w.always(within(1, 2, serves))
 		})
 	}
 }
@@ -122,10 +122,10 @@ func TestInPlaceMetadataNeedsNoGrace(t *testing.T) {
 			s.apply("web", rolloutSpec(2, graceful(first), fmt.Sprintf(template, "b")))
 			s.awaitReady("web", 2)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(2, graceful(3), fmt.Sprintf(template, "c")))
 			s.hasRestarted(s.awaitInPlace(before), 0)
-			w.within(2, 2)
+			w.always(within(2, 2, serves))
 		})
 	}
 }

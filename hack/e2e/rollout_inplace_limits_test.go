@@ -27,13 +27,13 @@ func TestInPlaceBudget(t *testing.T) {
 			s.apply("web", rolloutSpec(20, limits, "image: 'app:1'"))
 			s.awaitReady("web", 20)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(20, limits, "image: 'app:2'"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
 			w.nothingMoved()
-			w.within(20-test.unavailable, 20)
-			if w.fewest > 20-test.unavailable {
-				t.Errorf("never more than %d pods at a time were changed, of %d that may be", 20-w.fewest, test.unavailable)
+			w.always(within(20-test.unavailable, 20, serves))
+			if fewest, _ := w.extremes(serving); fewest > 20-test.unavailable {
+				t.Errorf("never more than %d pods at a time were changed, of %d that may be", 20-fewest, test.unavailable)
 			}
 		})
 	}
@@ -46,10 +46,10 @@ func TestInPlaceSurge(t *testing.T) {
 	s.apply("web", rolloutSpec(10, limits, "image: 'app:1'"))
 	s.awaitReady("web", 10)
 	before := s.pods()
-	w := s.observe(serves)
+	w := s.watchPods()
 	s.apply("web", rolloutSpec(10, limits, "image: 'app:2'"))
 	s.awaitReady("web", 10)
-	w.within(10, 12)
+	w.always(within(10, 12, serves))
 	if now := s.pods(); !maps.Equal(uids(now), uids(before)) {
 		t.Errorf("the pods are not the same: %v before, %v now", podNames(before), podNames(now))
 	}

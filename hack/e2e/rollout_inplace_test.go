@@ -104,7 +104,7 @@ func TestInPlaceImage(t *testing.T) {
 			s.apply("web", rolloutSpec(3, limits, test.first))
 			s.awaitReady("web", 3)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(3, limits, test.second))
 			after := s.awaitInPlace(before)
 			s.hasRestarted(after, test.restarts...)
@@ -115,7 +115,7 @@ func TestInPlaceImage(t *testing.T) {
 				}
 			}
 			w.nothingMoved()
-			w.within(2, 3)
+			w.always(within(2, 3, serves))
 			if count := s.normals(v1.EventUpdated); count != 3 {
 				t.Errorf("%d events about pods that were changed, want 3", count)
 			}
@@ -147,7 +147,7 @@ func TestInPlaceMetadata(t *testing.T) {
 			s.awaitReady("web", 3)
 			before := s.pods()
 			s.patchPod("web-1", `{"labels":{"by":"hand"},"annotations":{"by":"hand"}}`)
-			w := s.observe(serves)
+			w := s.watchPods()
 			began := time.Now()
 			s.apply("web", rolloutSpec(3, limits, fmt.Sprintf(template, "stays: a, changes: b, comes: b", "stays: a, changes: b, comes: b", image)))
 			after := s.awaitInPlace(before)
@@ -158,7 +158,7 @@ func TestInPlaceMetadata(t *testing.T) {
 			w.nothingMoved()
 			if image == "a:1" {
 				s.hasRestarted(after, 0)
-				w.within(3, 3)
+				w.always(within(3, 3, serves))
 			} else {
 				s.hasRestarted(after, 1)
 			}

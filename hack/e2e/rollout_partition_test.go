@@ -54,7 +54,7 @@ func TestPartition(t *testing.T) {
 				s.apply("web", partitioned(5, policy, "0", "app:1"))
 				s.awaitReady("web", 5)
 				created := uids(s.pods())
-				w := s.observe(serves)
+				w := s.watchPods()
 				s.apply("web", partitioned(5, policy, steps[0], "app:2"))
 				was := s.awaitPartition("app:1", 3, "app:2", 2)
 				s.apply("web", partitioned(5, policy, steps[1], "app:2"))
@@ -66,7 +66,7 @@ func TestPartition(t *testing.T) {
 				s.apply("web", partitioned(5, policy, "0", "app:2"))
 				manager := s.awaitReady("web", 5)
 				s.hasStayed(ofImage(is, "app:2"), s.pods())
-				w.within(4, 6)
+				w.always(within(4, 6, serves))
 				if policy == v1.InPlaceIfPossible {
 					w.nothingMoved()
 				} else if same := maps.Equal(created, uids(s.pods())); same {
@@ -139,7 +139,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 			s.apply("web", partitioned(5, policy, "0", "app:1"))
 			s.awaitReady("web", 5)
 			first := s.manager("web").Status.CurrentRevision
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", partitioned(5, policy, "3", "app:2"))
 			kept := ofImage(s.awaitPartition("app:1", 3, "app:2", 2), "app:1")
 			s.apply("web", partitioned(5, policy, "3", "app:3"))
@@ -151,7 +151,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 			s.apply("web", partitioned(5, policy, "3", "app:1"))
 			s.awaitReady("web", 5)
 			s.hasStayed(kept, s.pods())
-			w.within(4, 6)
+			w.always(within(4, 6, serves))
 		})
 	}
 }

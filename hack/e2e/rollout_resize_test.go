@@ -67,11 +67,11 @@ func TestInPlaceResources(t *testing.T) {
 			s.apply("web", rolloutSpec(2, limits, sized("a:1", test.before, "")))
 			s.awaitReady("web", 2)
 			before := s.pods()
-			w := s.observe(serves)
+			w := s.watchPods()
 			s.apply("web", rolloutSpec(2, limits, sized(test.image, test.after, "")))
 			after := s.awaitInPlace(before)
 			w.nothingMoved()
-			w.within(1, 2)
+			w.always(within(1, 2, serves))
 			s.hasRestarted(after, test.restarts)
 			want := corev1.ResourceRequirements{Requests: quantities(test.requests), Limits: quantities(test.limits)}
 			for _, pod := range after {
@@ -133,7 +133,7 @@ func TestInPlaceInfeasible(t *testing.T) {
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
 	before := uids(s.pods())
-	w := s.observe(serves)
+	w := s.watchPods()
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
 	s.awaitReady("web", 3)
 	for _, pod := range s.pods() {
@@ -141,7 +141,7 @@ func TestInPlaceInfeasible(t *testing.T) {
 			t.Errorf("%s asks for %s; replaced: %t", pod.Name, got, pod.UID != before[pod.Name])
 		}
 	}
-	w.within(2, 3)
+	w.always(within(2, 3, serves))
 	infeasible := false
 	for _, seen := range w.past() {
 		for _, condition := range seen.Status.Conditions {
@@ -159,7 +159,7 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly), simulated+": infeasible"
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
-	w := s.observe(serves)
+	w := s.watchPods()
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
 	s.awaitNotInPlace("Infeasible: Node didn't have enough capacity")
 	s.steadily(time.Second, "no other pod is touched", func() (any, bool) {
@@ -173,7 +173,7 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 		return podNames(pods), touched == 1
 	})
 	w.nothingMoved()
-	w.within(2, 3)
+	w.always(within(2, 3, serves))
 
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
@@ -208,7 +208,7 @@ func TestInPlaceDeferred(t *testing.T) {
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
 	before := s.pods()
-	w := s.observe(serves)
+	w := s.watchPods()
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
 	isDeferred := func() (any, bool) {
 		manager, deferred := s.manager("web"), 0
@@ -235,5 +235,5 @@ func TestInPlaceDeferred(t *testing.T) {
 		}
 	}
 	w.nothingMoved()
-	w.within(2, 3)
+	w.always(within(2, 3, serves))
 }

@@ -68,7 +68,7 @@ func TestRollback(t *testing.T) {
 			s.applyPrivate("web", risky(10, limits, rollback, good))
 			s.awaitReady("web", 10)
 			before := uids(s.pods())
-			w := s.observe(servesImage(good))
+			w := s.watchPods()
 			s.applyPrivate("web", risky(10, limits, rollback, crashing))
 			manager := s.awaitRolledBack(10, crashWords)
 			took := time.Since(firstFailure(w.past(), crashing))
@@ -76,7 +76,7 @@ func TestRollback(t *testing.T) {
 			if took < (rollbackGrace-1)*time.Second || took > (rollbackGrace+30)*time.Second {
 				t.Errorf("it took %v, want %d s and little more", took, rollbackGrace)
 			}
-			w.within(8, 13)
+			w.always(within(8, 13, servesImage(good)))
 			if name == "in place" && !maps.Equal(uids(s.pods()), before) {
 				t.Errorf("the pods are not the same: %v before, %v now", before, uids(s.pods()))
 			}
@@ -86,12 +86,7 @@ func TestRollback(t *testing.T) {
 
 			s.stays("the same spec is applied", func() { s.applyPrivate("web", risky(10, limits, rollback, crashing)) })
 			s.stays("somebody annotates it", func() { s.kubectl("annotate", "pm/web", "a=b") })
-			s.stays("the controller is restarted", func() {
-				if err := controller.kill(); err != nil {
-					t.Fatal(err)
-				}
-				controller = s.private()
-			})
+			s.stays("the controller is restarted", func() { controller = s.restart(controller) })
 			s.kubectl("scale", "pm/web", "--replicas=11")
 			s.awaitRolledBack(11, crashWords)
 
@@ -144,7 +139,7 @@ func TestRollbackMaxFailedPods(t *testing.T) {
 	two, three := "maxSurge: 0, maxUnavailable: 2", "maxSurge: 0, maxUnavailable: 3"
 	s.apply("web", risky(10, two, policy, good))
 	s.awaitReady("web", 10)
-	w := s.observe(servesImage(good))
+	w := s.watchPods()
 	s.apply("web", risky(10, two, policy, crashing))
 	s.await("two pods to have crashed twice", func() (any, bool) {
 		twice, bad := 0, ofImage(s.pods(), crashing)
@@ -158,10 +153,10 @@ func TestRollbackMaxFailedPods(t *testing.T) {
 	if got := s.condition("web", v1.ConditionReady); got.Reason != v1.ReasonRollingOut || s.condition("web", v1.ConditionStalled).Type != "" {
 		t.Errorf("two failing pods are too many: %+v", got)
 	}
-	w.within(8, 10)
+	w.always(within(8, 10, servesImage(good)))
 	s.apply("web", risky(10, three, policy, crashing))
 	s.awaitRolledBack(10, crashWords)
-	w.within(7, 10)
+	w.always(within(7, 10, servesImage(good)))
 }
 
 // Pods that do not fail, but do not get ready either, are rolled back when the deadline has passed.
@@ -170,14 +165,14 @@ func TestRollbackDeadline(t *testing.T) {
 	policy := "progressDeadlineSeconds: 4, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
 	s.apply("web", risky(4, budget, policy, good))
 	s.awaitReady("web", 4)
-	w := s.observe(servesImage(good))
+	w := s.watchPods()
 	began := time.Now()
 	s.apply("web", risky(4, budget, policy, neverReady))
 	s.awaitRolledBack(4, "its pods did not become available in time$")
 	if took := time.Since(began); took < 3*time.Second {
 		t.Errorf("it took only %v", took)
 	}
-	w.within(2, 7)
+	w.always(within(2, 7, servesImage(good)))
 }
 
 // The controller is killed when it has written down that a revision has failed, or while it rolls back. The next one goes on.
@@ -188,30 +183,28 @@ func TestRollbackSurvivesCrash(t *testing.T) {
 			policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
 			f.applyPrivate("web", risky(10, budget, policy, good))
 			f.awaitReady("web", 10)
-			w := f.observe(servesImage(good))
+			w := f.watchPods()
 			f.applyPrivate("web", risky(10, budget, policy, missing))
 			f.await("all pods that may be bad", func() (any, bool) { n := len(ofImage(f.pods(), missing)); return n, n == 5 })
 			deletes := 0 // the proxy asks about one request at a time
-			f.proxy.Inject(faults.Rule{Name: "refused", Rate: 1, Faults: []faults.Fault{{Status: 503}}, Match: func(r faults.Request) bool {
+			f.answer("refused", 503, func(r faults.Request) bool {
 				if !f.own("delete", "pods")(r) {
 					return false
 				}
 				deletes++
 				return deletes > passed
-			}})
+			})
 			f.await("the rollback to be stopped", func() (any, bool) {
 				bad := ofImage(f.pods(), missing)
 				return podNames(bad), f.proxy.Count("refused") > 0 && len(bad) == 5-passed
 			})
-			if err := f.controller.kill(); err != nil {
-				t.Fatal(err)
-			}
+			kill(t, f.controller)
 			if manager := f.manager("web"); manager.Status.FailedRevision != manager.Status.UpdateRevision {
 				t.Fatalf("pods go before it is written down why: %s", brief(manager))
 			}
 			f.private()
 			f.awaitRolledBack(10, missingWords)
-			w.within(8, 13)
+			w.always(within(8, 13, servesImage(good)))
 		})
 	}
 }

@@ -10,8 +10,11 @@ import (
 	"testing"
 )
 
-// Bad settings of a rollout are refused at apply, with a sentence that says what to do.
-func TestBadRolloutIsRefused(t *testing.T) {
+// rolling is a spec's field with these of a rolling update.
+func rolling(fields string) string { return "updateStrategy: {rollingUpdate: {" + fields + "}}" }
+
+// badRollouts are fields of a spec, and what they are refused with.
+func badRollouts() map[string]string {
 	const (
 		both    = "maxSurge and maxUnavailable must not both be 0: no pod could ever be replaced"
 		number  = " must be a number of at least 0 or a percentage from 0% to 100%"
@@ -20,8 +23,7 @@ func TestBadRolloutIsRefused(t *testing.T) {
 		restart = "restartAt must be a time such as 2026-11-15T12:00:00Z"
 		sooner  = "failurePolicy.gracePeriodSeconds (30 unless set) must be below progressDeadlineSeconds"
 	)
-	rolling := func(fields string) string { return "updateStrategy: {rollingUpdate: {" + fields + "}}" }
-	tests := map[string]string{
+	return map[string]string{
 		rolling("maxSurge: 0, maxUnavailable: 0"):                              both,
 		rolling("maxSurge: 0%, maxUnavailable: 0%"):                            both,
 		rolling("maxSurge: 0, maxUnavailable: 0%"):                             both,
@@ -63,8 +65,12 @@ func TestBadRolloutIsRefused(t *testing.T) {
 		"minReadySeconds: 600":                                                 "minReadySeconds must be below progressDeadlineSeconds: no pod could become available before the deadline",
 		"revisionHistoryLimit: -1":                                             "revisionHistoryLimit in body should be greater than or equal to 0",
 	}
+}
+
+// Bad settings of a rollout are refused at apply, with a sentence that says what to do.
+func TestBadRolloutIsRefused(t *testing.T) {
 	s := newSpace(t)
-	for fields, want := range tests {
+	for fields, want := range badRollouts() {
 		t.Run(fields, func(t *testing.T) {
 			out, err := s.try(manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-")
 			if err == nil || !strings.Contains(out, want) {

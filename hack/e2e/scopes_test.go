@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
 )
 
 // takenUp is how long it may take until a namespace is served that has become permitted.
@@ -24,11 +25,11 @@ const takenUp = 40 * time.Second
 func (s *space) account() (name, kubeconfig string) {
 	s.t.Helper()
 	s.kubectl("create", "serviceaccount", "limited")
-	config, err := clientcmd.LoadFromFile(shared.kubeconfig)
+	config, err := clientcmd.LoadFromFile(shared.cluster.OurKubeconfig)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	config.AuthInfos["controller"].Token = strings.TrimSpace(s.kubectl("create", "token", "limited"))
+	config.AuthInfos["account"].Token = strings.TrimSpace(s.kubectl("create", "token", "limited"))
 	kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
 		s.t.Fatal(err)
@@ -42,26 +43,15 @@ func (s *space) permit(account string) {
 	s.kubectl("create", "rolebinding", "limited", "--clusterrole", "podmanager-controller", "--serviceaccount", account)
 }
 
-// launch starts a controller of the test's own that need not become ready.
-func (s *space) launch(flags ...string) *process {
-	s.t.Helper()
-	p, err := launchProcess(s.name, append([]string{"-selector", privateLabel}, flags...)...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = p.kill() })
-	return p
-}
-
 // awaitScopes waits until the metric has these counts.
-func (s *space) awaitScopes(p *process, limit time.Duration, counts map[string]float64) {
+func (s *space) awaitScopes(p *lab.Process, limit time.Duration, counts map[string]float64) {
 	s.t.Helper()
 	s.awaitFor(limit, fmt.Sprintf("namespaces to be %v", counts), func() (any, bool) {
-		if _, err := get("http://" + p.metrics + "/metrics"); err != nil {
+		if _, err := p.ReadMetrics(); err != nil {
 			return err, false // has only just been started
 		}
 		for state, want := range counts {
-			if got := p.metric(s.t, "podmanager_namespaces", `state="`+state+`"`); got != want {
+			if got := metric(s.t, p, "podmanager_namespaces", `state="`+state+`"`); got != want {
 				return fmt.Sprint(got, " ", state), false
 			}
 		}
@@ -80,7 +70,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	s.applyPrivate("here", "{replicas: 2, image: nginx}")
 	s.awaitReady("here", 2)
 
-	seen, err := p.ready()
+	seen, err := p.Ready()
 	if err != nil {
 		t.Errorf("/readyz fails although a namespace is served: %v", err)
 	}
@@ -96,16 +86,16 @@ func TestRightsInOneNamespace(t *testing.T) {
 	other.permit(account)
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 2, "forbidden": 0})
 	other.awaitReady("there", 1)
-	if lines := p.lines(t, `"Not served; taken up`); len(lines) != 1 || !strings.Contains(lines[0], "namespace "+other.name) {
+	if lines := logged(t, p, `"Not served; taken up`); len(lines) != 1 || !strings.Contains(lines[0], "namespace "+other.name) {
 		t.Errorf("wanted one line about it: %q", lines)
 	}
 
 	other.kubectl("delete", "rolebinding", "limited")
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 1, "forbidden": 1})
-	if lines := p.lines(t, `"Not served; taken up`); len(lines) != 2 {
+	if lines := logged(t, p, `"Not served; taken up`); len(lines) != 2 {
 		t.Errorf("wanted a line for each time that rights were missing: %q", lines)
 	}
-	if lines := p.lines(t, "Failed to watch"); len(lines) > 0 {
+	if lines := logged(t, p, "Failed to watch"); len(lines) > 0 {
 		t.Errorf("raw errors of informers: %q", lines)
 	}
 }
@@ -119,7 +109,7 @@ func TestNoRights(t *testing.T) {
 	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.name, "-leader-elect", "-leader-elect-resource-namespace", s.name)
 	s.awaitScopes(p, patience, map[string]float64{"served": 0, "forbidden": 1})
 	want := "[-]namespaces failed: namespace " + s.name + ": system:serviceaccount:" + account + " may not "
-	if _, err := p.ready(); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := p.Ready(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("/readyz says %v, want %q in it", err, want)
 	}
 	leases := shared.kube.CoordinationV1().Leases(s.name)
@@ -129,7 +119,7 @@ func TestNoRights(t *testing.T) {
 	s.applyPrivate("web", "{replicas: 1, image: nginx}")
 	s.permit(account)
 	s.awaitFor(takenUp, "the controller to be ready", func() (any, bool) {
-		seen, err := p.ready()
+		seen, err := p.Ready()
 		return fmt.Sprint(seen, err), err == nil
 	})
 	s.awaitReady("web", 1)
@@ -141,10 +131,10 @@ func TestMissingNamespace(t *testing.T) {
 	missing := s.name + "-typo"
 	p := s.private("-namespace", missing)
 	s.awaitScopes(p, patience, map[string]float64{"served": 1, "missing": 1})
-	if seen, err := p.ready(); err != nil || !strings.Contains(seen, "[!]namespace "+missing+": it does not exist; create it, or correct -namespace\n") {
+	if seen, err := p.Ready(); err != nil || !strings.Contains(seen, "[!]namespace "+missing+": it does not exist; create it, or correct -namespace\n") {
 		t.Errorf("/readyz?verbose says %q, %v", seen, err)
 	}
-	if lines := p.lines(t, missing); len(lines) != 2 { // the first is that of the start
+	if lines := logged(t, p, missing); len(lines) != 2 { // the first is that of the start
 		t.Errorf("the log has these lines about it: %q", lines)
 	}
 	s.kubectl("create", "namespace", missing)
@@ -158,20 +148,20 @@ func TestMissingNamespace(t *testing.T) {
 func TestCRDGone(t *testing.T) {
 	f := newFaulty(t)
 	isManagers := func(r faults.Request) bool { return r.Resource == "podmanagers" }
-	restore := f.proxy.Inject(faults.Rule{Name: "no CRD", Match: isManagers, Rate: 1, Faults: []faults.Fault{{Status: 404}}})
+	restore := f.answer("no CRD", 404, isManagers)
 	f.proxy.CutWatches(isManagers)
 	f.awaitScopes(f.controller, patience, map[string]float64{"served": 0, "noCRD": 1})
-	if _, err := f.controller.ready(); err == nil || !strings.Contains(err.Error(), "run kubectl apply -f artifacts/crd.yaml") {
+	if _, err := f.controller.Ready(); err == nil || !strings.Contains(err.Error(), "run kubectl apply -f artifacts/crd.yaml") {
 		t.Errorf("/readyz says %v", err)
 	}
 	restore()
 	f.awaitScopes(f.controller, 90*time.Second, map[string]float64{"served": 1, "noCRD": 0})
-	if seen, err := f.controller.ready(); err != nil {
+	if seen, err := f.controller.Ready(); err != nil {
 		t.Errorf("/readyz fails although the CRD is back: %q %v", seen, err)
 	}
 	f.applyPrivate("web", "{replicas: 1, image: nginx}")
 	f.awaitReady("web", 1)
-	if lines := f.controller.lines(t, `"Not served; taken up`); len(lines) != 1 {
+	if lines := logged(t, f.controller, `"Not served; taken up`); len(lines) != 1 {
 		t.Errorf("told %d times: %q", len(lines), lines)
 	}
 }
@@ -183,7 +173,7 @@ func TestAPIServerAway(t *testing.T) {
 	restore := f.proxy.Inject(faults.Rule{Name: "away", Match: all, Rate: 1, Faults: []faults.Fault{{Strike: func() {}}}})
 	f.proxy.CutWatches(all)
 	f.await("a note about the silence", func() (any, bool) {
-		seen, err := f.controller.ready()
+		seen, err := f.controller.Ready()
 		if err != nil {
 			t.Fatalf("/readyz fails: %v", err)
 		}
@@ -191,7 +181,7 @@ func TestAPIServerAway(t *testing.T) {
 	})
 	restore()
 	f.await("the note to go", func() (any, bool) {
-		seen, err := f.controller.ready()
+		seen, err := f.controller.Ready()
 		return fmt.Sprint(seen, err), strings.Contains(seen, "[+]apiServer ok\n")
 	})
 	f.applyPrivate("web", "{replicas: 1, image: nginx}")

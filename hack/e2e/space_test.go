@@ -3,11 +3,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -29,8 +28,8 @@ type space struct {
 	t    *testing.T
 	ctx  context.Context
 	name string
-	// kubeconfig is that of a cluster of the test's own; empty for the one that all share.
-	kubeconfig string
+	// cluster is the one that all share, but for tests that have their own.
+	cluster *lab.Cluster
 }
 
 // newSpace makes a namespace for a test that runs beside others.
@@ -48,7 +47,7 @@ func newSerialSpace(t *testing.T) *space {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &space{t: t, ctx: t.Context(), name: namespace.Name}
+	s := &space{t: t, ctx: t.Context(), name: namespace.Name, cluster: shared.cluster}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("what is in %s:\n%s", s.name, s.dump())
@@ -74,9 +73,10 @@ func (s *space) forgetPrivate() {
 
 // dump shows what a person would look at.
 func (s *space) dump() string {
-	out, _ := exec.Command("kubectl", "--namespace", s.name, "get", "pm,pods,events", "-o", "wide").CombinedOutput()
-	described, _ := exec.Command("kubectl", "--namespace", s.name, "get", "pm", "-o", "yaml").CombinedOutput()
-	seen := string(out) + string(described)
+	ctx := context.Background() // the test has ended
+	out, _ := s.cluster.Kubectl(ctx, "--namespace", s.name, "get", "pm,pods,events", "-o", "wide")
+	described, _ := s.cluster.Kubectl(ctx, "--namespace", s.name, "get", "pm", "-o", "yaml")
+	seen := out + described
 	if lines := strings.SplitAfterN(seen, "\n", 301); len(lines) == 301 {
 		seen = strings.Join(lines[:300], "") + "... and more\n"
 	}
@@ -88,38 +88,29 @@ func (s *space) kubectl(arguments ...string) string {
 	s.t.Helper()
 	out, err := s.try("", arguments...)
 	if err != nil {
-		s.t.Fatalf("kubectl %s: %v\n%s", strings.Join(arguments, " "), err, out)
+		s.t.Fatal(err)
 	}
 	return out
 }
 
-// try runs kubectl with an input, and returns what it printed.
+// try runs kubectl with an input, and returns what it printed, which is in the error as well.
 func (s *space) try(input string, arguments ...string) (string, error) {
-	flags := []string{"--namespace", s.name}
-	if s.kubeconfig != "" {
-		flags = append(flags, "--kubeconfig", s.kubeconfig)
-	}
-	command := exec.CommandContext(s.ctx, "kubectl", append(flags, arguments...)...)
-	command.Stdin = strings.NewReader(input)
-	var out bytes.Buffer
-	command.Stdout, command.Stderr = &out, &out
-	err := command.Run()
-	return out.String(), err
+	return s.cluster.KubectlWith(s.ctx, input, append([]string{"--namespace", s.name}, arguments...)...)
 }
 
 // apply applies a PodManager of the given name and spec, in YAML's flow style.
 func (s *space) apply(name, spec string) {
 	s.t.Helper()
-	if out, err := s.try(manifest(name, "", hasty(spec)), "apply", "-f", "-"); err != nil {
-		s.t.Fatalf("kubectl apply: %v\n%s", err, out)
+	if _, err := s.try(manifest(name, "", hasty(spec)), "apply", "-f", "-"); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
 // applyPrivate applies one that only the test's own controller looks at.
 func (s *space) applyPrivate(name, spec string) {
 	s.t.Helper()
-	if out, err := s.try(manifest(name, "labels: {"+privateLabel+": ''}", hasty(spec)), "apply", "-f", "-"); err != nil {
-		s.t.Fatalf("kubectl apply: %v\n%s", err, out)
+	if _, err := s.try(manifest(name, "labels: {"+privateLabel+": ''}", hasty(spec)), "apply", "-f", "-"); err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -170,9 +161,7 @@ func (s *space) manager(name string) *v1.PodManager {
 // pods reads the namespace's pods that are active: neither ending nor ended.
 func (s *space) pods() []corev1.Pod {
 	s.t.Helper()
-	return slices.DeleteFunc(s.allPods(), func(pod corev1.Pod) bool {
-		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
-	})
+	return slices.DeleteFunc(s.allPods(), func(pod corev1.Pod) bool { return !isActive(&pod) })
 }
 
 func (s *space) allPods() []corev1.Pod {

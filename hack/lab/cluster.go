@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,12 +18,12 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-const script = "hack/cluster/cluster.sh" // seen from the root of the project, where campaigns run
+const script = "hack/cluster/cluster.sh"
 
-// Cluster is a control plane of the campaign's own, without the controllers of ReplicaSets and Deployments.
+// Cluster is a control plane, and what we have installed in it.
 type Cluster struct {
 	Name string
-	// Folder has the logs, kubeconfigs and programs of the campaign.
+	// Folder has the logs, kubeconfigs and programs of the run.
 	Folder string
 	// Config is an administrator's, without limits on requests.
 	Config   *rest.Config
@@ -33,7 +34,7 @@ type Cluster struct {
 	Kubeconfig, OurKubeconfig, PeerKubeconfig string
 	// AuditLog has one line of JSON for each request.
 	AuditLog string
-	// bin has kubectl and the control plane's programs, home the state of the cluster.
+	// bin has kubectl and the control plane's programs; empty if they are on the PATH. home has the state of the cluster.
 	bin, home string
 	// controller is our program.
 	controller string
@@ -41,9 +42,31 @@ type Cluster struct {
 	killed []*component
 }
 
-// Up starts a fresh cluster, installs what a user would install, and builds our controller.
+// Up creates a cluster for a campaign: with what a user would install, and an account for those that we are compared with.
 func Up(ctx context.Context, name, folder string) (*Cluster, error) {
-	c := &Cluster{Name: name, Folder: folder, controller: filepath.Join(folder, "controller")}
+	c, err := Create(ctx, name, folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.install(ctx); err != nil {
+		return nil, err
+	}
+	return c, c.installPeer(ctx)
+}
+
+// Attach is for a cluster that runs already, and stays. It installs what a user would install, and builds our controller with
+// these flags.
+func Attach(ctx context.Context, kubeconfig, folder string, buildFlags ...string) (*Cluster, error) {
+	c := &Cluster{Folder: folder, Kubeconfig: kubeconfig}
+	if err := c.connect(); err != nil {
+		return nil, err
+	}
+	return c, c.install(ctx, buildFlags...)
+}
+
+// Create starts a fresh cluster without the controllers of ReplicaSets and Deployments, and with nothing of ours in it.
+func Create(ctx context.Context, name, folder string) (*Cluster, error) {
+	c := &Cluster{Name: name, Folder: folder}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
@@ -61,10 +84,7 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 		*field = strings.TrimSpace(out)
 	}
 	c.home = filepath.Dir(filepath.Dir(c.AuditLog))
-	if err := c.connect(); err != nil {
-		return nil, err
-	}
-	return c, c.install(ctx)
+	return c, c.connect()
 }
 
 // Down stops the cluster and deletes all that is in it.
@@ -118,13 +138,26 @@ func (c *Cluster) KubectlWith(ctx context.Context, input string, arguments ...st
 	return string(out), nil
 }
 
-func (c *Cluster) install(ctx context.Context) error {
-	build := []string{"build", "-o", c.controller, "./cmd/controller"}
+// install builds our controller and gives it an account.
+func (c *Cluster) install(ctx context.Context, buildFlags ...string) error {
+	c.controller = filepath.Join(c.Folder, "controller")
+	build := slices.Concat([]string{"build", "-o", c.controller}, buildFlags, []string{"./cmd/controller"})
 	if out, err := exec.CommandContext(ctx, "go", build...).CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(build, " "), err, out)
 	}
+	if _, err := c.Kubectl(ctx, "apply", "-f", "artifacts/rbac.yaml"); err != nil {
+		return err
+	}
+	if err := c.InstallCRD(ctx); err != nil {
+		return err
+	}
+	var err error
+	c.OurKubeconfig, err = c.writeKubeconfig(ctx, ourSpace, ourAccount)
+	return err
+}
+
+func (c *Cluster) installPeer(ctx context.Context) error {
 	for _, arguments := range [][]string{
-		{"apply", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml"},
 		{"create", "serviceaccount", peerAccount, "--namespace", peerSpace},
 		{"create", "clusterrolebinding", peerAccount, "--clusterrole=cluster-admin", "--serviceaccount=" + peerSpace + ":" + peerAccount},
 	} {
@@ -132,19 +165,17 @@ func (c *Cluster) install(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.awaitServed(ctx); err != nil {
-		return err
-	}
 	var err error
-	if c.OurKubeconfig, err = c.writeKubeconfig(ctx, ourSpace, ourAccount); err != nil {
-		return err
-	}
 	c.PeerKubeconfig, err = c.writeKubeconfig(ctx, peerSpace, peerAccount)
 	return err
 }
 
-// awaitServed waits for PodManagers. (kubectl wait fails on a CRD that is so new that it has no conditions at all.)
-func (c *Cluster) awaitServed(ctx context.Context) error {
+// InstallCRD makes PodManagers known, and waits until they are served. (kubectl wait fails on a CRD that is so new that it has
+// no conditions at all.)
+func (c *Cluster) InstallCRD(ctx context.Context) error {
+	if _, err := c.Kubectl(ctx, "apply", "-f", "artifacts/crd.yaml"); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
@@ -174,9 +205,6 @@ func (c *Cluster) writeKubeconfig(ctx context.Context, namespace, account string
 	file := filepath.Join(c.Folder, account+".kubeconfig")
 	return file, clientcmd.WriteToFile(*config, file)
 }
-
-// EtcdData is the folder of etcd's data.
-func (c *Cluster) EtcdData() string { return filepath.Join(c.home, "etcd") }
 
 // Pause waits, and tells whether there is still time.
 func Pause(ctx context.Context, wait time.Duration) bool {

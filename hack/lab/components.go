@@ -2,7 +2,9 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,6 +57,8 @@ func (c *Cluster) find(name string) (*component, error) {
 
 func (c *Cluster) pidFile(name string) string { return filepath.Join(c.home, "pids", name+".pid") }
 
+func (c *Cluster) logFile(name string) string { return filepath.Join(c.home, "logs", name+".log") }
+
 // Signal sends a signal to a component of the cluster. One that was killed is gone when it returns, until Repair.
 func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 	found, err := c.find(name)
@@ -67,8 +71,11 @@ func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 	c.killed = append(c.killed, found)
 	for {
 		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", found.pid))
-		if err != nil || strings.Contains(string(state), ") Z ") {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH), strings.Contains(string(state), ") Z "):
 			return nil
+		case err != nil:
+			return err
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -77,12 +84,13 @@ func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 // Repair starts what was killed: first etcd and the API server, and the others once that is ready. (kwokctl could do it, but
 // takes longer, and gives up on a busy machine.)
 func (c *Cluster) Repair(ctx context.Context) error {
+	needed := slices.DeleteFunc(slices.Clone(c.killed), func(dead *component) bool { return dead.name != Etcd && dead.name != APIServer })
 	for _, name := range []string{Etcd, APIServer} {
 		if err := c.reviveAll(func(dead *component) bool { return dead.name == name }); err != nil {
 			return err
 		}
 	}
-	if err := c.awaitReady(ctx); err != nil {
+	if err := c.awaitReady(ctx, needed); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(c.killed, func(dead *component) bool { return dead.name == Nodes }) {
@@ -108,7 +116,9 @@ func (c *Cluster) reviveAll(chosen func(*component) bool) error {
 	return nil
 }
 
-func (c *Cluster) awaitReady(ctx context.Context) error {
+// awaitReady waits for the API server, which may give up before etcd is there on a busy machine: what has ended of the components
+// that it takes is started once more.
+func (c *Cluster) awaitReady(ctx context.Context, needed []*component) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
@@ -116,15 +126,24 @@ func (c *Cluster) awaitReady(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
+		for _, each := range needed {
+			if _, ended := c.find(each.name); ended == nil {
+				continue
+			}
+			if err := c.revive(each); err != nil {
+				return err
+			}
+		}
 		if !Pause(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("the API server does not become ready: %w; see %s", err, filepath.Join(c.home, "logs"))
+			// The log goes with the cluster.
+			return fmt.Errorf("the API server does not become ready: %w\n%s", err, tail(c.logFile(APIServer), 20))
 		}
 	}
 }
 
 // revive starts a component as it was, under the same pid file, so that cluster.sh finds it.
 func (c *Cluster) revive(dead *component) error {
-	log, err := os.OpenFile(filepath.Join(c.home, "logs", dead.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(c.logFile(dead.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"time"
 )
 
 const (
@@ -24,53 +22,47 @@ func (c *Cluster) log(name string) string {
 	return filepath.Join(c.Folder, fmt.Sprintf("%s-%d.log", name, processes.Add(1)))
 }
 
-// StartOurs starts our controller without limits on requests, and waits until its caches are filled. Later flags win.
-func (c *Cluster) StartOurs(ctx context.Context, flags ...string) (*Process, error) {
-	p, health, err := c.LaunchOurs(flags...)
+// Start starts our controller and waits until its caches are filled.
+func (c *Cluster) Start(ctx context.Context, name string, flags ...string) (*Process, error) {
+	p, err := c.Launch(name, flags...)
 	if err != nil {
 		return nil, err
 	}
-	return p, p.await(ctx, health)
+	return p, p.Await(ctx, p.isReady)
 }
 
-// LaunchOurs does not wait: under some faults it never becomes ready. What is returned besides tells whether it is.
-func (c *Cluster) LaunchOurs(flags ...string) (p *Process, ready func() bool, err error) {
-	metrics, err := freeAddress()
+// Launch does not wait: under some faults our controller never becomes ready. Later flags win. The log has the name.
+func (c *Cluster) Launch(name string, flags ...string) (*Process, error) {
+	metrics, health, err := freeAddresses()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	health, err := freeAddress()
-	if err != nil {
-		return nil, nil, err
-	}
-	command := append([]string{c.controller, "-kubeconfig", c.OurKubeconfig, "-kube-api-qps", "5000", "-kube-api-burst", "10000",
+	command := append([]string{c.controller, "-kubeconfig", c.OurKubeconfig,
 		"-metrics-bind-address", metrics, "-health-probe-bind-address", health}, flags...)
-	if p, err = start(c.log("podmanager"), command...); err != nil {
-		return nil, nil, err
-	}
-	p.Metrics = metrics
-	client := http.Client{Timeout: time.Second}
-	return p, func() bool {
-		response, err := client.Get("http://" + health + "/readyz")
-		if err != nil {
-			return false
-		}
-		response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	}, nil
-}
-
-// StartPeer starts a kube-controller-manager with nothing but these controllers, such as replicaset-controller, and
-// waits until their caches are filled.
-func (c *Cluster) StartPeer(ctx context.Context, controllers []string, flags ...string) (*Process, error) {
-	p, ready, err := c.LaunchPeer(controllers, flags...)
+	p, err := start(c.log(name), command...)
 	if err != nil {
 		return nil, err
 	}
-	return p, p.await(ctx, ready)
+	p.Metrics, p.health = metrics, health
+	return p, nil
 }
 
-// LaunchPeer does not wait.
+func (p *Process) isReady() bool {
+	_, err := p.Ready()
+	return err == nil
+}
+
+// LaunchOurs launches our controller without limits on requests. What is returned besides tells whether it is ready.
+func (c *Cluster) LaunchOurs(flags ...string) (p *Process, ready func() bool, err error) {
+	p, err = c.Launch("podmanager", append([]string{"-kube-api-qps", "5000", "-kube-api-burst", "10000"}, flags...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p, p.isReady, nil
+}
+
+// LaunchPeer launches a kube-controller-manager with nothing but these controllers, such as replicaset-controller. It is ready
+// when their caches are filled.
 func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process, ready func() bool, err error) {
 	command := append([]string{filepath.Join(c.bin, "kube-controller-manager"), "--kubeconfig", c.PeerKubeconfig,
 		"--kube-api-qps", "5000", "--kube-api-burst", "10000", "--controllers", strings.Join(controllers, ","),
@@ -85,12 +77,15 @@ func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process,
 	}, nil
 }
 
-// freeAddress finds one that nobody listens on.
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// freeAddresses finds two that nobody listens on.
+func freeAddresses() (first, second string, err error) {
+	for _, address := range []*string{&first, &second} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", "", err
+		}
+		defer listener.Close() // only when both are found, or they might be the same
+		*address = listener.Addr().String()
 	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
+	return first, second, nil
 }

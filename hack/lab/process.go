@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strconv"
@@ -23,6 +25,7 @@ type Process struct {
 	// Metrics is the address of its metrics, if it serves any.
 	Metrics string
 
+	health  string // the address of its probes
 	command *exec.Cmd
 }
 
@@ -34,7 +37,7 @@ func start(log string, command ...string) (*Process, error) {
 	}
 	defer out.Close()
 	p.command.Stdout, p.command.Stderr = out, out
-	// It must not outlive the campaign, however that ends.
+	// It must not outlive the campaign or the tests, however those end.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.command.Start(); err != nil {
 		return nil, err
@@ -46,10 +49,8 @@ func start(log string, command ...string) (*Process, error) {
 	return p, nil
 }
 
-// await waits until the process is ready.
-func (p *Process) await(ctx context.Context, ready func() bool) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+// Await waits until the process is ready. One that is not ready in time is killed.
+func (p *Process) Await(ctx context.Context, ready func() bool) error {
 	for !ready() {
 		select {
 		case <-p.Exited:
@@ -57,10 +58,30 @@ func (p *Process) await(ctx context.Context, ready func() bool) error {
 		default:
 		}
 		if !Pause(ctx, 20*time.Millisecond) {
-			return errors.Join(fmt.Errorf("the controller did not become ready\n%s", p.Tail(20)), p.Kill())
+			return errors.Join(fmt.Errorf("the controller did not become ready: %w\n%s", ctx.Err(), p.Tail(20)), p.Kill())
 		}
 	}
 	return nil
+}
+
+// Ready is what /readyz?verbose says; an error if that is not 200.
+func (p *Process) Ready() (string, error) { return get("http://" + p.health + "/readyz?verbose") }
+
+// ReadMetrics is what /metrics says.
+func (p *Process) ReadMetrics() (string, error) { return get("http://" + p.Metrics + "/metrics") }
+
+func get(url string) (string, error) {
+	client := http.Client{Timeout: 5 * time.Second}
+	response, err := client.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return string(body), err
 }
 
 // Signal sends a signal; a process that has ended does not mind.
@@ -88,14 +109,16 @@ func (p *Process) Stop() error {
 	select {
 	case <-p.Exited:
 		return nil
-	case <-time.After(30 * time.Second):
-		return errors.Join(errors.New("still running 30 s after SIGTERM"), p.Kill())
+	case <-time.After(40 * time.Second):
+		return errors.Join(errors.New("still running 40 s after SIGTERM"), p.Kill())
 	}
 }
 
 // Tail is the end of what it printed.
-func (p *Process) Tail(lines int) string {
-	data, _ := os.ReadFile(p.Log)
+func (p *Process) Tail(lines int) string { return tail(p.Log, lines) }
+
+func tail(file string, lines int) string {
+	data, _ := os.ReadFile(file)
 	all := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

@@ -1,0 +1,32 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+func (c *Cluster) etcdData() string { return filepath.Join(c.home, "etcd") }
+
+// BackUpEtcd copies all that is in etcd, which must not run, into a folder that does not exist yet.
+func (c *Cluster) BackUpEtcd(ctx context.Context, backup string) error {
+	return copyFolder(ctx, c.etcdData(), backup)
+}
+
+// RestoreEtcd puts back what was in etcd, which must not run, at the time of a backup.
+func (c *Cluster) RestoreEtcd(ctx context.Context, backup string) error {
+	if err := os.RemoveAll(c.etcdData()); err != nil {
+		return err
+	}
+	return copyFolder(ctx, backup, c.etcdData())
+}
+
+// copyFolder keeps the modes of files, about which etcd is particular.
+func copyFolder(ctx context.Context, from, to string) error {
+	if out, err := exec.CommandContext(ctx, "cp", "-a", from, to).CombinedOutput(); err != nil {
+		return fmt.Errorf("cp %s %s: %w\n%s", from, to, err, out)
+	}
+	return nil
+}
