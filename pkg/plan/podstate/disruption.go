@@ -18,7 +18,7 @@ var disruptions = []string{
 	"VolumeAttachmentLimitExceeded", "UnexpectedAdmissionError", "InvalidNodeInfo", "UnknownReason", "UnexpectedPredicateFailureType",
 }
 
-// outOf is the prefix of the reasons with which the kubelet rejects pods that exceed the node's capacity: OutOfcpu, OutOfpods, OutOfexample.com/gpu.
+// outOf is the prefix of the kubelet's reasons for pods that the node has no capacity for: OutOfcpu, OutOfpods, OutOfexample.com/gpu.
 const outOf = "OutOf"
 
 // Disruption is why the pod was disrupted: by its node, by preemption or by an eviction; empty if it was not. A disrupted pod tells

@@ -31,7 +31,7 @@ func ResizeTrouble(pod *corev1.Pod) string {
 	}
 }
 
-// IsInfeasible tells whether the kubelet has rejected the pod's resize: the node can never provide that much CPU or memory.
+// IsInfeasible tells whether the kubelet has rejected the pod's resize as infeasible on its node.
 func IsInfeasible(pod *corev1.Pod) bool {
 	pending := Condition(pod, corev1.PodResizePending)
 	return HasObserved(pod) && pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsMadeByHand tells whether the pod was not created from a revision, but adopted. Such a pod counts as one of the current revision.
+// IsMadeByHand tells whether the pod has no revision label: somebody created it by hand. It counts as a pod of the current revision.
 func IsMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == "" }
 
 // PodName is the name of the pod with this index. Names are deterministic, so that a create whose answer was lost is not

@@ -59,7 +59,7 @@ func ContainerStatuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 	}
 }
 
-// MostRestarts is the highest restart count of the pod's containers.
+// MostRestarts is the highest restart count of the pod's containers, not of its init containers.
 func MostRestarts(pod *corev1.Pod) int32 {
 	var most int32
 	for i := range pod.Status.ContainerStatuses {
