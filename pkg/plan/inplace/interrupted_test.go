@@ -155,7 +155,7 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 			if says(p); podstate.IsResizing(p) && !MayRestart(p) {
 				t.Errorf("it may not be restarted: %s", p.Annotations[v1.AnnotationInPlace])
 			}
-			changeTo(t, p, one, two)
+			updateTo(t, p, one, two)
 			DropCondition(p, corev1.PodResizeInProgress)
 			if p.Status.ObservedGeneration = p.Generation; IsUpdating(p) {
 				t.Errorf("it waits for something that does not come: %s", p.Annotations[v1.AnnotationInPlace])
@@ -190,7 +190,7 @@ func TestBegunAfterAnother(t *testing.T) {
 	}
 	Runs("app:1", "id-1", 1)(p)
 	p.Status.ObservedGeneration = p.Generation
-	changeTo(t, p, one, three)
+	updateTo(t, p, one, three)
 	if IsUpdating(p) || HasFailed(p) {
 		t.Errorf("waits %v, failed %v: %s", IsUpdating(p), HasFailed(p), p.Annotations[v1.AnnotationInPlace])
 	}
@@ -205,7 +205,7 @@ func TestBegunBeforeStart(t *testing.T) {
 	beginChange(t, Update{Pod: p, Step: StepUpdate, From: one, To: two})
 	Runs("app:1", "id-1", 0)(p)
 	p.Status.ObservedGeneration = p.Generation
-	changeTo(t, p, one, three)
+	updateTo(t, p, one, three)
 	if p.Status.ObservedGeneration = p.Generation; IsUpdating(p) {
 		t.Errorf("it waits for something that does not come: %s", p.Annotations[v1.AnnotationInPlace])
 	}
