@@ -53,7 +53,7 @@ func (u Update) expectRestart(container *corev1.Container) (before ContainerBefo
 	case isInterrupted && old.Image == container.Image:
 		resources = cmp.Or(begun.Had, resources)
 		if begun.ImageID == "" || toOtherRevision && before.Restarts > begun.Restarts {
-			resources = unknownResources // the container was started, or restarted, with the resources of either revision
+			resources = unknownResources // the container may have been started or restarted with either resources
 		}
 		before.Restarts, before.Generation = begun.Restarts, begun.Generation // the interrupted update may have restarted it since
 	case isInterrupted:

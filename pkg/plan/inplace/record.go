@@ -17,13 +17,14 @@ import (
 // before the update. The difference between that state and the present status tells whether the kubelet has carried out the update
 // (progress.go), and which restarts and troubles the update does not explain (restarts.go).
 //
-// An update that resizes the pod takes several requests: BeginPatch writes a Record with Begun, ResizePatch changes CPU and memory, and
+// An update that resizes the pod takes three requests: BeginPatch writes a Record with Begun, ResizePatch changes CPU and memory, and
 // Patch changes everything else, the revision label included, and writes the final Record. If the controller stops in between, the
 // update is interrupted: a later sync completes it, or restores the CPU and memory of the revision that the pod still has.
 type Record struct {
 	// Revision is the hash of the revision that the update gives the pod.
-	Revision string    `json:"revision"`
-	At       time.Time `json:"at,omitzero"`
+	Revision string `json:"revision"`
+	// At is when the update was made or, while it is not complete, when it began.
+	At time.Time `json:"at,omitzero"`
 	// Begun tells that the update has begun and is not complete: the pod still has its old revision, but may have other CPU and
 	// memory than that revision says.
 	Begun bool `json:"begun,omitempty"`
@@ -53,11 +54,11 @@ type ContainerBefore struct {
 	Restarts int32  `json:"restarts,omitempty"`
 	// Trouble is what kept the container from running, see podstate.TroubleKind.
 	Trouble string `json:"trouble,omitempty"`
-	// From is the old image, if the update changes the image. If the restart is Optional, From is the image of a reverted update that
-	// the container may run.
+	// From is the old image, if the update changes the image. If the restart is Optional, From may be the image of a reverted update,
+	// which the container may run.
 	From string `json:"from,omitempty"`
-	// Had is the old CPU and memory, if a resize restarts the container, or an earlier one may have. It is empty, but not nil, if the
-	// kubelet may have carried out any of several resizes.
+	// Had is the old CPU and memory, if the resize restarts the container, or an earlier resize may have. It is empty, but not nil, if
+	// nobody can tell which of several resizes the kubelet has carried out.
 	Had *corev1.ResourceRequirements `json:"had,omitempty"`
 	// Generation is the pod's generation at that time. The kubelet may restart the container once for each generation since.
 	Generation int64 `json:"generation,omitempty"`
@@ -68,12 +69,12 @@ type ContainerBefore struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
-// unknownResources is the Had of a container that the kubelet may have given the CPU and memory of any of several updates.
+// unknownResources is the Had of a container if nobody can tell which of several resizes the kubelet has carried out.
 var unknownResources = &corev1.ResourceRequirements{}
 
 func isUnknown(had *corev1.ResourceRequirements) bool { return len(had.Requests)+len(had.Limits) == 0 }
 
-// decoded caches Records by their annotation: each plan needs each of them several times, and so does the next plan.
+// decoded caches Records by their annotation, because every plan reads each of them several times.
 var decoded = lru.New(1 << 14)
 
 // hasRecord tells whether the pod has a Record. Most pods have none, and need no further checks.

@@ -185,7 +185,8 @@ func TestExpectations(t *testing.T) {
 			revisions: []*history.Revision{base, memory, image}, between: each(lags("id-1", 3)), end: done("id-2", 5),
 		},
 		"an image that reverts memory which may be resized, and a crash": {
-			revisions: []*history.Revision{base, memory, image}, between: each(lags("id-1", 3)), end: done("id-2", 7), crashes: 1, // the first restart may have been a crash before the last update
+			// The first restart may have been a crash before the last update.
+			revisions: []*history.Revision{base, memory, image}, between: each(lags("id-1", 3)), end: done("id-2", 7), crashes: 1,
 		},
 		"CPU after a restart for memory, while the resize is reported to fail": {
 			revisions: []*history.Revision{base, memory, cpuAndMemory}, between: each(resizeFails("id-1", 3)), end: done("id-1", 3),
