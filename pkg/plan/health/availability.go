@@ -9,14 +9,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// isInService tells whether the pod serves: it is ready, it runs on a node that is not lost, and it is not being changed. What a
-// pod says of itself that is being changed is no longer true; one that has to wait for its CPU or memory serves.
+// isInService tells whether the pod serves: it is ready, its node is not lost, and it is not being updated in place. During an update in
+// place the status still describes the pod before the update; but a pod whose resize is held up serves as before.
 func isInService(pod *corev1.Pod) bool {
 	return podstate.IsReady(pod) && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" &&
 		!podstate.IsDrained(pod) && (!inplace.IsUpdating(pod) || inplace.IsHeldUp(pod))
 }
 
-// UntilAvailable is how long a pod that is in service has to stay so to be available; false if it is not in service.
+// UntilAvailable is how long a pod in service has to stay in service to become available; false if it is not in service.
 func UntilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
 	if !isInService(pod) {
 		return 0, false
@@ -25,23 +25,23 @@ func UntilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (tim
 		return 0, true
 	}
 	since := podstate.ReadySince(pod)
-	if changed := inplace.UpdatedAt(pod); changed.After(since) && !inplace.IsHeldUp(pod) {
-		since = changed
+	if updated := inplace.UpdatedAt(pod); updated.After(since) && !inplace.IsHeldUp(pod) {
+		since = updated
 	}
 	return max(0, since.Add(minReady).Sub(now)), true
 }
 
-// IsAvailable tells whether the pod can be relied on. It is the only judge of that, for what is done and for what is said.
+// IsAvailable tells whether the pod has been in service for at least minReady. The rollout and the status both rely on it alone.
 func IsAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) bool {
 	wait, inService := UntilAvailable(pod, minReady, now)
 	return inService && wait == 0
 }
 
-// ServiceSince is when a pod that is ready last became so, or was updated in place.
+// ServiceSince is when a ready pod last became ready or was updated in place, whichever is later.
 func ServiceSince(pod *corev1.Pod) time.Time {
 	since := podstate.ReadySince(pod)
-	if changed := inplace.CompletedRecord(pod).At; changed.After(since) {
-		return changed
+	if updated := inplace.CompletedRecord(pod).At; updated.After(since) {
+		return updated
 	}
 	return since
 }

@@ -15,60 +15,60 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// A failed pod is replaced at once; if the replacement fails too, the next one has to wait, ever longer.
+// A failed pod is replaced at once. If the replacement fails too, the next replacement waits: firstBackOff, then ever longer.
 const (
 	firstBackOff = 10 * time.Second
 	LastBackOff  = 10 * time.Minute
 )
 
-// Retry is a failed pod whose place is to be filled again. All that is known about it is written on the pod itself, and
-// the pod is kept until its replacement is made: so nothing is lost when the controller restarts.
+// Retry is a failed pod that has not been replaced. The pod itself carries all that is known about its failure, and is kept until its
+// replacement is created: so nothing is lost when the controller restarts.
 type Retry struct {
 	Pod *corev1.Pod
-	// Failures is how many pods have failed one after the other, this one included; Disruptions is how many of them tell
-	// nothing about their revision.
+	// Failures is how many pods have failed in a row, each the replacement of the one before, up to and including this pod.
+	// Disruptions is how many of these failures tell nothing about the revision.
 	Failures, Disruptions int
-	// Due is when the place may be filled again.
+	// Due is when the replacement may be created.
 	Due time.Time
 }
 
 // Retries are the failed pods that have not been replaced.
 type Retries struct {
-	// waiting are those whose time has not come, the next one first; due are the others, the worst first.
+	// Waiting are the pods whose backoff lasts, the first to end first. Due are the pods that may be replaced now, the most failures first.
 	Waiting, Due []Retry
 }
 
-// FindRetries finds the failed pods of a revision that have not been replaced. Another revision is worth a fresh try.
+// FindRetries finds the failed pods of a revision that have not been replaced. Failures of other revisions cause no backoff.
 func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now time.Time) Retries {
 	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
-	// Each replacement tells how many failures it comes after, and how many of them were disruptions: that is how a failed pod
-	// is known to have one. The second may have been put down for more, see retries.
-	exact, alike := map[[2]int]int{}, map[int]int{}
+	// A failed pod has been replaced if an active pod records the same number of failures before it. Pods with the same number of
+	// disruptions are matched first; the rest by failures alone, because rollout.State.Retries may raise the disruptions.
+	byBoth, byFailures := map[[2]int]int{}, map[int]int{}
 	for _, pod := range active {
-		exact[[2]int{FailuresBefore(pod), DisruptionsBefore(pod)}]++
-		alike[FailuresBefore(pod)]++
+		byBoth[[2]int{FailuresBefore(pod), DisruptionsBefore(pod)}]++
+		byFailures[FailuresBefore(pod)]++
 	}
-	var left []Retry
+	var unmatched []Retry
 	for _, pod := range NewestFirst(finished, now) {
-		retry := Retry{Pod: pod, Failures: failuresWith(pod, now), Disruptions: disruptionsWith(pod, now)}
+		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
 		if pod.Labels[v1.LabelRevision] != revision.Hash {
 			continue
 		}
-		if key := [2]int{retry.Failures, retry.Disruptions}; exact[key] > 0 {
-			exact[key]--
-			alike[retry.Failures]--
+		if key := [2]int{retry.Failures, retry.Disruptions}; byBoth[key] > 0 {
+			byBoth[key]--
+			byFailures[retry.Failures]--
 			continue
 		}
 		retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures))
-		left = append(left, retry)
+		unmatched = append(unmatched, retry)
 	}
 	var found Retries
-	for _, retry := range left {
+	for _, retry := range unmatched {
 		switch {
-		case alike[retry.Failures] > 0:
-			alike[retry.Failures]--
+		case byFailures[retry.Failures] > 0:
+			byFailures[retry.Failures]--
 		case now.Before(retry.Due):
 			found.Waiting = append(found.Waiting, retry)
 		default:
@@ -80,23 +80,22 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	return found
 }
 
-// BeyondHistory are the finished pods to remove: all but the newest that the history keeps, and those whose place is yet to
-// be filled.
-func BeyondHistory(finished []*corev1.Pod, unfilled []Retry, keep int, now time.Time) []*corev1.Pod {
-	var remove []*corev1.Pod
+// BeyondHistory are the finished pods to delete. It spares the newest, as many as keep says, and the pods that are yet to be replaced.
+func BeyondHistory(finished []*corev1.Pod, unreplaced []Retry, keep int, now time.Time) []*corev1.Pod {
+	var beyond []*corev1.Pod
 	kept := 0
 	for _, pod := range NewestFirst(finished, now) {
-		isUnfilled := slices.ContainsFunc(unfilled, func(r Retry) bool { return r.Pod == pod })
-		if isUnfilled || kept < keep {
+		isUnreplaced := slices.ContainsFunc(unreplaced, func(r Retry) bool { return r.Pod == pod })
+		if isUnreplaced || kept < keep {
 			kept++
 			continue
 		}
-		remove = append(remove, pod)
+		beyond = append(beyond, pod)
 	}
-	return remove
+	return beyond
 }
 
-// BackOff is how long the place stays empty after so many failures in a row.
+// BackOff is how long the replacement waits after the last of so many failures in a row.
 func BackOff(failures int) time.Duration {
 	if failures <= 1 {
 		return 0
@@ -110,23 +109,23 @@ func BackOff(failures int) time.Duration {
 	return wait
 }
 
-// failuresWith is how many pods have failed in a row up to this one. A pod that had lived for long is no part of a row.
-func failuresWith(pod *corev1.Pod, now time.Time) int {
-	if hasLived(pod, now) {
+// failuresUpTo is how many pods have failed in a row, this pod included. A pod that had lived for LastBackOff starts a new row.
+func failuresUpTo(pod *corev1.Pod, now time.Time) int {
+	if hasLivedLong(pod, now) {
 		return 1
 	}
 	return FailuresBefore(pod) + 1
 }
 
-// disruptionsWith is how many of them were disrupted. They wait like the others: a node that takes no pods can be asked
-// again in no time.
-func disruptionsWith(pod *corev1.Pod, now time.Time) int {
+// disruptionsUpTo is how many of these failures tell nothing about the revision. They count for the backoff all the same: a node that
+// rejects every pod would otherwise get a new one at once, again and again.
+func disruptionsUpTo(pod *corev1.Pod, now time.Time) int {
 	count := DisruptionsBefore(pod)
 	switch {
-	case hasLived(pod, now):
+	case hasLivedLong(pod, now):
 		count = 0
 	case inplace.CompletedRecord(pod).Revision != "":
-		count = FailuresBefore(pod) // these had another revision
+		count = FailuresBefore(pod) // those pods had another revision
 	}
 	if !IsOwnFailure(pod) {
 		count++
@@ -134,13 +133,14 @@ func disruptionsWith(pod *corev1.Pod, now time.Time) int {
 	return count
 }
 
-// IsOwnFailure tells whether a pod that has finished tells something about its revision: nobody else has stopped it, and it did run that
-// revision, if it was changed to it in place.
+// IsOwnFailure tells whether a finished pod counts against its revision: it was not disrupted, and if it was updated in place to that
+// revision, the kubelet had carried out the update.
 func IsOwnFailure(pod *corev1.Pod) bool {
 	return podstate.Disruption(pod) == "" && podstate.HasObserved(pod) && !inplace.IsToRestart(pod)
 }
 
-func hasLived(pod *corev1.Pod, now time.Time) bool {
+// hasLivedLong tells whether the pod had lived for so long that its failure starts a new row.
+func hasLivedLong(pod *corev1.Pod, now time.Time) bool {
 	return podstate.FinishedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= LastBackOff
 }
 
@@ -148,7 +148,7 @@ func FailuresBefore(pod *corev1.Pod) int { return countIn(pod, v1.AnnotationFail
 
 func DisruptionsBefore(pod *corev1.Pod) int { return countIn(pod, v1.AnnotationDisruptionsBefore) }
 
-// countIn is the number in an annotation; anything else is none.
+// countIn is the count in an annotation; 0 if the annotation is missing or invalid.
 func countIn(pod *corev1.Pod, annotation string) int {
 	count, err := strconv.Atoi(pod.Annotations[annotation])
 	if err != nil || count < 0 {
@@ -157,14 +157,14 @@ func countIn(pod *corev1.Pod, annotation string) int {
 	return count
 }
 
-// NewestFirst sorts finished pods by when they finished.
+// NewestFirst sorts finished pods by when they finished, the latest first.
 func NewestFirst(finished []*corev1.Pod, now time.Time) []*corev1.Pod {
 	return slices.SortedFunc(slices.Values(finished), func(a, b *corev1.Pod) int {
 		return cmp.Or(-podstate.FinishedAt(a, now).Compare(podstate.FinishedAt(b, now)), -podstate.ByIndex(a.Name, b.Name))
 	})
 }
 
-// String tells what failed and when the next try is. The time is absolute, so that the text stays the same until then.
+// String says what failed, and when its replacement is created. The time is absolute, so that the text stays the same until then.
 func (r Retry) String() string {
 	what := r.Pod.Name + " has failed"
 	for i := range r.Pod.Status.ContainerStatuses {

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// How bad a finding is. A pod that cannot start matters more than one that is starting.
+// The severity of a finding: a pod that cannot start matters more than a pod that is starting.
 const (
 	starting = iota
 	unscheduled
@@ -26,7 +26,7 @@ type finding struct {
 	text     string
 }
 
-// Diagnose names the pod that is worst off, its container and the reason; empty only if all are ready.
+// Diagnose names the pod in the worst state, its container and the reason; empty only if all pods are in service.
 func Diagnose(active []*corev1.Pod) string {
 	var worst finding
 	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
@@ -51,13 +51,13 @@ func examine(pod *corev1.Pod) finding {
 		return finding{unscheduled, fmt.Sprintf("node %s is lost: nothing is known of the pod", pod.Spec.NodeName)}
 	}
 	if podstate.IsReady(pod) {
-		return finding{starting, examineChange(pod)}
+		return finding{starting, examineUpdate(pod)}
 	}
 	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
 		return finding{unscheduled, podstate.OneLine(scheduled.Reason, scheduled.Message)}
 	}
 	if pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
-		// Whoever names the node in the template may have named one that does not exist.
+		// The template may name a node that does not exist.
 		return finding{unscheduled, fmt.Sprintf("node %s has not taken it up; if that lasts, look whether the node is there", pod.Spec.NodeName)}
 	}
 	for i := range statuses {
@@ -71,8 +71,8 @@ func examine(pod *corev1.Pod) finding {
 	return finding{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
 }
 
-// examineChange is what a pod that is ready, and does not count as such, is waiting for.
-func examineChange(pod *corev1.Pod) string {
+// examineUpdate says what a pod waits for that is ready, but not in service because of an update in place.
+func examineUpdate(pod *corev1.Pod) string {
 	switch {
 	case podstate.IsDrained(pod):
 		return "out of service, to be updated in place"
@@ -92,23 +92,23 @@ func examineChange(pod *corev1.Pod) string {
 	return "being updated in place"
 }
 
-// DescribeUnfinished names the first pod that serves, but whose node has not given it all that its revision says.
+// DescribeUnfinished names the first pod in service whose resize is held up; empty if there is none.
 func DescribeUnfinished(active []*corev1.Pod) string {
-	var held []*corev1.Pod
+	var heldUp []*corev1.Pod
 	for _, pod := range active {
 		if isInService(pod) && inplace.IsUpdating(pod) {
-			held = append(held, pod)
+			heldUp = append(heldUp, pod)
 		}
 	}
-	if len(held) == 0 {
+	if len(heldUp) == 0 {
 		return ""
 	}
-	first := slices.MinFunc(held, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	first := slices.MinFunc(heldUp, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
 	return first.Name + ": " + podstate.ResizeTrouble(first)
 }
 
-// DescribeFailure says how the pods fail, by the example of the first that does. The text is the same whether a container that
-// crashes again and again is up or down at the moment.
+// DescribeFailure says how the first failing pod fails. For a container in a crash loop the text is the same whether it runs or waits
+// at the moment.
 func DescribeFailure(failing []*corev1.Pod) string {
 	failing = slices.SortedFunc(slices.Values(failing), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
 	for _, pod := range failing {

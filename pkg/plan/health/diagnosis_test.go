@@ -22,18 +22,18 @@ func TestDiagnose(t *testing.T) {
 		pods []*corev1.Pod
 		want string
 	}{
-		"none is unwell":  {pods: Pods3(), want: ""},
-		"a new pod":       {pods: []*corev1.Pod{Pod(0, Phase(""))}, want: "web-0: new"},
-		"pending":         {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode(""))}, want: "web-0: pending"},
-		"its node has it": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
-		"a node that is not there": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode("gone"))},
+		"all are in service":      {pods: Pods3(), want: ""},
+		"a new pod":               {pods: []*corev1.Pod{Pod(0, Phase(""))}, want: "web-0: new"},
+		"pending":                 {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode(""))}, want: "web-0: pending"},
+		"admitted by the kubelet": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
+		"a node that does not exist": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode("gone"))},
 			want: "web-0: node gone has not taken it up; if that lasts, look whether the node is there"},
 		"being created":          {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
 		"probes fail":            {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
 		"image":                  {pods: []*corev1.Pod{Pod(0, Container(Waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
 		"crash loop":             {pods: []*corev1.Pod{Pod(0, Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("OOMKilled", 137)))}, want: "web-0: container app: CrashLoopBackOff: OOMKilled, exit code 137"},
 		"just crashed":           {pods: []*corev1.Pod{Pod(0, Container(Terminated("Error", 2), corev1.ContainerState{}))}, want: "web-0: container app: Error, exit code 2"},
-		"nowhere to go":          {pods: []*corev1.Pod{Pod(0, unscheduled)}, want: "web-0: Unschedulable: 0/5 nodes are available"},
+		"unschedulable":          {pods: []*corev1.Pod{Pod(0, unscheduled)}, want: "web-0: Unschedulable: 0/5 nodes are available"},
 		"the worst one is named": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending)), Pod(1, unscheduled), Pod(2, Container(Terminated("Error", 2), corev1.ContainerState{})), Pod(3, unscheduled)}, want: "web-2: container app: Error, exit code 2"},
 		"the first of equals":    {pods: []*corev1.Pod{Pod(10, unscheduled), Pod(9, unscheduled)}, want: "web-9: Unschedulable: 0/5 nodes are available"},
 		"init containers too": {pods: []*corev1.Pod{Pod(0, NotReady, func(p *corev1.Pod) {

@@ -1,7 +1,7 @@
-// Package history knows pod templates and the ControllerRevisions that they are stored in.
+// Package history knows pod templates and the ControllerRevisions that store them.
 //
-// Start with revisions.go: Find tells the revision of the present template, the last good one, and those of the pods. revision.go has
-// a single revision with its template, encoding and hash. store.go decides which revisions to store, to renew and to drop.
+// Start with revisions.go: Find finds the revision of the present template, the last good revision, and the revisions of the pods.
+// revision.go has a single revision with its template, encoding and hash. store.go decides which revisions to store, renew and drop.
 //
-// Nothing here decides which revision a pod is to have; package rollout does.
+// Nothing here decides which revision a pod gets; package rollout does.
 package history

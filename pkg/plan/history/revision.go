@@ -17,24 +17,24 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Revision is a pod template under a name. Pods carry its hash as a label.
+// Revision is a pod template with a name and a hash. Pods carry the hash as a label.
 type Revision struct {
 	Name string
 	Hash string
-	// stored is nil for a revision that is not stored yet.
+	// stored is the ControllerRevision; nil for a revision that is not stored yet.
 	stored   *appsv1.ControllerRevision
 	template *corev1.PodTemplateSpec
-	// data is the template encoded.
+	// data is the encoded template.
 	data []byte
 }
 
-// IsStored tells whether the revision has outlived a controller that dies now.
+// IsStored tells whether the API server has the revision, so that it survives a restart of the controller.
 func (r *Revision) IsStored() bool { return r.stored != nil }
 
 // Stored notes that the revision was stored.
 func (r *Revision) Stored(stored *appsv1.ControllerRevision) { r.stored = stored }
 
-// Number orders revisions by age. One that is not stored is the newest.
+// Number orders revisions by age. A revision that is not stored is the newest.
 func (r *Revision) Number() int64 {
 	if r.stored == nil {
 		return math.MaxInt64
@@ -42,7 +42,7 @@ func (r *Revision) Number() int64 {
 	return r.stored.Revision
 }
 
-// Template is the revision's pod template; nil if what is stored is none.
+// Template is the revision's pod template; nil if the stored data is not a pod template.
 func (r *Revision) Template() *corev1.PodTemplateSpec {
 	if r.template == nil && r.stored != nil {
 		r.template, _ = templateIn(r.stored)
@@ -58,8 +58,8 @@ func templateIn(stored *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, err
 	return template, nil
 }
 
-// Template is the pod template that the spec asks for, to be read only: the short form is written out, and the time of a
-// restart is in it, so that whatever compares or keeps templates knows of it.
+// Template is the pod template that the spec asks for; callers must not modify it. The shorthand spec.image becomes a full template.
+// restartAt becomes an annotation of the template, so that a requested restart makes a new revision.
 func Template(spec *v1.PodManagerSpec) *corev1.PodTemplateSpec {
 	template := spec.Template
 	if template == nil {
@@ -70,15 +70,15 @@ func Template(spec *v1.PodManagerSpec) *corev1.PodTemplateSpec {
 	if spec.RestartAt == nil {
 		return template
 	}
-	// The spec is the cache's: only what is changed is copied, and the rest shared.
+	// The spec belongs to the informer's cache: copy what is modified here, and share the rest.
 	restarted := *template
 	restarted.Annotations = maps.Clone(template.Annotations)
 	metav1.SetMetaDataAnnotation(&restarted.ObjectMeta, v1.AnnotationRestartedAt, spec.RestartAt.UTC().Format(time.RFC3339))
 	return &restarted
 }
 
-// Encode writes a template with its keys sorted. The API server writes it so when somebody patches the revision, as the
-// garbage collector does when it orphans it; and it refuses a patch after which the data are not the same to the byte.
+// Encode encodes a template with sorted keys. The API server sorts the keys when somebody patches the ControllerRevision, as the
+// garbage collector does to orphan it, and rejects the patch if that changes a single byte of the immutable data.
 func Encode(template *corev1.PodTemplateSpec) []byte {
 	data, err := json.Marshal(template)
 	if err == nil {
@@ -90,13 +90,13 @@ func Encode(template *corev1.PodTemplateSpec) []byte {
 		}
 	}
 	if err != nil {
-		// A PodTemplateSpec that came from JSON goes back into it.
+		// A PodTemplateSpec that was decoded from JSON can be encoded again.
 		panic(fmt.Sprintf("encoding a pod template: %v", err))
 	}
 	return data
 }
 
-// hash is a short hash of a template. A collision makes it another one.
+// hash is a short hash of an encoded template. Each counted collision changes the hash.
 func hash(data []byte, collisions int32) string {
 	hash := fnv.New32a()
 	_, _ = hash.Write(data) // never fails, says hash.Hash

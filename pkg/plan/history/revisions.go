@@ -15,12 +15,12 @@ import (
 
 // Revisions are the templates that matter for a decision.
 type Revisions struct {
-	// Update is that of the present template.
+	// Update is the revision of the present template.
 	Update *Revision
-	// Current is the last one that all pods were available with; nil if there was none, or it was lost.
+	// Current is the last revision with which all pods were available; nil if there was none, or it was lost.
 	Current *Revision
-	// others are the revisions that are stored besides, by hash.
-	others  map[string]*Revision
+	// byHash has the stored and the remembered revisions. Update may be missing.
+	byHash  map[string]*Revision
 	sources Sources
 }
 
@@ -29,7 +29,7 @@ type Sources struct {
 	Manager *v1.PodManager
 	// Stored are the ControllerRevisions whose controller is Manager, Orphans those that carry its label and have no controller.
 	Stored, Orphans []*appsv1.ControllerRevision
-	// Remembered are the revisions that the last plan asked to be remembered.
+	// Remembered are the revisions that the last plan told the controller to remember.
 	Remembered []*Revision
 	// Pods are the pods whose controller is Manager, OrphanPods those that carry its label and have no controller.
 	Pods, OrphanPods []*corev1.Pod
@@ -37,8 +37,8 @@ type Sources struct {
 
 func (s Sources) all() []*appsv1.ControllerRevision { return slices.Concat(s.Stored, s.Orphans) }
 
-// HashOf is the hash of the revision that a pod was made from. A pod that was made by hand, and adopted, has none: it is
-// taken as it is, and counts for the last good revision until the template changes.
+// HashOf is the hash of the pod's revision. An adopted pod that was made by hand has no revision: it counts as a pod of the last good
+// revision, so that it is replaced only when the template changes.
 func (r Revisions) HashOf(pod *corev1.Pod) string {
 	if hash := pod.Labels[v1.LabelRevision]; hash != "" {
 		return hash
@@ -46,99 +46,99 @@ func (r Revisions) HashOf(pod *corev1.Pod) string {
 	return cmp.Or(r.Current, r.Update).Hash
 }
 
-// WithHash is the revision with this hash; nil if it is not known.
+// WithHash is the revision with this hash; nil if no such revision is known.
 func (r Revisions) WithHash(hash string) *Revision {
 	if hash == r.Update.Hash {
 		return r.Update
 	}
-	return r.others[hash]
+	return r.byHash[hash]
 }
 
 // Find finds the revisions, stored or not.
 func Find(s Sources) Revisions {
-	revisions := Revisions{others: make(map[string]*Revision, len(s.Stored)), sources: s}
+	revisions := Revisions{byHash: make(map[string]*Revision, len(s.Stored)), sources: s}
 	for _, stored := range s.all() {
 		revision := &Revision{Name: stored.Name, Hash: stored.Labels[v1.LabelRevision], stored: stored}
-		revisions.others[revision.Hash] = revision
+		revisions.byHash[revision.Hash] = revision
 		if stored.Name == s.Manager.Status.CurrentRevision && revision.Template() != nil {
 			revisions.Current = revision
 		}
 	}
 	update := s.encoded()
-	if found := find(revisions.others, update.template, update.data, hash(update.data, s.Manager.Status.CollisionCount)); found != nil {
+	if found := find(revisions.byHash, update.template, update.data, hash(update.data, s.Manager.Status.CollisionCount)); found != nil {
 		found.template, found.data = update.template, update.data
 		revisions.Update = found
 	} else {
-		revisions.Update = s.name(update, revisions.others)
+		revisions.Update = s.name(update, revisions.byHash)
 	}
 	for _, remembered := range s.Remembered {
-		if remembered.Hash == revisions.Update.Hash || revisions.others[remembered.Hash] != nil {
+		if remembered.Hash == revisions.Update.Hash || revisions.byHash[remembered.Hash] != nil {
 			continue
 		}
-		known := remembered
-		if known.stored != nil { // somebody has deleted it
-			known = &Revision{Name: known.Name, Hash: known.Hash, template: known.Template(), data: known.stored.Data.Raw}
+		revision := remembered
+		if revision.stored != nil { // somebody has deleted the ControllerRevision
+			revision = &Revision{Name: revision.Name, Hash: revision.Hash, template: revision.Template(), data: revision.stored.Data.Raw}
 		}
-		revisions.others[known.Hash] = known
-		if known.Name == s.Manager.Status.CurrentRevision && known.Template() != nil {
-			revisions.Current = known
+		revisions.byHash[revision.Hash] = revision
+		if revision.Name == s.Manager.Status.CurrentRevision && revision.Template() != nil {
+			revisions.Current = revision
 		}
 	}
 	return revisions
 }
 
-// encoded is the present template with its encoding, which is worked out once.
+// encoded is the present template with its encoding. The encoding is reused while the template stays the same.
 func (s Sources) encoded() *Revision {
 	template := Template(&s.Manager.Spec)
-	for _, known := range s.Remembered {
-		if known.data != nil && equality.Semantic.DeepEqual(known.template, template) {
-			return &Revision{template: template, data: known.data}
+	for _, remembered := range s.Remembered {
+		if remembered.data != nil && equality.Semantic.DeepEqual(remembered.template, template) {
+			return &Revision{template: template, data: remembered.data}
 		}
 	}
 	return &Revision{template: template, data: Encode(template)}
 }
 
-// name gives a revision that is not stored its hash and its name. The hash is another one if it stands for another template
-// already; pods that carry a hash from before the name was found to be in use keep it.
+// name gives a revision that is not stored its hash and its name. It avoids hashes that a stored revision with another template has.
+// If pods already carry a hash of this template from before a collision was counted, the revision keeps that hash.
 func (s Sources) name(revision *Revision, stored map[string]*Revision) *Revision {
 	collisions := s.Manager.Status.CollisionCount
 	revision.Hash = hash(revision.data, collisions)
 	revision.Name = s.Manager.Name + "-" + revision.Hash
 	for older := range collisions {
-		hash := hash(revision.data, older)
-		hasIt := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == hash }
-		if stored[hash] == nil && slices.ContainsFunc(s.Pods, hasIt) {
-			revision.Hash = hash
+		olderHash := hash(revision.data, older)
+		carriesHash := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == olderHash }
+		if stored[olderHash] == nil && slices.ContainsFunc(s.Pods, carriesHash) {
+			revision.Hash = olderHash
 		}
 	}
-	for more := collisions + 1; stored[revision.Hash] != nil; more++ {
-		revision.Hash = hash(revision.data, more)
+	for count := collisions + 1; stored[revision.Hash] != nil; count++ {
+		revision.Hash = hash(revision.data, count)
 		revision.Name = s.Manager.Name + "-" + revision.Hash
 	}
 	return revision
 }
 
-// find finds the revision of a template. The hash usually tells; if not, as after a collision, the content does.
+// find finds the stored revision of a template: by its hash, or, where that fails, as after a collision, by its content.
 func find(stored map[string]*Revision, template *corev1.PodTemplateSpec, data []byte, hash string) *Revision {
-	if likely := stored[hash]; likely != nil && same(likely, template, data) {
+	if likely := stored[hash]; likely != nil && hasTemplate(likely, template, data) {
 		return likely
 	}
 	var found *Revision
 	for _, revision := range stored {
-		if same(revision, template, data) && (found == nil || revision.Number() > found.Number()) {
+		if hasTemplate(revision, template, data) && (found == nil || revision.Number() > found.Number()) {
 			found = revision
 		}
 	}
 	return found
 }
 
-func same(revision *Revision, template *corev1.PodTemplateSpec, data []byte) bool {
+func hasTemplate(revision *Revision, template *corev1.PodTemplateSpec, data []byte) bool {
 	return bytes.Equal(revision.stored.Data.Raw, data) || equality.Semantic.DeepEqual(revision.Template(), template)
 }
 
-// Count is how many pods are of the revision with this name.
+// Count is how many of the active pods have the revision with this name.
 func (r Revisions) Count(active []*corev1.Pod, name string) (count int32) {
-	for _, revision := range append(slices.Collect(maps.Values(r.others)), r.Update) {
+	for _, revision := range append(slices.Collect(maps.Values(r.byHash)), r.Update) {
 		if revision.Name != name {
 			continue
 		}

@@ -13,22 +13,22 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Store is a revision to be stored.
+// Store is a request to create or update a ControllerRevision.
 type Store struct {
 	Revision *appsv1.ControllerRevision
-	// Exists tells that it is to be updated: an old template was put back, or it has another cause.
+	// Exists tells that the ControllerRevision exists and is updated: its template is in use again, or its change cause is another one.
 	Exists bool
-	// of is the revision that is stored by this.
-	of *Revision
+	// origin is the Revision that the ControllerRevision stores.
+	origin *Revision
 }
 
-// Done notes that it was stored.
-func (s Store) Done(stored *appsv1.ControllerRevision) { s.of.Stored(stored) }
+// Done notes that the request has succeeded.
+func (s Store) Done(stored *appsv1.ControllerRevision) { s.origin.Stored(stored) }
 
-// ToStore is what has to be stored before the plan is carried out, and what is to be remembered because it is not. A revision is
-// stored when it first matters: when it is good enough to return to, when the template has changed, so that there are two to tell
-// apart, or when pods are to be updated in place, which takes what they were made from. Elsewhere it is not on the way of a new
-// object's pods.
+// ToStore returns the revisions to store before the plan is carried out, and the revisions that the controller remembers until the
+// next plan. A revision is stored when it first matters: when it has proven good, so that a rollback may return to it; when the
+// template has changed, so that there are two revisions to tell apart; or when pods may be updated in place, which needs the template
+// that they were created from. Until then it is not stored, so that the pods of a new PodManager do not wait for one more write.
 func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 	s, newest := r.sources, int64(0)
 	for _, stored := range s.all() {
@@ -36,36 +36,36 @@ func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 	}
 	update := r.Update
 	for _, remembered := range s.Remembered {
-		known := r.others[remembered.Hash]
-		if known == nil || known.stored != nil || known == update {
+		revision := r.byHash[remembered.Hash]
+		if revision == nil || revision.stored != nil || revision == update {
 			continue
 		}
-		isOfIt := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == known.Hash }
-		if known == r.Current || slices.ContainsFunc(s.Pods, isOfIt) {
+		hasRevision := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == revision.Hash }
+		if revision == r.Current || slices.ContainsFunc(s.Pods, hasRevision) {
 			newest++
-			stores = append(stores, Store{Revision: known.ControllerRevision(s.Manager, newest), of: known})
-			remember = append(remember, known)
+			stores = append(stores, Store{Revision: revision.ControllerRevision(s.Manager, newest), origin: revision})
+			remember = append(remember, revision)
 		}
 	}
 	if current := r.Current; current != nil && current != update && !slices.Contains(remember, current) {
-		remember = append(remember, current) // somebody may delete it
+		remember = append(remember, current) // somebody may delete the ControllerRevision
 	}
-	isOther := func(pod *corev1.Pod) bool { return r.HashOf(pod) != update.Hash }
+	hasOtherRevision := func(pod *corev1.Pod) bool { return r.HashOf(pod) != update.Hash }
 	switch {
 	case update.stored != nil:
 		stores = append(stores, renew(s.Manager, update, newest)...)
 	case newest > 0 || s.Manager.Status.CurrentRevision != "" || isGood || s.Manager.PodUpdatePolicy() != v1.RecreatePods ||
-		slices.ContainsFunc(s.Pods, isOther) || slices.ContainsFunc(s.OrphanPods, isOther):
+		slices.ContainsFunc(s.Pods, hasOtherRevision) || slices.ContainsFunc(s.OrphanPods, hasOtherRevision):
 		revision := update.ControllerRevision(s.Manager, newest+1)
 		if cause := s.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
 			revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
 		}
-		stores = append(stores, Store{Revision: revision, of: update})
+		stores = append(stores, Store{Revision: revision, origin: update})
 	}
 	return stores, append(remember, update)
 }
 
-// ControllerRevision is the revision as it is stored under this number.
+// ControllerRevision is the object that stores the revision under this number.
 func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *appsv1.ControllerRevision {
 	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
@@ -79,8 +79,8 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 	}
 }
 
-// renew is the revision of the present template as it should be stored; nothing if it is. An old template that was put
-// back becomes the newest revision again.
+// renew updates the ControllerRevision of the present template; the result is empty if nothing is to be updated. An old template that is
+// in use again becomes the newest revision, as in a Deployment.
 func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	cause := manager.Annotations[v1.AnnotationChangeCause]
 	stored := revision.stored
@@ -95,10 +95,10 @@ func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	if !hasCause {
 		metav1.SetMetaDataAnnotation(&renewed.ObjectMeta, v1.AnnotationChangeCause, cause)
 	}
-	return []Store{{Revision: renewed, Exists: true, of: revision}}
+	return []Store{{Revision: renewed, Exists: true, origin: revision}}
 }
 
-// IsSame tells whether a stored revision has the template of the one that was to be stored.
+// IsSame tells whether two ControllerRevisions have the same template.
 func IsSame(stored, wanted *appsv1.ControllerRevision) bool {
 	if bytes.Equal(stored.Data.Raw, wanted.Data.Raw) {
 		return true
@@ -108,7 +108,7 @@ func IsSame(stored, wanted *appsv1.ControllerRevision) bool {
 	return errA == nil && errB == nil && equality.Semantic.DeepEqual(a, b)
 }
 
-// BeyondLimit are the revisions to drop: the oldest of those that neither a pod nor the status refers to.
+// BeyondLimit are the revisions to drop: the oldest, beyond the limit, of those that neither the spec, the status nor a pod uses.
 func (r Revisions) BeyondLimit() []*appsv1.ControllerRevision {
 	used := map[string]bool{r.Update.Hash: true}
 	if r.Current != nil {

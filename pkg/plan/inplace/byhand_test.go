@@ -9,10 +9,10 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// A pod that was made by hand gets no revision by a restore: it is taken for one of the current revision, and goes on to be. It
-// is being changed all the same, until its node has followed.
+// StepRestore gives a pod that was made by hand no revision label: the pod still counts as one of the current revision. It is updating
+// all the same, until the kubelet has carried out the restore.
 func TestRestoredPodMadeByHand(t *testing.T) {
-	before, after := memoryOf("1", "1Gi"), memoryOf("1", "2Gi")
+	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	p := interrupted(before, after, 2, true)
 	delete(p.Labels, v1.LabelRevision)
 	step := Update{Pod: p, Step: StepRestore, From: RevisionFor(before), To: RevisionFor(before)}
@@ -27,10 +27,10 @@ func TestRestoredPodMadeByHand(t *testing.T) {
 	ApplyPatch(p, resize)
 	ApplyPatch(p, patch)
 	if !IsUpdating(p) || health.IsAvailable(p, 0, Now) {
-		t.Errorf("changing: %v, available: %v, although its node has yet to restart it: %s",
+		t.Errorf("updating: %v, available: %v, although the kubelet has yet to restart the container: %s",
 			IsUpdating(p), health.IsAvailable(p, 0, Now), p.Annotations[v1.AnnotationInPlace])
 	}
 	if UpdatedAt(p) != Now {
-		t.Errorf("changed at %v, so that minReadySeconds do not begin anew", UpdatedAt(p))
+		t.Errorf("updated at %v, so that minReadySeconds do not begin anew", UpdatedAt(p))
 	}
 }

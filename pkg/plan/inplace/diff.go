@@ -15,14 +15,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
-// Diff is what differs between two templates, if a pod can be changed from one to the other in place.
+// Diff is what an update in place from one template to another changes in the containers.
 type Diff struct {
-	// Images and Resources are the new ones, by container.
+	// Images and Resources are the new values, by container; a container whose value stays the same is missing.
 	Images    map[string]string
 	Resources map[string]corev1.ResourceRequirements
 }
 
-// Compare compares two templates. If a pod cannot be changed from one to the other, it tells why.
+// Compare compares two templates. If a pod cannot be updated in place from one to the other, the text says why.
 func Compare(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	if from == nil || to == nil {
 		return Diff{}, "the template that the pod was made from is not known any more"
@@ -30,43 +30,44 @@ func Compare(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	if from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] {
 		return Diff{}, "a restart was asked for"
 	}
-	change := Diff{Images: map[string]string{}, Resources: map[string]corev1.ResourceRequirements{}}
-	// What is left different, once all that can be changed is made the same, is in the way.
-	rest := to.DeepCopy()
-	rest.Labels, rest.Annotations = from.Labels, from.Annotations
-	for i := range min(len(from.Spec.Containers), len(rest.Spec.Containers)) {
-		before, after := &from.Spec.Containers[i], &rest.Spec.Containers[i]
+	diff := Diff{Images: map[string]string{}, Resources: map[string]corev1.ResourceRequirements{}}
+	// All that an update in place can change is made equal in this copy. Any difference that remains rules out an update in place.
+	remaining := to.DeepCopy()
+	remaining.Labels, remaining.Annotations = from.Labels, from.Annotations
+	for i := range min(len(from.Spec.Containers), len(remaining.Spec.Containers)) {
+		before, after := &from.Spec.Containers[i], &remaining.Spec.Containers[i]
 		if before.Name != after.Name {
 			break
 		}
 		if before.Image != after.Image {
-			change.Images[after.Name] = after.Image
+			diff.Images[after.Name] = after.Image
 			after.Image = before.Image
 		}
 		if isResizable(before.Resources, after.Resources) {
-			change.Resources[after.Name] = requested(after.Resources)
+			diff.Resources[after.Name] = withDefaults(after.Resources)
 			after.Resources = before.Resources
 		}
 	}
-	if !equality.Semantic.DeepEqual(from.Spec, rest.Spec) || !slices.Equal(from.Finalizers, rest.Finalizers) {
-		return Diff{}, firstDifference(from, rest) + " differs"
+	if !equality.Semantic.DeepEqual(from.Spec, remaining.Spec) || !slices.Equal(from.Finalizers, remaining.Finalizers) {
+		return Diff{}, firstDifference(from, remaining) + " differs"
 	}
-	if len(change.Resources) > 0 && qosOf(&from.Spec) != qosOf(&to.Spec) {
+	if len(diff.Resources) > 0 && qosOf(&from.Spec) != qosOf(&to.Spec) {
 		return Diff{}, fmt.Sprintf("the QoS class would change from %s to %s", qosOf(&from.Spec), qosOf(&to.Spec))
 	}
-	return change, ""
+	return diff, ""
 }
 
 // firstDifference is the path of the first field that differs.
 func firstDifference(from, to *corev1.PodTemplateSpec) string {
 	decode := func(template *corev1.PodTemplateSpec) (value any) {
-		_ = json.Unmarshal(history.Encode(template), &value) // it has just been encoded
+		_ = json.Unmarshal(history.Encode(template), &value) // cannot fail on what Encode returns
 		return value
 	}
-	return differs("template", decode(from), decode(to))
+	return pathOfDifference("template", decode(from), decode(to))
 }
 
-func differs(path string, from, to any) string {
+// pathOfDifference is the path of the first field that differs between two different JSON values.
+func pathOfDifference(path string, from, to any) string {
 	switch from := from.(type) {
 	case map[string]any:
 		to, ok := to.(map[string]any)
@@ -77,7 +78,7 @@ func differs(path string, from, to any) string {
 		maps.Copy(all, to)
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			if !reflect.DeepEqual(from[key], to[key]) {
-				return differs(path+"."+key, from[key], to[key])
+				return pathOfDifference(path+"."+key, from[key], to[key])
 			}
 		}
 	case []any:
@@ -87,11 +88,12 @@ func differs(path string, from, to any) string {
 		}
 		for i := range from {
 			if !reflect.DeepEqual(from[i], to[i]) {
-				return differs(path+"["+strconv.Itoa(i)+"]", from[i], to[i])
+				return pathOfDifference(path+"["+strconv.Itoa(i)+"]", from[i], to[i])
 			}
 		}
 	}
 	return path
 }
 
-func (c Diff) TakesTheNode() bool { return len(c.Images)+len(c.Resources) > 0 }
+// TakesTheNode tells whether the kubelet has to carry out something. Labels and annotations do not concern it.
+func (d Diff) TakesTheNode() bool { return len(d.Images)+len(d.Resources) > 0 }

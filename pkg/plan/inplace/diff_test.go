@@ -21,7 +21,7 @@ func needs(resources corev1.ResourceRequirements) func(*corev1.PodTemplateSpec) 
 	return app(func(c *corev1.Container) { c.Resources = resources })
 }
 
-func TestChangeBetween(t *testing.T) {
+func TestCompare(t *testing.T) {
 	images := func(app, side string) func(*corev1.PodTemplateSpec) {
 		return func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image, t.Spec.Containers[1].Image = app, side }
 	}
@@ -38,7 +38,7 @@ func TestChangeBetween(t *testing.T) {
 
 	tests := map[string]struct {
 		from, to *corev1.PodTemplateSpec
-		// images and resources name the containers that get others.
+		// images and resources name the containers whose image or resources differ.
 		images, resources []string
 		why               string
 	}{
@@ -51,14 +51,14 @@ func TestChangeBetween(t *testing.T) {
 		"a restart was asked for before": {
 			from: TemplateWith(restart), to: TemplateWith(restart, images("app:2", "side:1")), images: []string{"app"},
 		},
-		"more CPU":                {to: TemplateWith(needs(Amounts("cpu", "2", ""))), resources: []string{"app"}},
-		"the same in other words": {to: TemplateWith(needs(Amounts("cpu", "1000m", "")))},
-		"CPU and an image":        {to: TemplateWith(needs(Amounts("cpu", "2", "")), images("app:2", "side:1")), images: []string{"app"}, resources: []string{"app"}},
-		"a limit that was not":    {to: TemplateWith(needs(Amounts("cpu", "1", "2"))), why: "template.spec.containers[0].resources.limits differs"},
-		"no request any more":     {to: TemplateWith(needs(Amounts("cpu", "", ""))), why: "template.spec.containers[0].resources.requests differs"},
-		"another resource":        {from: TemplateWith(needs(Amounts("example.com/gpu", "1", "1"))), to: TemplateWith(needs(Amounts("example.com/gpu", "2", "2"))), why: "template.spec.containers[0].resources.limits.example.com/gpu differs"},
-		"claims":                  {to: TemplateWith(needs(claims)), why: "template.spec.containers[0].resources.claims differs"},
-		"a limit is a request": {
+		"more CPU":                       {to: TemplateWith(needs(Amounts("cpu", "2", ""))), resources: []string{"app"}},
+		"the same amount in other units": {to: TemplateWith(needs(Amounts("cpu", "1000m", "")))},
+		"CPU and an image":               {to: TemplateWith(needs(Amounts("cpu", "2", "")), images("app:2", "side:1")), images: []string{"app"}, resources: []string{"app"}},
+		"a new limit":                    {to: TemplateWith(needs(Amounts("cpu", "1", "2"))), why: "template.spec.containers[0].resources.limits differs"},
+		"no request any more":            {to: TemplateWith(needs(Amounts("cpu", "", ""))), why: "template.spec.containers[0].resources.requests differs"},
+		"another resource":               {from: TemplateWith(needs(Amounts("example.com/gpu", "1", "1"))), to: TemplateWith(needs(Amounts("example.com/gpu", "2", "2"))), why: "template.spec.containers[0].resources.limits.example.com/gpu differs"},
+		"claims":                         {to: TemplateWith(needs(claims)), why: "template.spec.containers[0].resources.claims differs"},
+		"a limit that is the request by default": {
 			from: TemplateWith(needs(Amounts("cpu", "", "1"))), to: TemplateWith(needs(Amounts("cpu", "2", "2"))), resources: []string{"app"},
 		},
 		"another QoS class": {
@@ -73,13 +73,13 @@ func TestChangeBetween(t *testing.T) {
 			to:   TemplateWith(app(func(c *corev1.Container) { c.Args = []string{"a", "c"} })),
 			why:  "template.spec.containers[0].args[1] differs",
 		},
-		"a container more": {
+		"a new container": {
 			to: TemplateWith(func(t *corev1.PodTemplateSpec) {
 				t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "new"})
 			}),
 			why: "template.spec.containers differs",
 		},
-		"another name": {
+		"another container name": {
 			to:  TemplateWith(app(func(c *corev1.Container) { c.Name = "other" })),
 			why: "template.spec.containers[0].name differs",
 		},
@@ -103,18 +103,18 @@ func TestChangeBetween(t *testing.T) {
 				test.from = TemplateWith()
 			}
 			before := test.to.DeepCopy()
-			change, why := Compare(test.from, test.to)
+			diff, why := Compare(test.from, test.to)
 			if why != test.why {
 				t.Errorf("got  %q\nwant %q", why, test.why)
 			}
-			if got := slices.Sorted(maps.Keys(change.Images)); !slices.Equal(got, test.images) {
-				t.Errorf("changes the images of %v, want %v", got, test.images)
+			if got := slices.Sorted(maps.Keys(diff.Images)); !slices.Equal(got, test.images) {
+				t.Errorf("the images of %v differ, want %v", got, test.images)
 			}
-			if got := slices.Sorted(maps.Keys(change.Resources)); !slices.Equal(got, test.resources) {
-				t.Errorf("changes the resources of %v, want %v", got, test.resources)
+			if got := slices.Sorted(maps.Keys(diff.Resources)); !slices.Equal(got, test.resources) {
+				t.Errorf("the resources of %v differ, want %v", got, test.resources)
 			}
 			if test.to.Spec.Containers[0].Image != before.Spec.Containers[0].Image {
-				t.Error("the template was changed by comparing it")
+				t.Error("Compare modified the template")
 			}
 		})
 	}
@@ -139,15 +139,15 @@ func TestQoS(t *testing.T) {
 		containers []corev1.ResourceRequirements
 		want       corev1.PodQOSClass
 	}{
-		"nothing asked for":           {containers: []corev1.ResourceRequirements{{}}, want: corev1.PodQOSBestEffort},
-		"only other resources":        {containers: []corev1.ResourceRequirements{Amounts("example.com/gpu", "1", "1")}, want: corev1.PodQOSBestEffort},
-		"limits equal requests":       {containers: []corev1.ResourceRequirements{both("1", "1")}, want: corev1.PodQOSGuaranteed},
-		"limits alone":                {containers: []corev1.ResourceRequirements{both("", "1")}, want: corev1.PodQOSGuaranteed},
-		"less requested":              {containers: []corev1.ResourceRequirements{both("1", "2")}, want: corev1.PodQOSBurstable},
-		"requests alone":              {containers: []corev1.ResourceRequirements{both("1", "")}, want: corev1.PodQOSBurstable},
-		"CPU alone":                   {containers: []corev1.ResourceRequirements{Amounts("cpu", "1", "1")}, want: corev1.PodQOSBurstable},
-		"one container without":       {containers: []corev1.ResourceRequirements{both("1", "1"), {}}, want: corev1.PodQOSBurstable},
-		"every container for its own": {containers: []corev1.ResourceRequirements{both("1", "1"), both("2", "2")}, want: corev1.PodQOSGuaranteed},
+		"nothing asked for":        {containers: []corev1.ResourceRequirements{{}}, want: corev1.PodQOSBestEffort},
+		"only other resources":     {containers: []corev1.ResourceRequirements{Amounts("example.com/gpu", "1", "1")}, want: corev1.PodQOSBestEffort},
+		"limits equal requests":    {containers: []corev1.ResourceRequirements{both("1", "1")}, want: corev1.PodQOSGuaranteed},
+		"limits alone":             {containers: []corev1.ResourceRequirements{both("", "1")}, want: corev1.PodQOSGuaranteed},
+		"less requested":           {containers: []corev1.ResourceRequirements{both("1", "2")}, want: corev1.PodQOSBurstable},
+		"requests alone":           {containers: []corev1.ResourceRequirements{both("1", "")}, want: corev1.PodQOSBurstable},
+		"CPU alone":                {containers: []corev1.ResourceRequirements{Amounts("cpu", "1", "1")}, want: corev1.PodQOSBurstable},
+		"one container without":    {containers: []corev1.ResourceRequirements{both("1", "1"), {}}, want: corev1.PodQOSBurstable},
+		"each container by itself": {containers: []corev1.ResourceRequirements{both("1", "1"), both("2", "2")}, want: corev1.PodQOSGuaranteed},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

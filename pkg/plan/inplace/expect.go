@@ -10,142 +10,146 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// newRecord is the record of the change: what the pod is like before, and what its node is expected to do.
-func (i Update) newRecord(now time.Time) Record {
-	left := Record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second)}
-	containers := i.To.Template().Spec.Containers
-	for n := range containers {
-		if before, restarts := i.expect(&containers[n]); restarts {
-			if left.Containers == nil {
-				left.Containers = map[string]ContainerBefore{}
+// newRecord is the record of the update: the state of the containers before it.
+func (u Update) newRecord(now time.Time) Record {
+	record := Record{Revision: u.To.Hash, At: now.UTC().Truncate(time.Second)}
+	containers := u.To.Template().Spec.Containers
+	for i := range containers {
+		if before, isExpected := u.expectRestart(&containers[i]); isExpected {
+			if record.Containers == nil {
+				record.Containers = map[string]ContainerBefore{}
 			}
-			left.Containers[containers[n].Name] = before
+			record.Containers[containers[i].Name] = before
 		}
 	}
-	for status := range podstate.ContainerStatuses(i.Pod) {
-		other := OtherBefore{Restarts: status.RestartCount, Trouble: podstate.TroubleKind(i.Pod, status)}
-		if _, found := left.Containers[status.Name]; !found && other != (OtherBefore{}) {
-			if left.Others == nil {
-				left.Others = map[string]OtherBefore{}
+	for status := range podstate.ContainerStatuses(u.Pod) {
+		other := OtherBefore{Restarts: status.RestartCount, Trouble: podstate.TroubleKind(u.Pod, status)}
+		if _, found := record.Containers[status.Name]; !found && other != (OtherBefore{}) {
+			if record.Others == nil {
+				record.Others = map[string]OtherBefore{}
 			}
-			left.Others[status.Name] = other
+			record.Others[status.Name] = other
 		}
 	}
-	return left
+	return record
 }
 
-// expect tells whether a container is, or may be, restarted to become what it is to be, and how it is before. What counts is
-// what its node has: it may not have followed earlier changes, and may get back what it has.
-func (i Update) expect(container *corev1.Container) (ContainerBefore, bool) {
-	before := i.statusOf(container.Name)
-	was := i.was(container.Name)
-	image, had := was.Image, &was.Resources
-	earlier, unfollowed := i.unfollowed(container)
-	begun, wasBegun := lastRecord(i.Pod).Containers[container.Name]
-	wasBegun = wasBegun && HasBegun(i.Pod)
-	isOther := wasBegun && !i.hasBegun()
-	seen := before.Restarts
+// expectRestart tells whether the kubelet restarts, or may restart, a container for the update, and returns the container's state before
+// that. It compares the update with what the kubelet has given the container so far, not with the pod's spec: the kubelet may not have
+// carried out earlier updates, and this update may revert them.
+func (u Update) expectRestart(container *corev1.Container) (before ContainerBefore, isExpected bool) {
+	before = u.snapshot(container.Name)
+	old := u.oldContainer(container.Name)
+	image, resources := old.Image, &old.Resources
+	earlier, isOutstanding := u.outstanding(container)
+	begun, isInterrupted := lastRecord(u.Pod).Containers[container.Name]
+	isInterrupted = isInterrupted && HasBegun(u.Pod)
+	toOtherRevision := isInterrupted && !u.continuesInterrupted()
+	restarts := before.Restarts
 	switch {
-	case unfollowed:
+	case isOutstanding:
 		before.Generation = earlier.Generation
-		// A container that runs none of the images that it may have by now is certain to be restarted once more.
-		if isNew := container.Image != was.Image && container.Image != earlier.From; !isNew || earlier.Optional {
+		// If the container cannot have the new image yet, the kubelet is certain to restart it once more.
+		if isNew := container.Image != old.Image && container.Image != earlier.From; !isNew || earlier.Optional {
 			before.ImageID, before.Restarts = earlier.ImageID, earlier.Restarts
 		}
-		image, had = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, had)
-	case wasBegun && was.Image == container.Image:
-		had = cmp.Or(begun.Had, had)
-		if begun.ImageID == "" || isOther && before.Restarts > begun.Restarts { // it was not even started, or has got something since
-			had = unknown
+		image, resources = cmp.Or(earlier.From, image), cmp.Or(earlier.Had, resources)
+	case isInterrupted && old.Image == container.Image:
+		resources = cmp.Or(begun.Had, resources)
+		if begun.ImageID == "" || toOtherRevision && before.Restarts > begun.Restarts {
+			resources = unknownResources // the container may have been started or restarted with either resources
 		}
-		before.Restarts, before.Generation = begun.Restarts, begun.Generation // it may have been restarted since
-	case wasBegun:
-		had, before.Generation = unknown, begun.Generation
+		before.Restarts, before.Generation = begun.Restarts, begun.Generation // the interrupted update may have restarted it since
+	case isInterrupted:
+		resources, before.Generation = unknownResources, begun.Generation
 	}
-	if before.Restarts != seen {
-		before.Seen = seen
+	if before.Restarts != restarts {
+		before.Seen = restarts
 	}
 	if image != container.Image {
 		before.From = image
 	}
-	resizes := restartsWhenResized(*had, container)
-	if resizes || wasBegun || unfollowed && earlier.Had != nil { // it may have got others, and have to give them back
-		before.Had = ptr.To(resizableOf(*had))
+	resizeRestarts := restartsWhenResized(*resources, container)
+	if resizeRestarts || isInterrupted || isOutstanding && earlier.Had != nil { // this update may revert an earlier resize
+		before.Had = ptr.To(resizableOf(*resources))
 	}
-	if before.From == "" && (!resizes || isUnknown(before.Had)) {
-		before.Optional, before.From = unfollowed || wasBegun, i.takenBack(container, unfollowed)
+	if before.From == "" && (!resizeRestarts || isUnknown(before.Had)) { // no restart is certain
+		before.Optional, before.From = isOutstanding || isInterrupted, u.revertedImage(container, isOutstanding)
 		return before, before.Optional
 	}
-	if unfollowed && earlier.Optional { // it may have all of it already
+	if isOutstanding && earlier.Optional { // the container may already have all that this update gives it
 		before.ImageID, before.Optional = "", true
 	}
 	return before, true
 }
 
-// takenBack is the image that a container may run although it is to have the one that it had before; empty if there is none.
-func (i Update) takenBack(container *corev1.Container, unfollowed bool) string {
-	if was := i.was(container.Name).Image; was != container.Image {
-		return was
+// revertedImage is the image that the container may run because of an update that this update, or an earlier one, reverts; empty if
+// there is none.
+func (u Update) revertedImage(container *corev1.Container, isOutstanding bool) string {
+	if old := u.oldContainer(container.Name).Image; old != container.Image {
+		return old
 	}
-	if earlier := CompletedRecord(i.Pod).Containers[container.Name]; unfollowed && earlier.Optional && earlier.From != container.Image {
+	if earlier := CompletedRecord(u.Pod).Containers[container.Name]; isOutstanding && earlier.Optional && earlier.From != container.Image {
 		return earlier.From
 	}
 	return ""
 }
 
-// was is how a container is before the change, as its revision says. A pod that was made by hand may have another image, also once
-// it was changed in other ways, and other CPU and memory, of which it gets all anew with those that change.
-func (i Update) was(container string) *corev1.Container {
-	was, own := podstate.ContainerNamed(&i.From.Template().Spec, container), podstate.ContainerNamed(&i.Pod.Spec, container)
+// oldContainer is the container before the update, as the pod's revision says, except where a pod that was made by hand differs: its
+// image, which may differ even after updates that left the image alone; and its CPU and memory, if a resize is to set them.
+func (u Update) oldContainer(name string) *corev1.Container {
+	old, own := podstate.ContainerNamed(&u.From.Template().Spec, name), podstate.ContainerNamed(&u.Pod.Spec, name)
 	if own == nil {
-		return was
+		return old
 	}
-	actual := *was
-	if _, changed := i.Diff().Images[container]; changed {
+	actual := *old
+	if _, changed := u.Diff().Images[name]; changed {
 		actual.Image = own.Image
 	}
-	if _, resized := i.Diff().Resources[container]; podstate.IsMadeByHand(i.Pod) && (resized || HasBegun(i.Pod)) {
+	if _, resized := u.Diff().Resources[name]; podstate.IsMadeByHand(u.Pod) && (resized || HasBegun(u.Pod)) {
 		actual.Resources = own.Resources
 	}
 	return &actual
 }
 
-// statusOf is how a container is, as far as its node has told.
-func (i Update) statusOf(container string) ContainerBefore {
-	for status := range podstate.ContainerStatuses(i.Pod) {
+// snapshot is the present state of a container, as far as the kubelet has reported it.
+func (u Update) snapshot(container string) ContainerBefore {
+	for status := range podstate.ContainerStatuses(u.Pod) {
 		if status.Name == container {
 			return ContainerBefore{
-				ImageID: status.ImageID, Restarts: status.RestartCount, Generation: i.Pod.Generation, Trouble: podstate.TroubleKind(i.Pod, status),
+				ImageID: status.ImageID, Restarts: status.RestartCount, Generation: u.Pod.Generation, Trouble: podstate.TroubleKind(u.Pod, status),
 			}
 		}
 	}
-	return ContainerBefore{Generation: i.Pod.Generation}
+	return ContainerBefore{Generation: u.Pod.Generation}
 }
 
-// unfollowed is what the pod's node has yet to do to a container because of an earlier change. A node that tells what it has
-// seen may not have seen that, although the container was restarted for another reason; and it may have the image, but not
-// the CPU and memory. It is optional if not even the image is known that the container runs.
-func (i Update) unfollowed(container *corev1.Container) (ContainerBefore, bool) {
-	earlier, found := CompletedRecord(i.Pod).Containers[container.Name]
-	now := i.statusOf(container.Name)
-	seen := found && IsRestarted(i.Pod, container.Name, earlier) && podstate.HasObserved(i.Pod)
-	isAsBefore := earlier.Optional && earlier.ImageID != "" && now.Restarts == earlier.Restarts // it takes a restart to get anything else
+// outstanding tells whether the kubelet has yet to carry out an earlier update of a container, and returns the state from which it will.
+// A restart alone does not prove that the kubelet has carried out the update: the container may have been restarted for another reason,
+// before the kubelet observed the update; or the kubelet may have changed the image, but not yet CPU and memory. The state is Optional
+// if nobody can tell even which image the container runs.
+func (u Update) outstanding(container *corev1.Container) (ContainerBefore, bool) {
+	earlier, found := CompletedRecord(u.Pod).Containers[container.Name]
+	now := u.snapshot(container.Name)
+	isRestarted := found && IsRestarted(u.Pod, container.Name, earlier) && podstate.HasObserved(u.Pod)
+	isAsBefore := earlier.Optional && earlier.ImageID != "" && now.Restarts == earlier.Restarts // without a restart it has what it had
 	switch {
-	case !found || seen && (earlier.Had == nil || !podstate.IsResizing(i.Pod) && (!earlier.Optional || i.Pod.Status.ObservedGeneration > 0)):
+	case !found,
+		isRestarted && (earlier.Had == nil || !podstate.IsResizing(u.Pod) && (!earlier.Optional || u.Pod.Status.ObservedGeneration > 0)):
 		return ContainerBefore{}, false
-	case !seen && !earlier.Optional: // whatever it got on the way, it was restarted if that is not what it had
+	case !isRestarted && !earlier.Optional: // still valid: to get anything else, the container has to be restarted
 		return earlier, true
 	case isAsBefore:
 		now.Had = earlier.Had
-	case earlier.Had != nil || HasBegun(i.Pod):
-		now.Had = unknown
+	case earlier.Had != nil || HasBegun(u.Pod):
+		now.Had = unknownResources
 	}
 	now.Generation = earlier.Generation
-	switch isOther := now.ImageID != earlier.ImageID; {
+	switch isOtherImage := now.ImageID != earlier.ImageID; {
 	case earlier.Optional && earlier.ImageID == "":
 		now.Optional = true
-	case earlier.Optional && (isOther || !isAsBefore && container.Image == earlier.From):
-		now.From = earlier.From // it runs what was taken back, or may do so under another name of the same image
+	case earlier.Optional && (isOtherImage || !isAsBefore && container.Image == earlier.From):
+		now.From = earlier.From // the container runs the reverted image, or may run it: two names can stand for the same image
 	}
 	return now, true
 }

@@ -1,6 +1,6 @@
 package inplace
 
-// What only tests look at from outside.
+// Unexported functions that the tests of package inplace_test call.
 
 var QosOf = qosOf
 var RestartsWhenResized = restartsWhenResized

@@ -9,13 +9,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// CannotBeDrained tells whether the pod has to be changed while it is in service, although a grace period is set: it was
-// made before that, and gates cannot be added later.
+// CannotBeDrained tells whether the pod has to be updated while it is in service, although a grace period is set: the pod was created
+// without our readiness gate, and readiness gates cannot be added later.
 func CannotBeDrained(manager *v1.PodManager, pod *corev1.Pod) bool {
 	return manager.InPlaceGrace() > 0 && !podstate.HasGate(pod)
 }
 
-// ByDrained tells the pods that could be drained, or need not be, from those that were changed in service.
+// ByDrained splits updated pods into those that were drained or needed no draining, and those that were updated while in service.
 func ByDrained(manager *v1.PodManager, pods []*corev1.Pod) (drained, undrained []*corev1.Pod) {
 	for _, pod := range pods {
 		if CannotBeDrained(manager, pod) {
@@ -27,7 +27,7 @@ func ByDrained(manager *v1.PodManager, pods []*corev1.Pod) (drained, undrained [
 	return drained, undrained
 }
 
-// NextStep is what to do now to change the pod. The duration is how long to wait if that is nothing yet.
+// NextStep is the next step to update the pod in place. If the step is empty, the duration is how long the pod still has to drain.
 func NextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
 	if grace == 0 || CannotBeDrained(manager, pod) {
@@ -43,15 +43,15 @@ func NextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, tim
 	return StepUpdate, 0
 }
 
-// MustOpenFirst tells whether a pod that is to be released is kept out of its Services by our readiness gate: nobody would
-// ever open it.
+// MustOpenFirst tells whether our readiness gate keeps the pod out of its Services. The controller opens the gate before it releases
+// such a pod, because nobody would ever open it afterwards.
 func MustOpenFirst(pod *corev1.Pod) bool {
 	gate := podstate.Condition(pod, v1.InPlaceReady)
 	return podstate.HasGate(pod) && (gate == nil || gate.Status != corev1.ConditionTrue)
 }
 
-// MustOpen tells whether the readiness gate of a pod that is not being changed, has been, or has to wait for that, is to be
-// opened: nobody else does.
+// MustOpen tells whether the controller has to open the pod's readiness gate: the gate is not open, and either no update in place is
+// going on, or its resize is held up.
 func MustOpen(pod *corev1.Pod) bool {
 	return MustOpenFirst(pod) && (!IsUpdating(pod) || IsHeldUp(pod))
 }

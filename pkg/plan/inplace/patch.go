@@ -12,56 +12,60 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// BeginPatch is the patch that goes before the resize: it leaves a note that the pod may have other CPU and memory than its
-// revision says. Whoever takes over in between knows by it that the change is to be completed, or undone. It is nil if there
-// is nothing to resize, or the note is there. One of a change to another revision does not tell what this one may restart.
-func (i Update) BeginPatch(now time.Time) ([]byte, error) {
-	if len(i.Diff().Resources) == 0 || i.hasBegun() {
+// BeginPatch is the patch before the resize: it records that the pod may have other CPU and memory than its revision says, so that a
+// controller that takes over in between knows that it has to complete or revert the update. It is nil if there is nothing to resize, or
+// if this update has begun before. The record of an interrupted update to another revision is replaced: it does not say which
+// containers this update may restart.
+func (u Update) BeginPatch(now time.Time) ([]byte, error) {
+	if len(u.Diff().Resources) == 0 || u.continuesInterrupted() {
 		return nil, nil
 	}
-	return i.notePatch(Record{Revision: i.To.Hash, At: now.UTC().Truncate(time.Second), Begun: true, Containers: i.resized(), Before: i.recordBefore()})
+	return u.recordPatch(Record{
+		Revision: u.To.Hash, At: now.UTC().Truncate(time.Second), Begun: true, Containers: u.restartedByResize(), Before: u.recordBefore(),
+	})
 }
 
-// hasBegun tells whether this very change has begun before.
-func (i Update) hasBegun() bool { return HasBegun(i.Pod) && lastRecord(i.Pod).Revision == i.To.Hash }
-
-// resized are the containers that are restarted to get other CPU or memory, as they are before.
-func (i Update) resized() map[string]ContainerBefore {
-	if i.hasBegun() {
-		return lastRecord(i.Pod).Containers
-	}
-	found := i.newRecord(time.Time{}).Containers
-	maps.DeleteFunc(found, func(_ string, before ContainerBefore) bool { return before.Had == nil })
-	return found
+// continuesInterrupted tells whether the pod's interrupted update was to the same revision as this update.
+func (u Update) continuesInterrupted() bool {
+	return HasBegun(u.Pod) && lastRecord(u.Pod).Revision == u.To.Hash
 }
 
-// Patch is the strategic merge patch that changes labels, annotations and images. It also leaves the record that tells
-// when the node has followed.
-func (i Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
-	left := i.newRecord(now)
-	if last := lastRecord(i.Pod); i.Step == StepRestore && last.Refused != "" {
-		// It is still not to be tried again.
-		restored := left
-		left = Record{Revision: last.Revision, Refused: last.Refused, Before: &restored}
+// restartedByResize is the state of the containers that the resize, or one that it reverts, may restart.
+func (u Update) restartedByResize() map[string]ContainerBefore {
+	if u.continuesInterrupted() {
+		return lastRecord(u.Pod).Containers
 	}
-	note, err := json.Marshal(left)
+	containers := u.newRecord(time.Time{}).Containers
+	maps.DeleteFunc(containers, func(_ string, before ContainerBefore) bool { return before.Had == nil })
+	return containers
+}
+
+// Patch is the strategic merge patch that completes the update: it changes labels, annotations and images, and writes the Record.
+func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
+	record := u.newRecord(now)
+	if last := lastRecord(u.Pod); u.Step == StepRestore && last.Refused != "" {
+		// Keep the refusal, so that the refused update is not tried again.
+		restored := record
+		record = Record{Revision: last.Revision, Refused: last.Refused, Before: &restored}
+	}
+	encoded, err := json.Marshal(record)
 	if err != nil {
 		return nil, err
 	}
-	index := podstate.IndexOf(manager.Name, i.Pod.Name)
-	from, to := i.From.Template(), i.To.Template()
+	index := podstate.IndexOf(manager.Name, u.Pod.Name)
+	from, to := u.From.Template(), u.To.Template()
 	annotations := difference(from.Annotations, to.Annotations)
-	annotations[v1.AnnotationInPlace] = string(note)
+	annotations[v1.AnnotationInPlace] = string(encoded)
 	patch := map[string]any{"metadata": map[string]any{
-		"uid":         i.Pod.UID,
+		"uid":         u.Pod.UID,
 		"annotations": annotations,
-		"labels": difference(podstate.Labels(manager, from.Labels, i.From.Hash, index),
-			podstate.Labels(manager, to.Labels, i.To.Hash, index)),
+		"labels": difference(podstate.Labels(manager, from.Labels, u.From.Hash, index),
+			podstate.Labels(manager, to.Labels, u.To.Hash, index)),
 	}}
 	var containers []any
-	change := i.Diff()
-	for _, name := range slices.Sorted(maps.Keys(change.Images)) {
-		containers = append(containers, map[string]any{"name": name, "image": change.Images[name]})
+	images := u.Diff().Images
+	for _, name := range slices.Sorted(maps.Keys(images)) {
+		containers = append(containers, map[string]any{"name": name, "image": images[name]})
 	}
 	if len(containers) > 0 {
 		patch["spec"] = map[string]any{"containers": containers}
@@ -69,13 +73,13 @@ func (i Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// ResizePatch is the patch for the pod's resize subresource; nil if CPU and memory stay. What a pod has for which another
-// change had begun is not known, so it is told all of it.
-func (i Update) ResizePatch() ([]byte, error) {
-	amounts := i.Diff().Resources
-	if HasBegun(i.Pod) {
+// ResizePatch is the patch for the pod's resize subresource; nil if there is nothing to resize. After an interrupted update the pod's
+// spec may have the CPU and memory of either revision, so the patch sets them for all containers.
+func (u Update) ResizePatch() ([]byte, error) {
+	amounts := u.Diff().Resources
+	if HasBegun(u.Pod) {
 		amounts = map[string]corev1.ResourceRequirements{}
-		for _, container := range i.To.Template().Spec.Containers {
+		for _, container := range u.To.Template().Spec.Containers {
 			if all := resizableOf(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
 				amounts[container.Name] = all
 			}
@@ -89,52 +93,52 @@ func (i Update) ResizePatch() ([]byte, error) {
 		containers = append(containers, map[string]any{"name": name, "resources": amounts[name]})
 	}
 	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": i.Pod.UID},
+		"metadata": map[string]any{"uid": u.Pod.UID},
 		"spec":     map[string]any{"containers": containers},
 	})
 }
 
-// RefusalPatch leaves a note on the pod that the API server has refused the change, so that it is not tried again. resized
-// tells that CPU and memory had gone through: they are to be restored.
-func (i Update) RefusalPatch(message string, resized bool) ([]byte, error) {
-	refusal := Record{Revision: i.To.Hash, Refused: podstate.OneLine("", message), Before: i.recordBefore()}
-	if refusal.Begun = resized || HasBegun(i.Pod); refusal.Begun {
-		refusal.Containers = i.resized()
+// RefusalPatch records that the API server refused the update, so that it is not tried again. resized tells that the API server had
+// accepted the resize before: StepRestore has to revert it.
+func (u Update) RefusalPatch(message string, resized bool) ([]byte, error) {
+	refusal := Record{Revision: u.To.Hash, Refused: podstate.OneLine("", message), Before: u.recordBefore()}
+	if refusal.Begun = resized || HasBegun(u.Pod); refusal.Begun {
+		refusal.Containers = u.restartedByResize()
 	}
-	if HasBegun(i.Pod) {
-		refusal.At = lastRecord(i.Pod).At
+	if HasBegun(u.Pod) {
+		refusal.At = lastRecord(u.Pod).At
 	}
-	return i.notePatch(refusal)
+	return u.recordPatch(refusal)
 }
 
-// recordBefore is the record of how the pod got the revision that it has; nil if it was made from it.
-func (i Update) recordBefore() *Record {
-	if last := CompletedRecord(i.Pod); last.Revision != "" {
+// recordBefore is the value of Record.Before: the CompletedRecord, or nil if there is none.
+func (u Update) recordBefore() *Record {
+	if last := CompletedRecord(u.Pod); last.Revision != "" {
 		return &last
 	}
 	return nil
 }
 
-// notePatch leaves a record on the pod, and changes nothing else.
-func (i Update) notePatch(left Record) ([]byte, error) {
-	note, err := json.Marshal(left)
+// recordPatch writes a Record to the pod, and changes nothing else.
+func (u Update) recordPatch(record Record) ([]byte, error) {
+	encoded, err := json.Marshal(record)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": i.Pod.UID, "annotations": map[string]any{v1.AnnotationInPlace: string(note)},
+		"uid": u.Pod.UID, "annotations": map[string]any{v1.AnnotationInPlace: string(encoded)},
 	}})
 }
 
 // GatePatch is the patch for the pod's status that closes or opens the readiness gate.
-func (i Update) GatePatch(now time.Time) ([]byte, error) {
+func (u Update) GatePatch(now time.Time) ([]byte, error) {
 	status, reason := corev1.ConditionTrue, "InService"
-	if i.Step == StepDrain {
+	if u.Step == StepDrain {
 		status, reason = corev1.ConditionFalse, "InPlaceUpdate"
-		now = now.Add(time.Second - 1) // conditions have whole seconds: better a little too long than too short
+		now = now.Add(time.Second - 1) // conditions have whole seconds: rather drain a little too long than too short
 	}
 	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": i.Pod.UID},
+		"metadata": map[string]any{"uid": u.Pod.UID},
 		"status": map[string]any{"conditions": []any{map[string]any{
 			"type": v1.InPlaceReady, "status": status, "reason": reason,
 			"lastTransitionTime": now.UTC().Format(time.RFC3339),
@@ -142,16 +146,16 @@ func (i Update) GatePatch(now time.Time) ([]byte, error) {
 	})
 }
 
-// difference is what a merge patch has to say to get from one map to the other.
+// difference is the merge patch from one map to the other.
 func difference(from, to map[string]string) map[string]any {
 	changes := map[string]any{}
 	for key := range from {
-		if _, kept := to[key]; !kept {
+		if _, found := to[key]; !found {
 			changes[key] = nil
 		}
 	}
 	for key, value := range to {
-		if before, had := from[key]; !had || before != value {
+		if before, found := from[key]; !found || before != value {
 			changes[key] = value
 		}
 	}

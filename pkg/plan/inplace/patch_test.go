@@ -14,11 +14,11 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// between is a step of pod web-3 from one template to another, of the revisions "one" and "two".
+// between is a step of pod web-3 from revision "one" to revision "two", with these templates.
 func between(step Step, from, to *corev1.PodTemplateSpec, change ...func(*corev1.Pod)) Update {
-	isOfIt := func(p *corev1.Pod) { p.Spec.Containers = from.DeepCopy().Spec.Containers }
+	fromTemplate := func(p *corev1.Pod) { p.Spec.Containers = from.DeepCopy().Spec.Containers }
 	return Update{
-		Pod: Pod(3, append([]func(*corev1.Pod){isOfIt}, change...)...), Step: step,
+		Pod: Pod(3, append([]func(*corev1.Pod){fromTemplate}, change...)...), Step: step,
 		From: RevisionWith("one", from),
 		To:   RevisionWith("two", to),
 	}
@@ -42,7 +42,7 @@ func TestPatch(t *testing.T) {
 	tests := map[string]struct {
 		step Update
 		want string
-		// begin and resize are the patches that go before.
+		// begin and resize are the patches before the final one.
 		begin, resize string
 	}{
 		"an image": {
@@ -52,31 +52,31 @@ func TestPatch(t *testing.T) {
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
 				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
 		},
-		"a pod that says nothing of itself yet": {
+		"a pod without container statuses": {
 			step: between(StepUpdate, TemplateWith(), TemplateWith(newImage("app:2"))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":` +
 				`"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"containers\":{\"app\":{\"from\":\"app:1\"}}}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"},` +
 				`"spec":{"containers":[{"image":"app:2","name":"app"}]}}`,
 		},
-		"labels and annotations come and go; ours stay": {
+		"labels and annotations are added and removed; ours stay": {
 			step: between(StepUpdate, TemplateWith(), TemplateWith(relabelled)),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}","note":"y"},` +
 				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
 		},
-		"without a label of its own, app is the name again": {
+		"without an app label in the template, the app label is the PodManager's name": {
 			step: between(StepUpdate, TemplateWith(relabelled), TemplateWith()),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}","note":"x"},` +
 				`"labels":{"app":"web","apps.mycompany.com/revision":"two","size":null,"tier":"front"},"uid":"uid-web-3"}}`,
 		},
-		"CPU goes by another way": {
+		"CPU is changed by the resize patch": {
 			step: between(StepUpdate, TemplateWith(), TemplateWith(needs(Amounts("cpu", "2", "")))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
 			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
 			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}]}}`,
 		},
-		"restarts from before are noted, each container for itself": {
+		"earlier restarts are recorded, for each container": {
 			step: between(StepUpdate, TemplateWith(), TemplateWith(relabelled), func(p *corev1.Pod) {
 				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: 3}, {Name: "side"}}
 				p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
@@ -84,7 +84,7 @@ func TestPatch(t *testing.T) {
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"others\":{\"app\":{\"restarts\":3},\"init\":{\"restarts\":1}}}","note":"y"},` +
 				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
 		},
-		"a limit brings its request": {
+		"a limit is the request by default": {
 			step: between(StepUpdate, TemplateWith(needs(Amounts("cpu", "", "1"))), TemplateWith(needs(Amounts("cpu", "", "2")))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
@@ -104,8 +104,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// The record that a patch leaves is what the next sync judges the pod by.
-func TestPatchLeavesARecord(t *testing.T) {
+// The next sync judges the pod by the Record that the patch writes.
+func TestPatchWritesARecord(t *testing.T) {
 	from, to := RevisionFor(Manager(0)), RevisionFor(Next(0))
 	p := Pod(0, Runs("docker.io/nginx", "id-1", 2))
 	patch, err := Update{Pod: p, Step: StepUpdate, From: from, To: to}.Patch(Manager(3), Now)
@@ -114,16 +114,16 @@ func TestPatchLeavesARecord(t *testing.T) {
 	}
 	ApplyPatch(p, patch)
 	if !IsUpdating(p) || health.IsAvailable(p, 0, Now) || p.Spec.Containers[0].Image != "v2" {
-		t.Errorf("changing %v, available %v, image %s", IsUpdating(p), health.IsAvailable(p, 0, Now), p.Spec.Containers[0].Image)
+		t.Errorf("updating %v, available %v, image %s", IsUpdating(p), health.IsAvailable(p, 0, Now), p.Spec.Containers[0].Image)
 	}
 	Runs("docker.io/v2", "id-2", 3)(p)
 	if IsUpdating(p) || !health.IsAvailable(p, 0, Now) || HasFailed(p) {
-		t.Errorf("once its node has followed: changing %v, available %v, failed %v", IsUpdating(p), health.IsAvailable(p, 0, Now), HasFailed(p))
+		t.Errorf("once the kubelet has carried out the update: updating %v, available %v, failed %v", IsUpdating(p), health.IsAvailable(p, 0, Now), HasFailed(p))
 	}
 }
 
-// A change that is taken back before the node has followed may never restart the container.
-func TestPatchTakenBack(t *testing.T) {
+// If an update is reverted before the kubelet carries it out, the kubelet may never restart the container.
+func TestPatchReverted(t *testing.T) {
 	from, to := RevisionFor(Manager(0)), RevisionFor(Next(0))
 	p := Pod(0, Runs("docker.io/nginx", "id-1", 2))
 	for _, step := range []Update{{Pod: p, Step: StepUpdate, From: from, To: to}, {Pod: p, Step: StepUpdate, From: to, To: from}} {
@@ -134,7 +134,7 @@ func TestPatchTakenBack(t *testing.T) {
 		ApplyPatch(p, patch)
 	}
 	if IsUpdating(p) || p.Spec.Containers[0].Image != "nginx" || p.Labels[v1.LabelRevision] != from.Hash {
-		t.Errorf("waits for a change that will not be; image %s", p.Spec.Containers[0].Image)
+		t.Errorf("still updating after the revert; image %s", p.Spec.Containers[0].Image)
 	}
 }
 
@@ -146,11 +146,11 @@ func TestRefusalPatch(t *testing.T) {
 	p := Pod(0, Labelled(v1.LabelRevision, "one"))
 	ApplyPatch(p, patch)
 	if RefusalOf(p, "two") != "no such thing" || RefusalOf(p, "three") != "" || IsUpdating(p) {
-		t.Errorf("the note %s is not understood", p.Annotations[v1.AnnotationInPlace])
+		t.Errorf("the record %s is not understood", p.Annotations[v1.AnnotationInPlace])
 	}
 }
 
-// A refused change leaves the pod with the one before, which its node may not have carried out yet.
+// After a refused update, the record of the update before it still counts: the kubelet may not have carried that out yet.
 func TestRefusalKeepsTheRecord(t *testing.T) {
 	p := Pod(0, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))
 	patch, err := Update{Pod: p, Step: StepUpdate, To: RevisionFor(Manager(0, Image("v3")))}.RefusalPatch("no", false)
@@ -159,11 +159,11 @@ func TestRefusalKeepsTheRecord(t *testing.T) {
 	}
 	ApplyPatch(p, patch)
 	if !IsUpdating(p) || health.IsAvailable(p, 0, Now) {
-		t.Error("it counts as changed")
+		t.Error("the update before the refused one counts as carried out")
 	}
 	Runs("v2", "id-after", 1)(p)
 	if IsUpdating(p) || HasFailed(p) {
-		t.Errorf("once its node has followed: changing %v, failed %v", IsUpdating(p), HasFailed(p))
+		t.Errorf("once the kubelet has carried out the update: updating %v, failed %v", IsUpdating(p), HasFailed(p))
 	}
 }
 
@@ -179,7 +179,7 @@ func TestGatePatch(t *testing.T) {
 	}
 }
 
-// Gates cannot be added to a pod later, so all pods get ours while there is a grace period.
+// Readiness gates cannot be added to a pod later, so all pods are created with ours while a grace period is set.
 func TestNewPodHasAGate(t *testing.T) {
 	own := func(m *v1.PodManager) {
 		m.Spec.Template = TemplateWith(func(t *corev1.PodTemplateSpec) {
@@ -190,10 +190,10 @@ func TestNewPodHasAGate(t *testing.T) {
 		manager *v1.PodManager
 		want    int
 	}{
-		"with a grace period":         {manager: Manager(1, InPlace(v1.InPlaceIfPossible, 5)), want: 1},
-		"without":                     {manager: Manager(1, InPlace(v1.InPlaceIfPossible, 0))},
-		"pods are replaced":           {manager: Manager(1, InPlace(v1.RecreatePods, 5))},
-		"the template has it already": {manager: Manager(1, InPlace(v1.InPlaceOnly, 5), own), want: 1},
+		"with a grace period":       {manager: Manager(1, InPlace(v1.InPlaceIfPossible, 5)), want: 1},
+		"without a grace period":    {manager: Manager(1, InPlace(v1.InPlaceIfPossible, 0))},
+		"pods are replaced":         {manager: Manager(1, InPlace(v1.RecreatePods, 5))},
+		"the template has the gate": {manager: Manager(1, InPlace(v1.InPlaceOnly, 5), own), want: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

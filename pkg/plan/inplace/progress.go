@@ -9,7 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// UpdatedAt is when an update in place was last made to the pod, or began.
+// UpdatedAt is when the pod was last updated in place, or when an interrupted update began, whichever is later.
 func UpdatedAt(pod *corev1.Pod) time.Time {
 	at := CompletedRecord(pod).At
 	if last := lastRecord(pod); last.Begun && last.At.After(at) {
@@ -18,7 +18,7 @@ func UpdatedAt(pod *corev1.Pod) time.Time {
 	return at
 }
 
-// IsUpdating tells whether the node has not yet carried out an update in place.
+// IsUpdating tells whether the kubelet has yet to carry out an update in place.
 func IsUpdating(pod *corev1.Pod) bool {
 	if !hasRecord(pod) {
 		return false
@@ -30,27 +30,27 @@ func IsUpdating(pod *corev1.Pod) bool {
 	return !podstate.HasObserved(pod) || podstate.IsResizing(pod) || IsToRestart(pod)
 }
 
-// IsToRestart tells whether a container has yet to be restarted for the change that gave the pod its revision.
+// IsToRestart tells whether the kubelet has yet to restart a container for the update by which the pod got its revision.
 func IsToRestart(pod *corev1.Pod) bool {
 	for name, before := range CompletedRecord(pod).Containers {
-		if !IsRestarted(pod, name, before) && !hasAllItHad(pod, name, before) {
+		if !IsRestarted(pod, name, before) && !isResizeReverted(pod, name, before) {
 			return true
 		}
 	}
 	return false
 }
 
-// hasAllItHad tells whether a change that was not carried out is being taken back, so far that the container is to have what it
-// had before it: there is nothing left to restart it for.
-func hasAllItHad(pod *corev1.Pod, name string, before ContainerBefore) bool {
-	begun, container := lastRecord(pod), podstate.ContainerNamed(&pod.Spec, name)
-	had := begun.Containers[name].Had
-	return begun.Begun && before.From == "" && had != nil && !isUnknown(had) && container != nil &&
+// isResizeReverted tells whether a later update, which has begun, has reverted the container's CPU and memory in the pod's spec before
+// the kubelet resized the container: the kubelet then has no reason to restart it.
+func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool {
+	last, container := lastRecord(pod), podstate.ContainerNamed(&pod.Spec, name)
+	had := last.Containers[name].Had
+	return last.Begun && before.From == "" && had != nil && !isUnknown(had) && container != nil &&
 		equality.Semantic.DeepEqual(resizableOf(container.Resources), *had)
 }
 
-// IsHeldUp tells whether all that is left of a change is CPU or memory that the node does not give yet, or not at all: until
-// then the pod serves as it did before.
+// IsHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod
+// serves as before.
 func IsHeldUp(pod *corev1.Pod) bool {
 	if !podstate.HasObserved(pod) || podstate.ResizeTrouble(pod) == "" {
 		return false
@@ -63,7 +63,7 @@ func IsHeldUp(pod *corev1.Pod) bool {
 	return true
 }
 
-// MayRestart tells whether the node may restart a container at any time, to give it its CPU or memory.
+// MayRestart tells whether the kubelet may restart a container of the pod for an update at any time.
 func MayRestart(pod *corev1.Pod) bool {
 	if !hasRecord(pod) {
 		return false
@@ -79,14 +79,15 @@ func MayRestart(pod *corev1.Pod) bool {
 	return false
 }
 
-// IsRestarted tells whether the container was restarted for the change. A node restarts it for any other name of an image, even
-// if that stands for the same image. The name in the status tells nothing: runtimes spell it in their own way.
+// IsRestarted tells whether the kubelet has restarted the container for the update, or has no reason to. The kubelet restarts a container
+// whenever the name of its image changes, even if both names stand for the same image. The name in the status does not help: container
+// runtimes normalise it.
 func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
 	for status := range podstate.ContainerStatuses(pod) {
 		if status.Name != name {
 			continue
 		}
-		if before.Optional { // either it never ran another image, or it was restarted once more
+		if before.Optional { // the container never ran the reverted image, or was restarted twice: with that image, and back again
 			return before.From == "" || status.ImageID == before.ImageID || before.ImageID == "" || status.RestartCount > before.Restarts+1
 		}
 		return status.RestartCount > before.Restarts || (status.ImageID != before.ImageID && status.ImageID != "")

@@ -12,78 +12,92 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Record is what a pod tells of its last update in place.
+// Record describes the last update in place of a pod. The controller writes it, as JSON, to an annotation of the pod with each update,
+// because the pod's status does not say for which reason the kubelet restarted a container. The Record holds the state of the containers
+// before the update. The difference between that state and the present status tells whether the kubelet has carried out the update
+// (progress.go), and which restarts and troubles the update does not explain (restarts.go).
+//
+// An update that resizes the pod takes three requests: BeginPatch writes a Record with Begun, ResizePatch changes CPU and memory, and
+// Patch changes everything else, the revision label included, and writes the final Record. If the controller stops in between, the
+// update is interrupted: a later sync completes it, or restores the CPU and memory of the revision that the pod still has.
 type Record struct {
-	// Revision is the hash of the revision that it was changed to.
-	Revision string    `json:"revision"`
-	At       time.Time `json:"at,omitzero"`
-	// Begun tells that the change has begun and is not complete: the pod may have other CPU and memory than its revision
-	// says, which it still has.
+	// Revision is the hash of the revision that the update gives the pod.
+	Revision string `json:"revision"`
+	// At is when the update was made or, while it is not complete, when it began.
+	At time.Time `json:"at,omitzero"`
+	// Begun tells that the update has begun and is not complete: the pod still has its old revision, but may have other CPU and
+	// memory than that revision says.
 	Begun bool `json:"begun,omitempty"`
-	// Containers has those that the change restarts, as they were before.
+	// Containers has the state of the containers that the kubelet restarts, or may restart, for the update.
 	Containers map[string]ContainerBefore `json:"containers,omitempty"`
-	// Others has the others that were not as new, as they were before: all kinds of containers.
+	// Others has the state of all other containers and init containers that had restarts or trouble before the update.
 	Others map[string]OtherBefore `json:"others,omitempty"`
-	// Refused is why the API server would not have the change; the pod has its old revision then.
+	// Refused is why the API server refused the update. The pod keeps its old revision, and the update is not tried again.
 	Refused string `json:"refused,omitempty"`
-	// Before is, in that case and for a change that has begun, the record of how the pod got the revision that it has.
+	// Before is for an update that has Begun or was Refused: the Record of the update by which the pod got the revision that it still
+	// has; nil if the pod was created from that revision.
 	Before *Record `json:"before,omitempty"`
 }
 
-// OtherBefore is how a container was before a change that leaves it alone.
+// OtherBefore is the state of a container before an update that does not restart it.
 type OtherBefore struct {
 	Restarts int32 `json:"restarts,omitempty"`
-	// Trouble is what kept it from running, see troubleKind.
+	// Trouble is what kept the container from running, see podstate.TroubleKind.
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// ContainerBefore is how a container was before a change that restarts it.
+// ContainerBefore is the state of a container before an update that restarts it. If the kubelet had not carried out earlier updates by
+// then, all fields but Trouble and Seen may describe the container before the first of those updates.
 type ContainerBefore struct {
+	// ImageID is empty if the container had not been started, or if nobody can tell which image it ran.
 	ImageID  string `json:"imageID,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
-	// Trouble is what kept it from running, see troubleKind.
+	// Trouble is what kept the container from running, see podstate.TroubleKind.
 	Trouble string `json:"trouble,omitempty"`
-	// From is the image that it runs, if it gets another one, and Had are its CPU and memory, if it is restarted to get others;
-	// empty if it is not known which of several it has.
-	From string                       `json:"from,omitempty"`
-	Had  *corev1.ResourceRequirements `json:"had,omitempty"`
-	// Generation is the pod's when that was so. Its node may restart the container once for each one since, besides those that were
-	// Seen when the last of the changes was made.
+	// From is the old image, if the update changes the image. If the restart is Optional, From may be the image of a reverted update,
+	// which the container may run.
+	From string `json:"from,omitempty"`
+	// Had is the old CPU and memory, if the resize restarts the container, or an earlier resize may have. It is empty, but not nil, if
+	// nobody can tell which of several resizes the kubelet has carried out.
+	Had *corev1.ResourceRequirements `json:"had,omitempty"`
+	// Generation is the pod's generation at that time. The kubelet may restart the container once for each generation since.
 	Generation int64 `json:"generation,omitempty"`
-	Seen       int32 `json:"seen,omitempty"`
-	// Optional tells that none may come: the change is taken back, and its node may never have followed.
+	// Seen is the restart count at the time of the last update, if it differs from Restarts.
+	Seen int32 `json:"seen,omitempty"`
+	// Optional tells that the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet
+	// may never have carried out, or repeats one that it may have carried out already.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// unknown is the CPU and memory of a container that its node may have given some of what it was to have, and nobody can tell which.
-var unknown = &corev1.ResourceRequirements{}
+// unknownResources is the Had of a container if nobody can tell which of several resizes the kubelet has carried out.
+var unknownResources = &corev1.ResourceRequirements{}
 
 func isUnknown(had *corev1.ResourceRequirements) bool { return len(had.Requests)+len(had.Limits) == 0 }
 
-// records has annotations that were decoded before: a plan asks for each of them several times, and each plan again.
-var records = lru.New(1 << 14)
+// decoded caches Records by their annotation, because every plan reads each of them several times.
+var decoded = lru.New(1 << 14)
 
-// hasRecord tells whether the pod was ever to be updated in place. Most were not, and need not be looked at any further.
+// hasRecord tells whether the pod has a Record. Most pods have none, and need no further checks.
 func hasRecord(pod *corev1.Pod) bool { return pod.Annotations[v1.AnnotationInPlace] != "" }
 
-// lastRecord is what the pod's annotation says; empty if it has none. Nobody may change what it points to.
+// lastRecord is the Record in the pod's annotation; empty if there is none. Callers must not modify its maps: the cache shares them.
 func lastRecord(pod *corev1.Pod) Record {
 	text := pod.Annotations[v1.AnnotationInPlace]
 	if text == "" {
 		return Record{}
 	}
-	if known, found := records.Get(text); found {
-		return known.(Record)
+	if cached, found := decoded.Get(text); found {
+		return cached.(Record)
 	}
-	var read Record
-	if json.Unmarshal([]byte(text), &read) != nil {
-		read = Record{}
+	var record Record
+	if json.Unmarshal([]byte(text), &record) != nil {
+		record = Record{}
 	}
-	records.Add(text, read)
-	return read
+	decoded.Add(text, record)
+	return record
 }
 
-// RefusalOf is why the API server would not have the pod changed to a revision; empty if it was not asked.
+// RefusalOf is why the API server refused to update the pod in place to a revision; empty if it did not.
 func RefusalOf(pod *corev1.Pod, revision string) string {
 	if last := lastRecord(pod); last.Revision == revision {
 		return last.Refused
@@ -91,17 +105,18 @@ func RefusalOf(pod *corev1.Pod, revision string) string {
 	return ""
 }
 
-// HasBegun tells whether a change of the pod's CPU or memory has begun and was not completed: whoever did it has died, or
-// was given no answer. It is completed, or else what the pod's revision says is restored.
+// HasBegun tells whether an update of the pod was interrupted, see Record: the controller died or got no answer after BeginPatch, or the
+// API server refused the final Patch.
 func HasBegun(pod *corev1.Pod) bool { return hasRecord(pod) && lastRecord(pod).Begun }
 
-// CompletedRecord is the record of how the pod got the revision that it has; empty if it was made from it.
+// CompletedRecord is the Record of the update by which the pod got its revision; empty if the pod was created from that revision.
 func CompletedRecord(pod *corev1.Pod) Record {
 	last := lastRecord(pod)
 	if last.Refused != "" || last.Begun {
 		last = ptr.Deref(last.Before, Record{})
 	}
-	if last.Revision != pod.Labels[v1.LabelRevision] && !podstate.IsMadeByHand(pod) { // which has no label, and may have been restored
+	// A pod that was made by hand has no revision label, and may have been restored.
+	if last.Revision != pod.Labels[v1.LabelRevision] && !podstate.IsMadeByHand(pod) {
 		return Record{}
 	}
 	return last

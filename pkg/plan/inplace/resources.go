@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// resizable are the resources that a running container can get more or less of.
+// resizable are the resources that a resize can change.
 var resizable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// isResizable tells whether a container's resources differ, and only in how much CPU or memory it has: the API server
-// refuses to add or take away a request or a limit.
+// isResizable tells whether a container's resources differ, and only in the amounts of CPU and memory: the API server refuses a resize
+// that adds or removes a request or a limit.
 func isResizable(before, after corev1.ResourceRequirements) bool {
 	if equality.Semantic.DeepEqual(before, after) {
 		return false
 	}
-	before, after = requested(before), requested(after)
+	before, after = withDefaults(before), withDefaults(after)
 	return isSameButForAmounts(before.Requests, after.Requests) && isSameButForAmounts(before.Limits, after.Limits) &&
 		equality.Semantic.DeepEqual(before.Claims, after.Claims)
 }
@@ -34,8 +34,8 @@ func isSameButForAmounts(before, after corev1.ResourceList) bool {
 	return true
 }
 
-// requested are resources as the API server completes them: what is limited and not requested is requested in full.
-func requested(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
+// withDefaults are the resources as the API server defaults them: a limit without a request is requested in full.
+func withDefaults(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	complete := *resources.DeepCopy()
 	for name, limit := range resources.Limits {
 		if _, found := complete.Requests[name]; !found {
@@ -48,22 +48,22 @@ func requested(resources corev1.ResourceRequirements) corev1.ResourceRequirement
 	return complete
 }
 
-// restartsWhenResized tells whether the node restarts a container that has had other resources: it does so if the amount of
-// one changes for which the container's resizePolicy asks for it.
-func restartsWhenResized(had corev1.ResourceRequirements, container *corev1.Container) bool {
-	was, is := requested(had), requested(container.Resources)
+// restartsWhenResized tells whether the kubelet restarts a container to resize it from its old resources: the amount of a resource
+// changes for which the container's resizePolicy is RestartContainer.
+func restartsWhenResized(oldResources corev1.ResourceRequirements, container *corev1.Container) bool {
+	from, to := withDefaults(oldResources), withDefaults(container.Resources)
 	return slices.ContainsFunc(container.ResizePolicy, func(policy corev1.ContainerResizePolicy) bool {
-		differs := func(was, is corev1.ResourceList) bool {
-			amount, other := was[policy.ResourceName], is[policy.ResourceName]
+		differs := func(from, to corev1.ResourceList) bool {
+			amount, other := from[policy.ResourceName], to[policy.ResourceName]
 			return amount.Cmp(other) != 0
 		}
-		return policy.RestartPolicy == corev1.RestartContainer && (differs(was.Requests, is.Requests) || differs(was.Limits, is.Limits))
+		return policy.RestartPolicy == corev1.RestartContainer && (differs(from.Requests, to.Requests) || differs(from.Limits, to.Limits))
 	})
 }
 
-// resizableOf are the amounts of CPU and memory that a container asks for, as the API server completes them.
+// resizableOf are the CPU and memory in a container's resources, as the API server defaults them.
 func resizableOf(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
-	complete := requested(resources)
+	complete := withDefaults(resources)
 	only := func(list corev1.ResourceList) (kept corev1.ResourceList) {
 		for _, name := range resizable {
 			if amount, found := list[name]; found {
@@ -78,15 +78,15 @@ func resizableOf(resources corev1.ResourceRequirements) corev1.ResourceRequireme
 	return corev1.ResourceRequirements{Requests: only(complete.Requests), Limits: only(complete.Limits)}
 }
 
-// qosOf is the quality-of-service class of a pod, which the API server does not let a resize change.
+// qosOf is the QoS class of a pod. The API server refuses a resize that changes it.
 func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed, bestEffort := true, true
 	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
-		resources := requested(container.Resources)
+		resources := withDefaults(container.Resources)
 		for _, name := range resizable {
 			limit, limited := resources.Limits[name]
-			request, requests := resources.Requests[name]
-			if limited || requests {
+			request, requested := resources.Requests[name]
+			if limited || requested {
 				bestEffort = false
 			}
 			if !limited || limit.Cmp(request) != 0 {

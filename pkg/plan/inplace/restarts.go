@@ -8,41 +8,41 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// beforeUpdate is how a container was before the update in place that may restart it; false if none does.
+// beforeUpdate is the state of a container before the last update that may restart it, interrupted or not; false if there is none.
 func beforeUpdate(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	if last := lastRecord(pod); last.Begun {
-		if before, changing := last.Containers[container]; changing {
+		if before, found := last.Containers[container]; found {
 			return before, true
 		}
 	}
-	before, changed := CompletedRecord(pod).Containers[container]
-	return before, changed
+	before, found := CompletedRecord(pod).Containers[container]
+	return before, found
 }
 
-// Crashes is how often a container was restarted, but for what an update in place takes and what was before it.
+// Crashes is how often a container was restarted since the last update in place, without the restarts that the update explains.
 func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	other := CompletedRecord(pod).Others[status.Name]
-	known := other.Restarts
+	explained := other.Restarts
 	if other.Trouble == podstate.TroubleCrash {
-		known++ // it was yet to be started again
+		explained++ // the container had crashed before the update, and was yet to be restarted
 	}
-	if before, changed := beforeUpdate(pod, status.Name); changed {
-		known = before.mostRestarts(pod)
+	if before, found := beforeUpdate(pod, status.Name); found {
+		explained = before.explainedRestarts(pod)
 	}
-	return max(0, status.RestartCount-known)
+	return max(0, status.RestartCount-explained)
 }
 
-// mostRestarts is how often a container that updates in place restart may have been restarted without a crash of its own. One that
-// crashed again and again may have done so once more before its node saw the first change.
-func (b ContainerBefore) mostRestarts(pod *corev1.Pod) int32 {
-	most := max(b.Restarts, b.Seen) + max(1, int32(pod.Generation-b.Generation))
+// explainedRestarts is the highest restart count that a container can have after the update without a crash of its own. A container in a
+// crash loop may have crashed once more before the kubelet observed the update.
+func (b ContainerBefore) explainedRestarts(pod *corev1.Pod) int32 {
+	count := max(b.Restarts, b.Seen) + max(1, int32(pod.Generation-b.Generation))
 	if b.Trouble == podstate.TroubleCrash {
-		most++
+		count++
 	}
-	return most
+	return count
 }
 
-// AllCrashes is the same for all containers.
+// AllCrashes is the sum of the Crashes of all containers.
 func AllCrashes(pod *corev1.Pod) (count int32) {
 	for status := range podstate.ContainerStatuses(pod) {
 		count += Crashes(pod, status)
@@ -50,8 +50,8 @@ func AllCrashes(pod *corev1.Pod) (count int32) {
 	return count
 }
 
-// HasOwnTrouble tells whether a container is in trouble, and not as it was before the pod was updated in place, nor because it is
-// being started anew for that.
+// HasOwnTrouble tells whether a container has trouble that counts against the pod's revision: neither did it have the same trouble before
+// the last update in place, nor does the update explain it.
 func HasOwnTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 	kind := podstate.TroubleKind(pod, status)
 	if kind == "" {
@@ -59,14 +59,14 @@ func HasOwnTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 	}
 	other := CompletedRecord(pod).Others[status.Name]
 	trouble, isSame := other.Trouble, status.RestartCount <= other.Restarts
-	if before, changed := beforeUpdate(pod, status.Name); changed {
+	if before, found := beforeUpdate(pod, status.Name); found {
 		if kind == podstate.TroubleCrash {
-			return status.RestartCount >= before.mostRestarts(pod)
+			return status.RestartCount >= before.explainedRestarts(pod)
 		}
 		trouble, isSame = before.Trouble, true
 	}
 	if kind == podstate.TroubleImage && strings.HasPrefix(trouble, podstate.TroubleImage) {
-		return false // it is about another image than the present one, or nobody can tell
+		return false // the status does not name the present image: the trouble may be that of the old image
 	}
 	return kind != trouble || !isSame
 }

@@ -6,39 +6,39 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
-// Update is one step of changing a pod without replacing it.
+// Update is one step of updating a pod in place.
 type Update struct {
 	Pod  *corev1.Pod
 	Step Step
-	// From and To are the pod's revision and the one that it gets.
+	// From is the pod's revision, To the revision that it gets. StepRestore has the pod's revision in both, gate steps may have none.
 	From, To *history.Revision
 }
 
-// Step is what is done to the pod.
+// Step is what an Update does to the pod.
 type Step string
 
-// The steps, in their order. Without a grace period there is only the second one.
+// StepDrain, StepUpdate and StepOpen follow each other. Without a grace period there is only StepUpdate. StepRestore stands alone.
 const (
 	// StepDrain closes the readiness gate, which takes the pod out of its Services.
 	StepDrain Step = "Drain"
-	// StepUpdate updates the pod.
+	// StepUpdate gives the pod the new revision.
 	StepUpdate Step = "Update"
 	// StepOpen opens the readiness gate.
 	StepOpen Step = "Open"
-	// StepRestore gives a pod back what its revision says, where a change has begun that is not wanted any more.
+	// StepRestore reverts an interrupted update: it gives the pod the CPU and memory of the revision that it still has.
 	StepRestore Step = "Restore"
 )
 
-// TurnsTheGate tells whether the step is only about the readiness gate.
-func (i Update) TurnsTheGate() bool { return i.Step == StepDrain || i.Step == StepOpen }
+// TurnsTheGate tells whether the step only closes or opens the readiness gate.
+func (u Update) TurnsTheGate() bool { return u.Step == StepDrain || u.Step == StepOpen }
 
 // Diff is what the step changes in the pod's containers.
-func (i Update) Diff() Diff {
-	change, _ := Compare(i.From.Template(), i.To.Template())
-	return change
+func (u Update) Diff() Diff {
+	diff, _ := Compare(u.From.Template(), u.To.Template())
+	return diff
 }
 
-// TakesTheNode tells whether the pod's node has something to do for the change: it tells when that is done.
-func (i Update) TakesTheNode() bool {
-	return i.Diff().TakesTheNode()
+// TakesTheNode tells whether the kubelet has to carry out something for the update, and will report it.
+func (u Update) TakesTheNode() bool {
+	return u.Diff().TakesTheNode()
 }

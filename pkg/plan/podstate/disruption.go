@@ -8,21 +8,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// disruptions are the reasons of pods that finished because of the state that their node was in. Those that say that no such
-// node can run the pod, like SysctlForbidden or PodOSNotSupported, are missing: that is the template's failure.
+// disruptions are the status reasons of pods that failed because of the state of their node. SysctlForbidden, PodOSNotSupported and
+// the like are not among them: no node of that kind can run such a pod, so the template is at fault.
 var disruptions = []string{
 	"Evicted", "Preempting", "NodeLost",
-	"Terminated", "NodeShutdown", "Shutdown", // a node that is shut down: its pods, those that come too late, and both before 1.22
-	// What the scheduler did not know when it chose the node.
+	"Terminated", "NodeShutdown", "Shutdown", // node shutdown: running pods, pods rejected during it, and both before Kubernetes 1.22
+	// The kubelet rejected the pod for something that the scheduler did not know.
 	"NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "TopologyAffinityError",
 	"VolumeAttachmentLimitExceeded", "UnexpectedAdmissionError", "InvalidNodeInfo", "UnknownReason", "UnexpectedPredicateFailureType",
 }
 
-// outOf begins the reasons of pods that their node had no room for: OutOfcpu, OutOfpods, OutOfexample.com/gpu.
+// outOf is the prefix of the kubelet's reasons for pods that the node has no capacity for: OutOfcpu, OutOfpods, OutOfexample.com/gpu.
 const outOf = "OutOf"
 
-// Disruption is what was done to the pod by its node, or by somebody who wanted the node for something else; empty if
-// nothing was. Such a pod tells nothing about its revision.
+// Disruption is why the pod was disrupted: by its node, by preemption or by an eviction; empty if it was not. A disrupted pod tells
+// nothing about its revision.
 func Disruption(pod *corev1.Pod) string {
 	target := Condition(pod, corev1.DisruptionTarget)
 	isTarget := target != nil && target.Status == corev1.ConditionTrue
@@ -36,7 +36,7 @@ func Disruption(pod *corev1.Pod) string {
 	return ""
 }
 
-// DisruptionOf tells what was done to a pod, by name; empty if nothing was.
+// DisruptionOf names the pod and its disruption in one sentence; empty if the pod was not disrupted.
 func DisruptionOf(pod *corev1.Pod) string {
 	if pod == nil || Disruption(pod) == "" {
 		return ""

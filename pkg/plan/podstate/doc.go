@@ -2,7 +2,7 @@
 // a container from running, and how useful the pod is when there are too many.
 //
 // Start with state.go. kubelet.go has what the kubelet says about resizes and observed generations, gate.go our readiness gate,
-// trouble.go what is wrong with a container, disruption.go what was done to the pod by its node, ranking.go the order of deletion,
+// trouble.go what is wrong with a container, disruption.go why a pod was disrupted, ranking.go the order of deletion,
 // and names.go the names, indices and labels of pods.
 //
 // A function here looks at a single pod and knows neither revisions nor the PodManager's history. Whether a pod is available, which

@@ -9,7 +9,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// GateClosedSince is since when our readiness gate keeps the pod out of its Services; false if it does not.
+// GateClosedSince is when our readiness gate was closed to keep the pod out of its Services; false if the gate is not closed.
 func GateClosedSince(pod *corev1.Pod) (time.Time, bool) {
 	gate := Condition(pod, v1.InPlaceReady)
 	if !HasGate(pod) || gate == nil || gate.Status == corev1.ConditionTrue {
@@ -24,7 +24,7 @@ func IsDrained(pod *corev1.Pod) bool {
 	return closed
 }
 
-// HasGate tells whether the pod can be kept out of its Services by our readiness gate.
+// HasGate tells whether the pod has our readiness gate, which can keep it out of its Services.
 func HasGate(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 }

@@ -6,19 +6,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// HasObserved tells whether the node has seen the pod's spec as it is; one that does not tell, before Kubernetes 1.34, is
-// judged by the rest of what it says.
+// HasObserved tells whether the kubelet has observed the pod's present spec. It is true for a kubelet older than Kubernetes 1.34,
+// which reports no observed generation: the rest of the pod's status decides then.
 func HasObserved(pod *corev1.Pod) bool {
 	observed := pod.Status.ObservedGeneration
 	return observed == 0 || observed >= pod.Generation
 }
 
-// IsResizing tells whether the node says that the pod is yet to get its CPU or memory.
+// IsResizing tells whether the kubelet reports a resize of the pod that is pending or in progress.
 func IsResizing(pod *corev1.Pod) bool {
 	return Condition(pod, corev1.PodResizeInProgress) != nil || Condition(pod, corev1.PodResizePending) != nil
 }
 
-// ResizeTrouble is why the pod does not get its CPU or memory; empty if it has it, or is about to.
+// ResizeTrouble is why the kubelet does not resize the pod; empty if the resize is done or makes progress.
 func ResizeTrouble(pod *corev1.Pod) string {
 	pending, progress := Condition(pod, corev1.PodResizePending), Condition(pod, corev1.PodResizeInProgress)
 	switch {
@@ -31,7 +31,7 @@ func ResizeTrouble(pod *corev1.Pod) string {
 	}
 }
 
-// IsInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
+// IsInfeasible tells whether the kubelet has rejected the pod's resize as infeasible on its node.
 func IsInfeasible(pod *corev1.Pod) bool {
 	pending := Condition(pod, corev1.PodResizePending)
 	return HasObserved(pod) && pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible

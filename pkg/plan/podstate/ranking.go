@@ -9,21 +9,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// usefulness is what decides who goes first; worked out once for each pod, since sorting compares it many times.
+// usefulness decides which pod is deleted first. It is computed once for each pod, because sorting compares it many times.
 type usefulness struct {
-	pod        *corev1.Pod
-	marked     bool
-	scheduled  bool
-	phase      int
-	ready      bool
-	cost       int
-	neighbours int
-	since      time.Time
-	restarts   int32
+	pod       *corev1.Pod
+	marked    bool
+	scheduled bool
+	phase     int
+	ready     bool
+	cost      int
+	colocated int // how many of the ranked pods its node runs
+	since     time.Time
+	restarts  int32
 }
 
-// RankForDeletion sorts pods by who goes first when there are too many: the least useful pod first. For how long a pod has been ready
-// tells its use only if pods are never updated in place, which makes them ready anew; byAge goes by their age then.
+// RankForDeletion sorts pods in the order in which surplus pods are deleted: the least useful pod first. byAge ranks pods by their age
+// instead of by the time for which they have been ready: an update in place makes a pod ready anew, so that time says little.
 func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
 	onNode := map[string]int{}
 	for _, pod := range pods {
@@ -37,10 +37,10 @@ func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
 		}
 		all[i] = &usefulness{
 			pod: pod, marked: IsMarked(pod), scheduled: pod.Spec.NodeName != "", phase: phaseRank(pod), ready: IsReady(pod),
-			cost: deletionCost(pod), neighbours: onNode[pod.Spec.NodeName], since: since, restarts: MostRestarts(pod),
+			cost: deletionCost(pod), colocated: onNode[pod.Spec.NodeName], since: since, restarts: MostRestarts(pod),
 		}
 	}
-	slices.SortFunc(all, compareUse)
+	slices.SortFunc(all, compareUsefulness)
 	ranked := make([]*corev1.Pod, len(pods))
 	for i := range all {
 		ranked[i] = all[i].pod
@@ -48,7 +48,7 @@ func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
 	return ranked
 }
 
-func compareUse(a, b *usefulness) int {
+func compareUsefulness(a, b *usefulness) int {
 	switch {
 	case a.marked != b.marked:
 		return -FalseFirst(a.marked, b.marked)
@@ -60,8 +60,8 @@ func compareUse(a, b *usefulness) int {
 		return FalseFirst(a.ready, b.ready)
 	case a.cost != b.cost:
 		return cmp.Compare(a.cost, b.cost)
-	case a.neighbours != b.neighbours:
-		return -cmp.Compare(a.neighbours, b.neighbours)
+	case a.colocated != b.colocated:
+		return -cmp.Compare(a.colocated, b.colocated)
 	case !a.since.Equal(b.since):
 		return -a.since.Compare(b.since)
 	case a.restarts != b.restarts:
@@ -69,7 +69,7 @@ func compareUse(a, b *usefulness) int {
 	case !a.pod.CreationTimestamp.Equal(&b.pod.CreationTimestamp):
 		return -a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time)
 	default:
-		// So that the order is the same every time, whatever order the pods came in.
+		// The result must not depend on the order of the argument.
 		return -cmp.Compare(a.pod.Name, b.pod.Name)
 	}
 }
@@ -96,10 +96,10 @@ func phaseRank(pod *corev1.Pod) int {
 	}
 }
 
-// deletionCost is what the user says of the pod. The API server refuses anything but a number there; 0 is the default.
+// deletionCost is the pod's deletion cost annotation, 0 by default. The API server accepts only numbers there.
 func deletionCost(pod *corev1.Pod) int {
-	text, told := pod.Annotations[corev1.PodDeletionCost]
-	if !told {
+	text, found := pod.Annotations[corev1.PodDeletionCost]
+	if !found {
 		return 0
 	}
 	cost, err := strconv.ParseInt(text, 10, 32)

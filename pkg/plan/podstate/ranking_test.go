@@ -12,10 +12,10 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Each case has two pods that differ in one thing, and in everything that comes after it in the order, the other way
-// round: so the one thing decides, and outranks the rest.
+// In each case, the first pod ranks before the second by one criterion, and after it by all lower criteria: the test shows that
+// the one criterion outranks the lower ones.
 func TestRank(t *testing.T) {
-	worseInAllElse := func(p *corev1.Pod) {
+	firstByLowerCriteria := func(p *corev1.Pod) {
 		Restarted(9)(p)
 		CreatedAgo(time.Minute)(p)
 	}
@@ -38,19 +38,19 @@ func TestRank(t *testing.T) {
 		},
 		"not ready before ready, whatever the deletion cost": {
 			first:  Pod(0, NotReady, Annotated(corev1.PodDeletionCost, "9")),
-			second: Pod(1, Annotated(corev1.PodDeletionCost, "-9"), worseInAllElse),
+			second: Pod(1, Annotated(corev1.PodDeletionCost, "-9"), firstByLowerCriteria),
 		},
 		"lower deletion cost first": {
 			first:  Pod(0, Annotated(corev1.PodDeletionCost, "-1")),
-			second: Pod(1, ReadyFor(time.Second), worseInAllElse),
+			second: Pod(1, ReadyFor(time.Second), firstByLowerCriteria),
 		},
 		"a higher deletion cost than the default goes later": {
 			first:  Pod(0),
-			second: Pod(1, Annotated(corev1.PodDeletionCost, "1"), ReadyFor(time.Second), worseInAllElse),
+			second: Pod(1, Annotated(corev1.PodDeletionCost, "1"), ReadyFor(time.Second), firstByLowerCriteria),
 		},
 		"ready for a shorter time first": {
 			first:  Pod(0, ReadyFor(time.Minute)),
-			second: Pod(1, ReadyFor(time.Hour), worseInAllElse),
+			second: Pod(1, ReadyFor(time.Hour), firstByLowerCriteria),
 		},
 		"more restarts first": {
 			first:  Pod(0, Restarted(2), CreatedAgo(time.Hour)),
@@ -83,7 +83,7 @@ func TestRankPrefersCrowdedNodes(t *testing.T) {
 		Pod(2, OnNode("b"), ReadyFor(time.Hour)),
 	}
 	if got := RankForDeletion(given, false)[0].Name; got != "web-2" {
-		t.Errorf("%s goes first, want web-2: its node has two", got)
+		t.Errorf("%s goes first, want web-2: its node runs two pods", got)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsFinished tells whether the pod has stopped for good. An evicted pod is one that Failed.
+// IsFinished tells whether the pod has stopped for good: it has succeeded or failed. An evicted pod has failed.
 func IsFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
@@ -37,8 +37,8 @@ func IsReady(pod *corev1.Pod) bool {
 	return ready != nil && ready.Status == corev1.ConditionTrue
 }
 
-// BecameReady tells whether a change has made the pod ready for the first time since it was created, and how long that
-// took.
+// BecameReady tells whether the pod has become ready, compared with its old state, for the first time since it was created, and
+// how long that took.
 func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 	if IsReady(old) || !IsReady(pod) || MostRestarts(pod) > 0 {
 		return 0, false
@@ -46,7 +46,7 @@ func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 	return ReadySince(pod).Sub(pod.CreationTimestamp.Time), true
 }
 
-// ContainerStatuses are those of all containers, the ones that run first included.
+// ContainerStatuses are the statuses of all init containers and containers.
 func ContainerStatuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 	return func(yield func(*corev1.ContainerStatus) bool) {
 		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -59,6 +59,7 @@ func ContainerStatuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 	}
 }
 
+// MostRestarts is the highest restart count of the pod's containers, not of its init containers.
 func MostRestarts(pod *corev1.Pod) int32 {
 	var most int32
 	for i := range pod.Status.ContainerStatuses {
@@ -67,8 +68,8 @@ func MostRestarts(pod *corev1.Pod) int32 {
 	return most
 }
 
-// FinishedAt is when the pod failed or succeeded, as near as its status tells: a pod that was evicted, or never admitted
-// to its node, has no containers that could have finished. Times in the future are those of a node whose clock is wrong.
+// FinishedAt is when the pod failed or succeeded, as near as its status tells: a pod that was evicted, or that the kubelet never
+// admitted, may have no terminated containers. Times in the future are ignored: the clock of that node is wrong.
 func FinishedAt(pod *corev1.Pod, now time.Time) time.Time {
 	latest := pod.CreationTimestamp.Time
 	later := func(t time.Time) {
@@ -90,12 +91,12 @@ func FinishedAt(pod *corev1.Pod, now time.Time) time.Time {
 	return latest
 }
 
-// IsMarked tells whether somebody has asked for this pod to go.
+// IsMarked tells whether somebody has marked the pod for deletion.
 func IsMarked(pod *corev1.Pod) bool {
 	return pod.Annotations[v1.AnnotationDelete] == "true"
 }
 
-// Split tells the active pods from those that have finished and still stand, and those that are terminating.
+// Split sorts pods into active, finished and terminating ones. A finished pod that is being deleted is terminating.
 func Split(pods []*corev1.Pod) (active, finished, terminating []*corev1.Pod) {
 	for _, pod := range pods {
 		switch {

@@ -8,17 +8,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What a container does counts against the revision that its pod has. A pod that was updated in place has a past: what was
-// there before the change, or belongs to it, does not count. So it is written down before each change, for every container.
+// A container's trouble counts against the pod's revision, unless the container had the same trouble before the pod was updated in place
+// to that revision, or the update explains it. So each update in place records every container's trouble first, see inplace.Record.
 
-// Kinds of what keeps a container from running; those that are missing are called by the reason that the node gives.
+// The kinds of trouble. Any other kind is the reason in the container's status, such as CreateContainerConfigError.
 const (
 	TroubleCrash = "Crash"
 	TroubleImage = "Image"
 )
 
-// TroubleKind is what keeps a container from running; empty while it runs, or is only being started. Trouble with the image that the
-// container is to have now is told with its name.
+// TroubleKind is the kind of trouble that keeps a container from running; empty while it runs or starts. Trouble with the image in the
+// pod's present spec carries the image's name: "Image nginx:2".
 func TroubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	if ContainerTrouble(status) == "" {
 		return ""
@@ -39,7 +39,7 @@ func TroubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	}
 }
 
-// Mentions tells whether a text has an image in it, and not only one whose name begins in the same way.
+// Mentions tells whether a text contains the name of an image, and not only a longer name that begins with it.
 func Mentions(text, image string) bool {
 	_, rest, found := strings.Cut(text, image)
 	for ; found; _, rest, found = strings.Cut(rest, image) {
@@ -54,12 +54,12 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// ContainerTrouble is what keeps a container from running; empty while it runs, or is only being started.
+// ContainerTrouble describes what keeps a container from running; empty while it runs or starts.
 func ContainerTrouble(status *corev1.ContainerStatus) string {
 	waiting := status.State.Waiting
 	switch {
 	case waiting != nil && waiting.Reason == "CrashLoopBackOff" && status.LastTerminationState.Terminated != nil:
-		// The message is about the back-off, and changes; how the container ended says more.
+		// The message gives the length of the backoff, which changes; the last termination says more.
 		return fmt.Sprintf("container %s: CrashLoopBackOff: %s", status.Name, DescribeExit(status.LastTerminationState.Terminated))
 	case waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing" && waiting.Reason != "":
 		return fmt.Sprintf("container %s: %s", status.Name, OneLine(waiting.Reason, waiting.Message))

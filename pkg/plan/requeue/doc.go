@@ -1,8 +1,8 @@
-// Package requeue says when a PodManager is looked at again, and why.
+// Package requeue decides when the controller syncs a PodManager again although no event arrives, and why.
 //
-// Start with lookagain.go: every decision that depends on time answers with a LookAgain. failure.go tells a refusal, which needs
-// somebody to act, from an error that may pass. hold.go makes a refused request wait, gather.go makes events of many pods wait for
-// each other.
+// Start with lookagain.go: every decision that depends on time returns a LookAgain. failure.go distinguishes refused requests, which
+// fail until somebody acts, from transient errors. hold.go is the backoff of refused requests. gather.go delays the events of many pods,
+// so that one sync handles them together.
 //
 // The queue itself is in pkg/controller/queue.
 package requeue

@@ -11,39 +11,39 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Failure is why a part of a plan did not work, as the status tells it.
+// Failure is why a part of a plan failed, as the status reports it.
 type Failure struct {
 	// Condition is the reason of the ReplicaFailure condition, such as ReasonFailedCreate.
 	Condition string
-	// Reason is what went wrong. It is set only when trying again will not help until somebody acts.
+	// Reason is set only for a refused request, which fails again until somebody acts: ReasonForbidden or ReasonInvalidPod.
 	Reason string
-	// Message is in the API server's own words.
+	// Message is the error's text, see Words.
 	Message string
 }
 
-// Failed reads the error of a request. The condition is the reason of ReplicaFailure that tells what the request was for.
+// Failed is the Failure of a request that returned err. condition is the ReplicaFailure reason for that kind of request.
 func Failed(condition string, err error) Failure {
 	return Failure{Condition: condition, Reason: refusal(err), Message: Words(err)}
 }
 
-// longestWords bounds what is told of an error: an event may have 1024 bytes.
-const longestWords = 800
+// maxWords limits the text of an error in bytes: the note of an event may have 1024.
+const maxWords = 800
 
-// Words are the words of an error that may be shown and logged. The API server adds a dump of the whole pod, with the values of
-// environment variables, to some refusals: it begins with a second line.
+// Words is the first line of an error's text, which is safe to show and log. To some refusals the API server adds a dump of the whole
+// pod, with the values of environment variables, which begins on the second line.
 func Words(err error) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
-	if len(text) > longestWords {
-		text = strings.ToValidUTF8(text[:longestWords], "") + "..."
+	if len(text) > maxWords {
+		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
 	}
 	return text
 }
 
-// Refused tells whether the API server has judged the request and said no, so that the same request will get the
-// same answer until the spec, the quota or a policy changes.
+// Refused tells whether the API server refused the request as invalid or forbidden: it refuses the same request again until the
+// spec, the quota or a policy changes.
 func (f Failure) Refused() bool { return f.Reason != "" }
 
-// refusal is the reason of a refusal; empty for an error that may pass by itself.
+// refusal is the reason of a refused request; empty for a transient error.
 func refusal(err error) string {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -59,8 +59,8 @@ func refusal(err error) string {
 	}
 }
 
-// NamespaceIsGoing tells whether a create failed because the namespace is being deleted. There is nothing to do then,
-// and nobody to tell.
+// NamespaceIsGoing tells whether a create failed because the namespace is terminating. The controller then neither retries nor
+// reports the failure.
 func NamespaceIsGoing(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

@@ -41,23 +41,23 @@ func TestFailedCreate(t *testing.T) {
 }
 
 func TestNamespaceIsGoing(t *testing.T) {
-	going := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-0", errors.New("it is being terminated"))
-	if NamespaceIsGoing(going) {
-		t.Error("a plain refusal is taken for a namespace that goes")
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-0", errors.New("it is being terminated"))
+	if NamespaceIsGoing(forbidden) {
+		t.Error("a plain refusal is taken for a terminating namespace")
 	}
-	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	if !NamespaceIsGoing(fmt.Errorf("creating: %w", going)) {
+	forbidden.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	if !NamespaceIsGoing(fmt.Errorf("creating: %w", forbidden)) {
 		t.Error("not recognised")
 	}
 }
 
-// What is shown and logged of an error has neither the dump of a pod, with the values of its variables, nor more words than an event.
+// The text of an error that is shown and logged contains no dump of a pod with its environment variables, and fits into an event.
 func TestWords(t *testing.T) {
 	refused := errors.New("changing pod web-0: Pod \"web-0\" is invalid: spec: Forbidden: pod updates may not change fields\n  core.PodSpec{Env: {PASSWORD: \"secret\"}}")
 	if got := Words(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {
-		t.Errorf("tells %q", got)
+		t.Errorf("got %q", got)
 	}
-	if got := Words(errors.New(strings.Repeat("ä", 2000))); len(got) > longestWords+3 || !utf8.ValidString(got) {
+	if got := Words(errors.New(strings.Repeat("ä", 2000))); len(got) > maxWords+3 || !utf8.ValidString(got) {
 		t.Errorf("%d bytes", len(got))
 	}
 }

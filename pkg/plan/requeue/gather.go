@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	// gatherPerPod is how long, for each pod, the events of pods are gathered; for few pods they are not.
-	gatherPerPod = 200 * time.Microsecond
-	gatherFrom   = 100
-	gatherAtMost = time.Second
+	// gatherPerPod, times the number of pods, is how long pod events are gathered, up to maxGather; with fewer pods than
+	// minPodsToGather they are handled at once.
+	gatherPerPod    = 200 * time.Microsecond
+	minPodsToGather = 100
+	maxGather       = time.Second
 )
 
-// GatherEvents is how long events of pods are gathered before they are looked at together. What a look costs grows with
-// the number of pods, and so does the number of events while they start: each on its own would cost the square.
+// GatherEvents is how long pod events are gathered before one sync handles them together. The cost of a sync grows with the number of
+// pods, and so does the number of events while pods start: a sync for each event would cost the square of the number of pods.
 func GatherEvents(m *v1.PodManager) time.Duration {
 	pods := max(m.DesiredReplicas(), int(m.Status.Replicas+m.Status.TerminatingReplicas))
-	if pods < gatherFrom {
+	if pods < minPodsToGather {
 		return 0
 	}
-	return min(time.Duration(pods)*gatherPerPod, gatherAtMost)
+	return min(time.Duration(pods)*gatherPerPod, maxGather)
 }

@@ -9,18 +9,18 @@ import (
 
 func TestGatherEvents(t *testing.T) {
 	tests := map[string]struct {
-		desired, there, terminating int32
-		want                        time.Duration
+		desired, replicas, terminating int32
+		want                           time.Duration
 	}{
-		"few are looked at at once":   {desired: 99},
-		"many together":               {desired: 1000, want: 200 * time.Millisecond},
-		"also while they go":          {there: 400, terminating: 600, want: 200 * time.Millisecond},
-		"but nobody waits for a long": {desired: 100_000, want: time.Second},
+		"few pods: at once":          {desired: 99},
+		"many pods: together":        {desired: 1000, want: 200 * time.Millisecond},
+		"terminating pods count":     {replicas: 400, terminating: 600, want: 200 * time.Millisecond},
+		"never longer than a second": {desired: 100_000, want: time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			m := &v1.PodManager{Spec: v1.PodManagerSpec{Replicas: &test.desired}}
-			m.Status.Replicas, m.Status.TerminatingReplicas = test.there, test.terminating
+			m.Status.Replicas, m.Status.TerminatingReplicas = test.replicas, test.terminating
 			if got := GatherEvents(m); got != test.want {
 				t.Errorf("%v, want %v", got, test.want)
 			}
