@@ -21,17 +21,17 @@ type verdict struct {
 	message string
 }
 
-// situation is what the conditions are about, besides the counts.
+// situation is what the conditions depend on, besides the counts.
 type situation struct {
 	active []*corev1.Pod
 	// rollout is nil while the PodManager is being deleted.
 	rollout  *rollout.State
 	progress rollout.Progress
-	// cause is how the revision has failed that is rolled back from now on.
+	// cause is why the new revision has failed, if this status is the first to say so.
 	cause string
 }
 
-// conditions are the conditions that follow from the counts. Those that stay as they are keep their transition time.
+// conditions are the conditions of the new status. A condition whose status does not change keeps its transition time.
 func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Condition {
 	list := slices.Clone(r.Manager.Status.Conditions)
 	set := func(kind string, v verdict) {
@@ -47,7 +47,7 @@ func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Co
 	set(v1.ConditionAvailable, availability(r.Manager, counts))
 	set(v1.ConditionProgressing, progressing(r, counts, now, ready, stalled))
 
-	// The others exist only while they are true, as kstatus and ReplicaSet have it.
+	// The other conditions exist only while they are true, as in kstatus and ReplicaSet.
 	setIf := func(kind string, v verdict) {
 		if v.reason == "" {
 			meta.RemoveStatusCondition(&list, kind)
@@ -65,7 +65,7 @@ func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Co
 	return list
 }
 
-// Broken is the status of a PodManager that the controller cannot handle. The counts stay as they were last known.
+// Broken is the status of a PodManager that the controller cannot handle. The counts stay as they are.
 func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.PodManagerStatus {
 	status := *manager.Status.DeepCopy()
 	for kind, truth := range map[string]metav1.ConditionStatus{
@@ -80,8 +80,8 @@ func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.Po
 	return status
 }
 
-// stalling tells why the controller will not get further until somebody changes the spec, a quota or a policy; it has no
-// reason if it will, or nothing is left to be done. Whoever is still doing something cannot say that it is all in vain.
+// stalling is the condition Stalled: why the controller cannot go on until somebody changes the spec, a quota or a policy. It has no
+// reason if the controller can go on, or has nothing left to do. While the plan acts on pods, only a refusal makes it stalled.
 func stalling(r Report, counts v1.PodManagerStatus, ready verdict, now situation) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	switch {
@@ -101,39 +101,40 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, now situation
 		return yes(v1.ReasonHalted, halted(counts, now))
 	case now.progress.DeadlineExceeded:
 		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
-			counts.UpdateRevision, r.Manager.ProgressDeadline(), worst(now)))
+			counts.UpdateRevision, r.Manager.ProgressDeadline(), worstPod(now)))
 	default:
 		return verdict{}
 	}
 }
 
-// saidLater is how long it is until what was not said because of what is done is looked at again: the events of own doings bring
-// no sync.
-const saidLater = time.Second
+// stalledRecheck is how soon to sync again if the plan acts on pods and the PodManager may be stalled afterwards: the events of the
+// controller's own requests bring no sync.
+const stalledRecheck = time.Second
 
-// untilSaid is when there may be more to say than now, because nothing is being done any more, or a pod should be gone.
-func (now situation) untilSaid(r Report) requeue.LookAgain {
+// nextChange is when conditions may change without an event: after the plan has acted on pods, or when a terminating pod is overdue.
+func (now situation) nextChange(r Report) requeue.LookAgain {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.AgainTerminating)
 	if r.Plan.ActsOnPods() && (now.rollout.RolledBack || now.rollout.IsHalted() || now.rollout.Obstacle != "" || now.progress.DeadlineExceeded) {
-		again = again.Sooner(requeue.After(r.Now, saidLater, requeue.AgainStatus))
+		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.AgainStatus))
 	}
 	return again
 }
 
+// availability is the condition Available: at least desired - maxUnavailable pods are available.
 func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
-	wanted := manager.DesiredReplicas()
-	enough := wanted
+	desired := manager.DesiredReplicas()
+	minAvailable := desired
 	if manager.Strategy() == v1.RollingUpdateStrategy {
-		enough -= manager.MaxUnavailable()
+		minAvailable -= manager.MaxUnavailable()
 	}
-	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(wanted))
-	if int(counts.AvailableReplicas) < enough {
+	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(desired))
+	if int(counts.AvailableReplicas) < minAvailable {
 		return verdict{metav1.ConditionFalse, v1.ReasonNotEnough, message}
 	}
 	return verdict{metav1.ConditionTrue, v1.ReasonEnough, message}
 }
 
-// progressing tells what the controller is at.
+// progressing is the condition Progressing: what the controller is doing, or why it does nothing.
 func progressing(r Report, counts v1.PodManagerStatus, now situation, ready, stalled verdict) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
@@ -159,7 +160,7 @@ func progressing(r Report, counts v1.PodManagerStatus, now situation, ready, sta
 	}
 }
 
-// pods is a number of pods in words.
+// pods is a number of pods as text: 1 pod, 2 pods.
 func pods(count int) string {
 	if count == 1 {
 		return "1 pod"

@@ -32,7 +32,7 @@ func TestStatusPace(t *testing.T) {
 			pace: Pace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
 		},
 		"a new object's pods are given a moment": {
-			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
+			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
 		},
 		"and for all of it, though one is there": {
 			pace: waiting(900 * time.Millisecond), old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
@@ -44,7 +44,7 @@ func TestStatusPace(t *testing.T) {
 			acted: true, latency: 100 * time.Millisecond, old: ready(-1, ""), status: starting, want: 5 * time.Second,
 		},
 		"but not if they are ready, and something else is to be waited for": {
-			latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
+			latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
 		},
 		"when all are there, there is no more to wait for": {
 			pace: waiting(0), old: ready(-1, ""), status: ready(1, "True"),
@@ -74,7 +74,7 @@ func TestStatusPace(t *testing.T) {
 			pace: Pace{written: now.Add(-500 * time.Millisecond)}, latency: 50 * time.Millisecond, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
 		},
 		"within limits": {
-			pace: Pace{written: now}, latency: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: statusIntervalMost,
+			pace: Pace{written: now}, latency: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: maxStatusInterval,
 		},
 		"counts that were written long ago need not wait": {
 			pace: Pace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),

@@ -13,60 +13,60 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// readiness is the first thing that stands between the pods and the spec.
+// readiness is the condition Ready: it names the first difference between the pods and the spec.
 func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
-	wanted := int32(r.Manager.DesiredReplicas())
+	desired := int32(r.Manager.DesiredReplicas())
 	no := func(reason, format string, args ...any) verdict {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
 	}
-	exist := fmt.Sprintf("%d of %s exist", counts.Replicas, pods(int(wanted)))
+	exist := fmt.Sprintf("%d of %s exist", counts.Replicas, pods(int(desired)))
 	switch {
 	case r.Manager.DeletionTimestamp != nil:
 		return no(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
 	case r.Failure != nil:
 		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist, r.Failure.Message)
-	case wanted == 0 && counts.Replicas == 0: // of any revision
+	case desired == 0 && counts.Replicas == 0: // of any revision
 		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
 	}
 	if verdict, found := rolloutReadiness(r, counts, now); found {
 		return verdict
 	}
 	switch {
-	case counts.Replicas < wanted && r.Plan.Waiting != nil:
+	case counts.Replicas < desired && r.Plan.Waiting != nil:
 		return no(v1.ReasonBackOff, "%s; %s", exist, r.Plan.Waiting)
-	case counts.Replicas < wanted:
+	case counts.Replicas < desired:
 		return no(v1.ReasonTooFew, "%s", exist)
-	case counts.Replicas > wanted:
-		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), wanted)
-	case counts.ReadyReplicas < wanted:
-		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(wanted)), health.Diagnose(now.active))
-	case counts.AvailableReplicas < wanted:
-		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(wanted)),
+	case counts.Replicas > desired:
+		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), desired)
+	case counts.ReadyReplicas < desired:
+		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(desired)), health.Diagnose(now.active))
+	case counts.AvailableReplicas < desired:
+		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(desired)),
 			r.Manager.Spec.MinReadySeconds)
-	case now.rollout.DueUpdated() < int(wanted) && !now.rollout.RolledBack:
+	case now.rollout.DueUpdated() < int(desired) && !now.rollout.RolledBack:
 		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
-			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, len(now.rollout.OldPods))}
+			counts.AvailableReplicas, pods(int(desired)), counts.UpdatedReplicas, len(now.rollout.OldPods))}
 	case now.rollout.Outdated() > 0:
 		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%d of %s available; %d outdated, each is updated when it is deleted",
-			counts.AvailableReplicas, pods(int(wanted)), now.rollout.Outdated())}
+			counts.AvailableReplicas, pods(int(desired)), now.rollout.Outdated())}
 	default:
 		reason, bake := baking(now.rollout)
-		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(wanted)), bake)}
+		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(desired)), bake)}
 	}
 }
 
-// baking says that all pods are updated and available, and until when the revision has to prove itself, if another one would be
-// returned to. The time is absolute, so that the text stays the same until then.
+// baking is the reason of Ready when all pods are updated and available, and until when the new revision has to prove itself, if there
+// is an old one to return to. The time is absolute, so that the message does not change with every sync.
 func baking(r *rollout.State) (reason, message string) {
-	wait, underway := r.UntilGood()
-	if r.Old == nil || !underway || wait == 0 {
+	wait, started := r.UntilGood()
+	if r.Old == nil || !started || wait == 0 {
 		return v1.ReasonAllAvailable, ""
 	}
 	until := rollout.WholeSecond(r.Now.Add(wait)).UTC().Format(time.RFC3339)
 	return v1.ReasonBaking, fmt.Sprintf("; if they stay so until %s, %s is the revision to return to", until, r.Revisions.Update.Name)
 }
 
-// rolloutReadiness is what a rollout has to say about readiness, if it has.
+// rolloutReadiness is the condition Ready if the rollout decides it; else false.
 func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verdict, bool) {
 	no := func(reason, format string, args ...any) (verdict, bool) {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}, true
@@ -93,7 +93,7 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 	case rollout.Frozen == v1.ReasonPaused:
 		return no(v1.ReasonPaused, "paused, %s", updated)
 	case rollout.Frozen == v1.ReasonUpdateOnDelete:
-		// Outdated pods are nothing to wait for: they may stay for as long as nobody deletes them.
+		// Outdated pods do not keep Ready from being True: they may stay for as long as nobody deletes them.
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(now.active))
@@ -104,12 +104,12 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 	}
 }
 
-// halted says what keeps a rollout from going on.
+// halted is the message of a halted rollout.
 func halted(counts v1.PodManagerStatus, now situation) string {
 	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, health.DescribeFailure(now.rollout.FailingPods))
 }
 
-// rolledBack says what has failed. That is known when it happens; later, the condition has it.
+// rolledBack is the message of a rollback. Its cause is known only when the revision fails: later the message of Progressing is kept.
 func rolledBack(manager *v1.PodManager, now situation) string {
 	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
 	if now.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
@@ -127,7 +127,7 @@ func rolledBack(manager *v1.PodManager, now situation) string {
 	return text
 }
 
-// worst says which pod is worst off.
-func worst(now situation) string {
+// worstPod describes the pod that keeps the rollout from making progress.
+func worstPod(now situation) string {
 	return cmp.Or(health.DescribeFailure(now.rollout.FailingPods), health.Diagnose(now.active), health.DescribeUnfinished(now.active), "all pods are ready")
 }
