@@ -35,7 +35,7 @@ type mover struct {
 	available, mayRestart map[*corev1.Pod]bool
 	// unavailableUpdated counts the pods of the new revision that are unavailable, or that the kubelet is still updating in place.
 	unavailableUpdated int
-	// surplus is how many pods each revision has above the number it is to have; negative if pods are missing. nil stands for stray pods.
+	// surplus is how many pods each revision has above its desired number; negative if pods are missing. nil stands for stray pods.
 	surplus map[*history.Revision]int
 	// waitForTermination is set if podReplacementPolicy is TerminationComplete: terminating pods then count against maxSurge.
 	// terminating is how many pods were terminating before this plan.
@@ -135,18 +135,19 @@ func (m *mover) makeUnavailable(pod *corev1.Pod) {
 	delete(m.mayRestart, pod)
 }
 
-// mayTakeDown enforces maxUnavailable: it tells whether the pod may be deleted or updated in place. Pods that the kubelet may restart
-// at any time do not count as available when another pod is to go. An unavailable pod of the new revision may always go. Any other
-// unavailable pod may yet become available: it goes only if enough such pods remain, or to make way for a pod of the old revision.
+// mayTakeDown enforces maxUnavailable: it tells whether the pod may be deleted or updated in place.
 func (m *mover) mayTakeDown(pod *corev1.Pod) bool {
 	switch {
 	case m.mayRestart[pod]:
 		return len(m.available) > m.minAvailable
 	case m.available[pod]:
+		// The plan does not rely on pods that the kubelet may restart at any time.
 		return len(m.available)-len(m.mayRestart) > m.minAvailable
 	case m.countsAs(pod) == m.Revisions.Update:
-		return true
+		return true // an unavailable pod of the new revision protects nothing
 	default:
+		// An unavailable pod of another revision may yet become available; updated pods that are unavailable are not relied on.
+		// It may also make way for a missing pod of the old revision.
 		return m.remaining()-m.unavailableUpdated > m.minAvailable || m.missingOld() > 0
 	}
 }

@@ -31,7 +31,7 @@ func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	return found
 }
 
-// A pod of a new revision is failing from its first failure of its own until it has been ready for recoveryTime. The status keeps a
+// A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. The status keeps a
 // record of each failing pod, with times of the controller's clock: the clock of a node may be wrong, and the container statuses of a
 // recovered pod show its crashes for ever.
 

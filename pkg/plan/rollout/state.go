@@ -16,7 +16,7 @@ func (r *State) HasReturned() bool {
 	return r.Frozen != "" || r.Outdated() == 0 && r.missing() == 0
 }
 
-// State says which revision each active pod has, how many pods each revision is to have, and what stops the rollout.
+// State says which revision each active pod has, how many pods of each revision are desired, and what stops the rollout.
 type State struct {
 	Manager   *v1.PodManager
 	Revisions history.Revisions

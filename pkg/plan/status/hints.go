@@ -15,17 +15,17 @@ import (
 )
 
 // hints is what to add to the message of Ready.
-func hints(r Report, ready verdict, now situation) string {
+func hints(r Report, ready verdict, in inputs) string {
 	text := foreignHint(r.Plan.Foreign)
-	if ready.status == metav1.ConditionTrue || now.rollout == nil {
+	if ready.status == metav1.ConditionTrue || in.rollout == nil {
 		return text
 	}
 	text += overdueHint(r)
 	if ready.reason != v1.ReasonBackOff { // the message of BackOff says the same
-		text += disruptionHint(r, now.active)
+		text += disruptionHint(r, in.active)
 	}
 	if ready.reason == v1.ReasonRollingOut {
-		text += undrainedHint(now.rollout)
+		text += undrainedHint(in.rollout)
 	}
 	return text
 }

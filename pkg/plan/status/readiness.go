@@ -14,7 +14,7 @@ import (
 )
 
 // readiness is the condition Ready: it names the first difference between the pods and the spec.
-func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
+func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
 	desired := int32(r.Manager.DesiredReplicas())
 	no := func(reason, format string, args ...any) verdict {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
@@ -28,7 +28,7 @@ func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 	case desired == 0 && counts.Replicas == 0: // of any revision
 		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
 	}
-	if verdict, found := rolloutReadiness(r, counts, now); found {
+	if verdict, found := rolloutReadiness(r, counts, in); found {
 		return verdict
 	}
 	switch {
@@ -39,18 +39,18 @@ func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
 	case counts.Replicas > desired:
 		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), desired)
 	case counts.ReadyReplicas < desired:
-		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(desired)), health.Diagnose(now.active))
+		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(desired)), health.Diagnose(in.active))
 	case counts.AvailableReplicas < desired:
 		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(desired)),
 			r.Manager.Spec.MinReadySeconds)
-	case now.rollout.DueUpdated() < int(desired) && !now.rollout.RolledBack:
+	case in.rollout.DueUpdated() < int(desired) && !in.rollout.RolledBack:
 		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
-			counts.AvailableReplicas, pods(int(desired)), counts.UpdatedReplicas, len(now.rollout.OldPods))}
-	case now.rollout.Outdated() > 0:
+			counts.AvailableReplicas, pods(int(desired)), counts.UpdatedReplicas, len(in.rollout.OldPods))}
+	case in.rollout.Outdated() > 0:
 		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%d of %s available; %d outdated, each is updated when it is deleted",
-			counts.AvailableReplicas, pods(int(desired)), now.rollout.Outdated())}
+			counts.AvailableReplicas, pods(int(desired)), in.rollout.Outdated())}
 	default:
-		reason, bake := baking(now.rollout)
+		reason, bake := baking(in.rollout)
 		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(desired)), bake)}
 	}
 }
@@ -67,15 +67,15 @@ func baking(r *rollout.State) (reason, message string) {
 }
 
 // rolloutReadiness is the condition Ready if the rollout decides it; else false.
-func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verdict, bool) {
+func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict, bool) {
 	no := func(reason, format string, args ...any) (verdict, bool) {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}, true
 	}
-	rollout := now.rollout
+	rollout := in.rollout
 	updated := fmt.Sprintf("%d of %s updated", counts.UpdatedReplicas, pods(r.Manager.DesiredReplicas()))
 	switch {
 	case rollout.RolledBack:
-		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
+		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, in))
 		if rollout.Obstacle != "" {
 			text += "; pods may only be updated in place, but " + rollout.Obstacle
 		}
@@ -83,11 +83,11 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 	case rollout.IsUnstarted():
 		return no(v1.ReasonPaused, "paused before the first pod; set paused to false to begin")
 	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted):
-		return no(v1.ReasonHalted, "%s", halted(counts, now))
+		return no(v1.ReasonHalted, "%s", halted(counts, in))
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
-	case rollout.Outdated() == 0 && health.DescribeUnfinished(now.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(now.active))
+	case rollout.Outdated() == 0 && health.DescribeUnfinished(in.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(in.active))
 	case rollout.Outdated() == 0:
 		return verdict{}, false
 	case rollout.Frozen == v1.ReasonPaused:
@@ -96,38 +96,38 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 		// Outdated pods do not keep Ready from being True: they may stay for as long as nobody deletes them.
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(now.active))
-	case health.DescribeUnfinished(now.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(now.active))
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active))
+	case health.DescribeUnfinished(in.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(in.active))
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
 }
 
 // halted is the message of a halted rollout.
-func halted(counts v1.PodManagerStatus, now situation) string {
-	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, health.DescribeFailure(now.rollout.FailingPods))
+func halted(counts v1.PodManagerStatus, in inputs) string {
+	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, health.DescribeFailure(in.rollout.FailingPods))
 }
 
 // rolledBack is the message of a rollback. Its cause is known only when the revision fails: later the message of Progressing is kept.
-func rolledBack(manager *v1.PodManager, now situation) string {
+func rolledBack(manager *v1.PodManager, in inputs) string {
 	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
-	if now.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
+	if in.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
 		return before.Message
 	}
-	text := fmt.Sprintf("revision %s has failed", now.rollout.Revisions.Update.Name)
-	if now.rollout.Old == nil {
+	text := fmt.Sprintf("revision %s has failed", in.rollout.Revisions.Update.Name)
+	if in.rollout.Old == nil {
 		text += ", and the one to return to is not known any more"
 	} else {
-		text += " and was rolled back to " + now.rollout.Old.Name
+		text += " and was rolled back to " + in.rollout.Old.Name
 	}
-	if now.cause != "" {
-		text += ": " + now.cause
+	if in.cause != "" {
+		text += ": " + in.cause
 	}
 	return text
 }
 
 // worstPod describes the pod that keeps the rollout from making progress.
-func worstPod(now situation) string {
-	return cmp.Or(health.DescribeFailure(now.rollout.FailingPods), health.Diagnose(now.active), health.DescribeUnfinished(now.active), "all pods are ready")
+func worstPod(in inputs) string {
+	return cmp.Or(health.DescribeFailure(in.rollout.FailingPods), health.Diagnose(in.active), health.DescribeUnfinished(in.active), "all pods are ready")
 }

@@ -60,7 +60,7 @@ func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	}
 	if r.Manager.DeletionTimestamp != nil {
 		status.UpdatedReplicas, status.CurrentReplicas = min(old.UpdatedReplicas, status.Replicas), min(old.CurrentReplicas, status.Replicas)
-		status.Conditions = conditions(r, status, situation{active: active})
+		status.Conditions = conditions(r, status, inputs{active: active})
 		return status, again
 	}
 	state := r.Plan.Assessed
@@ -100,23 +100,23 @@ func statusOfRollout(
 	}
 	status.UpdateRevision = state.Revisions.Update.Name
 	status.UpdatedReplicas = int32(len(state.UpdatedPods))
-	now := situation{active: active, rollout: state, progress: rollout.Follow(state, available)}
-	if status.FailedRevision = rollout.FailedRevision(state, now.progress); status.FailedRevision != "" && !state.RolledBack {
+	in := inputs{active: active, rollout: state, progress: rollout.Follow(state, available)}
+	if status.FailedRevision = rollout.FailedRevision(state, in.progress); status.FailedRevision != "" && !state.RolledBack {
 		// The revision fails with this status: the conditions describe the rollback.
-		now.cause = "its pods did not become available in time"
-		if now.progress.Condemned {
-			now.cause = health.DescribeFailure(state.FailingPods)
+		in.cause = "its pods did not become available in time"
+		if in.progress.Condemned {
+			in.cause = health.DescribeFailure(state.FailingPods)
 		}
 		manager, revisions := *r.Manager, state.Revisions
 		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, state.Old
 		status.CurrentRevision = state.Old.Name
-		now.rollout, now.progress.Record = rollout.Assess(&manager, revisions, active, finished, r.Now), nil
+		in.rollout, in.progress.Record = rollout.Assess(&manager, revisions, active, finished, r.Now), nil
 	}
-	status.Rollout = now.progress.Record
+	status.Rollout = in.progress.Record
 	again = again.Sooner(nameGood(&status, state))
 	status.CurrentReplicas = state.Revisions.Count(active, status.CurrentRevision)
-	status.Conditions = conditions(r, status, now)
-	return status, again.Sooner(now.progress.Again).Sooner(now.nextChange(r))
+	status.Conditions = conditions(r, status, in)
+	return status, again.Sooner(in.progress.Again).Sooner(in.nextChange(r))
 }
 
 // nameGood sets currentRevision once a revision has proved itself, and returns when the next one may have.
