@@ -17,8 +17,10 @@ import (
 // mover decides which active pods are deleted or updated in place, and how many pods are created.
 //
 // The mover keeps three limits. Strategies other than RollingUpdate have a maxSurge of 0 and a maxUnavailable of all pods.
-//   - maxSurge: at most desired + surge active pods. enforceMaxSurge limits the creations, terminateSurplus deletes what is above.
-//   - maxUnavailable: mayTakeDown lets no available pod be deleted or updated in place unless more than minAvailable pods are available.
+//   - maxSurge: at most desired + surge active pods, so that a rollout needs no more resources. enforceMaxSurge limits the creations,
+//     terminateSurplus deletes pods above the limit.
+//   - maxUnavailable: enough pods keep serving. mayTakeDown lets no available pod be deleted or updated in place unless more than
+//     minAvailable pods are available.
 //   - quota: at most maxSurge + maxUnavailable updated pods are unavailable at a time. This limit matters when pods are missing for
 //     another reason: if somebody scales up while a bad revision is being rolled out, most of the missing pods are created from the
 //     old revision.
