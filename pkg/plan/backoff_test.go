@@ -36,31 +36,31 @@ func TestFailedPods(t *testing.T) {
 			observed: Observe(Manager(1), FailedPod(0, 4*time.Second, 1)),
 			want:     want{again: 6 * time.Second},
 		},
-		"but when its time has come, and the next one knows": {
+		"it is replaced after its backoff, and the failures are counted": {
 			observed: Observe(Manager(1), FailedPod(0, 10*time.Second, 1)),
 			want:     want{create: []int{1}, failures: []int{2}},
 		},
-		"after three failures in a row it takes longer": {
+		"three failures in a row: the backoff is longer": {
 			observed: Observe(Manager(1), FailedPod(0, 10*time.Second, 2)),
 			want:     want{again: 10 * time.Second},
 		},
-		"a failed pod that waits is kept, whatever the history": {
+		"a failed pod in backoff is kept whatever failedPodsHistoryLimit": {
 			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Second, 1)),
 			want:     want{again: 9 * time.Second},
 		},
-		"two that wait are both kept, and the next one decides when": {
+		"two failed pods in backoff: the next sync is when the first is over": {
 			observed: Observe(Manager(2), FailedPod(0, time.Second, 1), FailedPod(1, 4*time.Second, 1)),
 			want:     want{again: 6 * time.Second},
 		},
-		"a healthy pod that was deleted is replaced meanwhile": {
+		"a deleted pod is replaced while a failed one is in backoff": {
 			observed: Observe(Manager(3), Pod(0), FailedPod(1, time.Second, 1)),
 			want:     want{create: []int{2}, again: 9 * time.Second},
 		},
-		"a failed pod that has been replaced counts no more": {
+		"a failed pod that has been replaced is in no backoff": {
 			observed: Observe(Manager(2), Pod(0, After(2)), FailedPod(1, time.Second, 1)),
 			want:     want{create: []int{2}},
 		},
-		"a failed pod that is not missed does not wait": {
+		"a failed pod that needs no replacement is deleted": {
 			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0), FailedPod(1, time.Second, 1)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyFinished},
 		},
@@ -68,27 +68,27 @@ func TestFailedPods(t *testing.T) {
 			observed: Observe(Manager(1), FailedPod(0, time.Second, 5, older)),
 			want:     want{create: []int{1}},
 		},
-		"a pod that had lived for long starts a new row": {
+		"a pod that had lived for long starts counting anew": {
 			observed: Observe(Manager(1), FailedPod(0, time.Second, 5, CreatedAgo(time.Hour))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
-		"a failed pod is kept until it has been replaced, for a create may fail": {
+		"a failed pod is kept until its replacement exists: a create may fail": {
 			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3)),
 			want:     want{create: []int{1}, failures: []int{4}},
 		},
-		"and while creating is held": {
+		"a failed pod is kept while creates are held": {
 			observed: With(Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3)), Held(Now.Add(time.Second))),
 			want:     want{held: true, again: time.Second},
 		},
-		"then it goes": {
+		"a failed pod is deleted once its replacement exists": {
 			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3), Pod(1, After(4))),
 			want:     want{remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
-		"a clock that is ahead keeps no place empty": {
+		"a node's clock that is ahead delays no replacement": {
 			observed: Observe(Manager(1), FailedPod(0, -time.Hour, 0, CreatedAgo(time.Minute))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
-		"nonsense in the annotation is no failure": {
+		"a negative number in the annotation counts as none": {
 			observed: Observe(Manager(1), FailedPod(0, time.Second, 0, Annotated(v1.AnnotationFailuresBefore, "-3"))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
@@ -100,7 +100,7 @@ func TestFailedPods(t *testing.T) {
 	}
 }
 
-// Whatever becomes of the pods, a PodManager whose pods always fail creates few of them.
+// A PodManager whose pods always fail creates few pods.
 func TestAlwaysFailing(t *testing.T) {
 	const replicas = 3
 	o := Observe(Manager(replicas))
@@ -112,7 +112,7 @@ func TestAlwaysFailing(t *testing.T) {
 			o.Pods = without(o.Pods, deletion.Pod)
 		}
 		for _, creation := range plan.Create {
-			// It fails within the second, and nothing says when but its creation.
+			// The pod fails within the second; only its creation tells when.
 			p := NewPod(o.Manager, creation)
 			p.CreationTimestamp = metav1.NewTime(o.Now)
 			p.Status.Phase = corev1.PodFailed
@@ -121,22 +121,22 @@ func TestAlwaysFailing(t *testing.T) {
 		}
 	}
 	// 0, 0, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600, 600 seconds apart.
-	if most := replicas * 13; created > most {
-		t.Errorf("%d pods created in an hour, want at most %d", created, most)
+	if limit := replicas * 13; created > limit {
+		t.Errorf("%d pods created in an hour, want at most %d", created, limit)
 	}
 }
 
 func without(pods []*corev1.Pod, gone *corev1.Pod) []*corev1.Pod {
-	var left []*corev1.Pod
+	var others []*corev1.Pod
 	for _, p := range pods {
 		if p != gone {
-			left = append(left, p)
+			others = append(others, p)
 		}
 	}
-	return left
+	return others
 }
 
-func TestBackOffIsTold(t *testing.T) {
+func TestBackOffIsReported(t *testing.T) {
 	plan := Make(Observe(Manager(1), FailedPod(0, time.Second, 2)))
 	report := Reported(Manager(1), FailedPod(0, time.Second, 2))
 	report.Plan.Waiting = plan.Waiting

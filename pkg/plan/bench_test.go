@@ -24,7 +24,7 @@ func BenchmarkMake(b *testing.B) {
 		{"steady", steady},
 		{"create", fromNothing},
 		{"rollout", halfRolledOut},
-		{"inplace", halfChangedInPlace},
+		{"inplace", halfUpdatedInPlace},
 	}
 	for _, situation := range situations {
 		for _, pods := range []int{10, 100, 1000, 10_000} {
@@ -52,19 +52,19 @@ func BenchmarkStatus(b *testing.B) {
 	}
 }
 
-// steady has all pods that are wanted, ready and of the present template.
+// steady has all desired pods, ready and updated.
 func steady(count int) Observed {
 	return indexed(Observe(Manager(int32(count)), servingPods(count)...))
 }
 
-// fromNothing is a PodManager that was just made.
+// fromNothing is a PodManager that was just created.
 func fromNothing(count int) Observed {
 	o := indexed(Observe(Manager(int32(count))))
 	o.Manager.Status.CurrentRevision = ""
 	return o
 }
 
-// halfRolledOut is in the middle of an update by replacement: half of the pods are new, and ready.
+// halfRolledOut is in the middle of a rolling update: half of the pods are updated and ready.
 func halfRolledOut(count int) Observed {
 	pods := servingPods(count)
 	for _, p := range pods[:count/2] {
@@ -74,8 +74,8 @@ func halfRolledOut(count int) Observed {
 	return indexed(RollingOut(Manager(int32(count), Image("v2")), pods...))
 }
 
-// halfChangedInPlace is in the middle of an update in place: half of the pods have been changed, and are ready again.
-func halfChangedInPlace(count int) Observed {
+// halfUpdatedInPlace is in the middle of an update in place: half of the pods are updated and ready again.
+func halfUpdatedInPlace(count int) Observed {
 	m := Manager(int32(count), Image("v2"), InPlace(v1.InPlaceIfPossible, 0))
 	from, to := RevisionFor(Manager(0)), RevisionFor(m)
 	pods := servingPods(count)
@@ -98,7 +98,7 @@ func servingPods(count int) []*corev1.Pod {
 	return pods
 }
 
-// indexed looks pods up by name as the informer's store does. What the other tests use looks at one after the other.
+// indexed looks pods up by name as the informer's store does. The other tests search a list.
 func indexed(o Observed) Observed {
 	byName := make(map[string]*corev1.Pod, len(o.Pods))
 	for _, p := range o.Pods {

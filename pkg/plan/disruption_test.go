@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// stopped makes a pod one that has failed for this reason.
+// stopped makes a pod fail with this reason.
 func stopped(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		Phase(corev1.PodFailed)(p)
@@ -23,7 +23,7 @@ func stopped(reason, message string) func(*corev1.Pod) {
 	}
 }
 
-// target gives a pod the condition of one that has to make way.
+// target gives a pod the condition DisruptionTarget.
 func target(status corev1.ConditionStatus) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -40,21 +40,21 @@ func TestDisruption(t *testing.T) {
 		"runs":                         {pod: Pod(0)},
 		"failed by itself":             {pod: FailedPod(0, time.Second, 0)},
 		"a deadline is the template's": {pod: Pod(0, stopped("DeadlineExceeded", "too long"))},
-		"so is what no node allows":    {pod: Pod(0, stopped("SysctlForbidden", "no"))},
-		"evicted":                      {pod: Pod(0, stopped("Evicted", "low on memory")), want: "Evicted: low on memory"},
-		"node shut down":               {pod: Pod(0, stopped("Terminated", "")), want: "Terminated"},
-		"node was shutting down":       {pod: Pod(0, stopped("NodeShutdown", "rejected")), want: "NodeShutdown: rejected"},
-		"preempted on the node":        {pod: Pod(0, stopped("Preempting", "")), want: "Preempting"},
-		"node lost":                    {pod: Pod(0, stopped("NodeLost", "")), want: "NodeLost"},
-		"no CPU left":                  {pod: Pod(0, stopped("OutOfcpu", "")), want: "OutOfcpu"},
-		"none of another resource":     {pod: Pod(0, stopped("OutOfexample.com/gpu", "")), want: "OutOfexample.com/gpu"},
-		"not for this node":            {pod: Pod(0, stopped("NodeAffinity", "")), want: "NodeAffinity"},
-		"a device was not there":       {pod: Pod(0, stopped("UnexpectedAdmissionError", "")), want: "UnexpectedAdmissionError"},
-		"a reason of a pod that runs":  {pod: Pod(0, func(p *corev1.Pod) { p.Status.Reason = "Evicted" })},
-		"makes way":                    {pod: Pod(0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
-		"has made way":                 {pod: FailedPod(0, time.Second, 0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
-		"need not make way any more":   {pod: Pod(0, target(corev1.ConditionFalse))},
-		"its own reason says more":     {pod: Pod(0, stopped("SomethingNew", "of a later kubelet"), target(corev1.ConditionTrue)), want: "SomethingNew: of a later kubelet"},
+		"a sysctl that no node allows is the template's": {pod: Pod(0, stopped("SysctlForbidden", "no"))},
+		"evicted":                         {pod: Pod(0, stopped("Evicted", "low on memory")), want: "Evicted: low on memory"},
+		"node shut down":                  {pod: Pod(0, stopped("Terminated", "")), want: "Terminated"},
+		"node was shutting down":          {pod: Pod(0, stopped("NodeShutdown", "rejected")), want: "NodeShutdown: rejected"},
+		"preempted on the node":           {pod: Pod(0, stopped("Preempting", "")), want: "Preempting"},
+		"node lost":                       {pod: Pod(0, stopped("NodeLost", "")), want: "NodeLost"},
+		"no CPU left":                     {pod: Pod(0, stopped("OutOfcpu", "")), want: "OutOfcpu"},
+		"no GPU left":                     {pod: Pod(0, stopped("OutOfexample.com/gpu", "")), want: "OutOfexample.com/gpu"},
+		"not for this node":               {pod: Pod(0, stopped("NodeAffinity", "")), want: "NodeAffinity"},
+		"a device was not there":          {pod: Pod(0, stopped("UnexpectedAdmissionError", "")), want: "UnexpectedAdmissionError"},
+		"a reason of a pod that runs":     {pod: Pod(0, func(p *corev1.Pod) { p.Status.Reason = "Evicted" })},
+		"about to be preempted":           {pod: Pod(0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
+		"preempted":                       {pod: FailedPod(0, time.Second, 0, target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
+		"no longer about to be preempted": {pod: Pod(0, target(corev1.ConditionFalse))},
+		"its own reason says more":        {pod: Pod(0, stopped("SomethingNew", "of a later kubelet"), target(corev1.ConditionTrue)), want: "SomethingNew: of a later kubelet"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestDisruption(t *testing.T) {
 	}
 }
 
-// A pod that its node has stopped is replaced like any other; its replacement need not prove itself for that.
+// A disrupted pod is replaced like a failed one, but its replacement does not count as failing.
 func TestDisruptedPodsAreReplaced(t *testing.T) {
 	evictedAfter := func(index int, ago time.Duration, failures, disruptions string) *corev1.Pod {
 		p := FailedPod(index, ago, 0, stopped("Evicted", "low on memory"))
@@ -80,12 +80,12 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 		failures, disruptions int
 		waits, failing        bool
 	}{
-		"at once":                         {pod: evictedAfter(0, time.Second, "", ""), failures: 1, disruptions: 1},
-		"then it takes longer":            {pod: evictedAfter(0, time.Second, "1", "1"), waits: true},
-		"and longer":                      {pod: evictedAfter(0, 15*time.Second, "1", "1"), failures: 2, disruptions: 2},
-		"in the place of one that failed": {pod: evictedAfter(0, 15*time.Second, "1", ""), failures: 2, disruptions: 1, failing: true},
-		"failed in the place of such":     {pod: FailedPod(0, 15*time.Second, 0, After(1), func(p *corev1.Pod) { p.Annotations[v1.AnnotationDisruptionsBefore] = "1" }), failures: 2, disruptions: 1, failing: true},
-		"after a long life":               {pod: FailedPod(0, time.Second, 0, stopped("Evicted", ""), CreatedAgo(time.Hour), After(5)), failures: 1, disruptions: 1},
+		"the first disruption: replaced at once":            {pod: evictedAfter(0, time.Second, "", ""), failures: 1, disruptions: 1},
+		"the second disruption: backoff":                    {pod: evictedAfter(0, time.Second, "1", "1"), waits: true},
+		"the second disruption: replaced after the backoff": {pod: evictedAfter(0, 15*time.Second, "1", "1"), failures: 2, disruptions: 2},
+		"a disruption after a failure":                      {pod: evictedAfter(0, 15*time.Second, "1", ""), failures: 2, disruptions: 1, failing: true},
+		"a failure after a disruption":                      {pod: FailedPod(0, 15*time.Second, 0, After(1), func(p *corev1.Pod) { p.Annotations[v1.AnnotationDisruptionsBefore] = "1" }), failures: 2, disruptions: 1, failing: true},
+		"a disruption after a long life":                    {pod: FailedPod(0, time.Second, 0, stopped("Evicted", ""), CreatedAgo(time.Hour), After(5)), failures: 1, disruptions: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 	}
 }
 
-// Whatever nodes do to the pods of a new revision, it goes on: it is neither halted nor rolled back.
+// Disruptions neither halt nor roll back a new revision.
 func TestDisruptionsCondemnNobody(t *testing.T) {
 	m := Next(3, Limits("0", "1"), OnFailure(v1.RollbackOnFailure))
 	grace := int32(0)
@@ -120,9 +120,9 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 	replacement := Pod(3, V2, Phase(corev1.PodPending), After(1))
 	replacement.Annotations[v1.AnnotationDisruptionsBefore] = "1"
 	for name, pods := range map[string][]*corev1.Pod{
-		"not replaced yet":         {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory"))},
-		"the replacement is late":  {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory")), replacement},
-		"its containers end first": {Pod(0), Pod(1), Pod(2, V2, target(corev1.ConditionTrue), Container(Terminated("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
+		"not replaced yet":                            {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory"))},
+		"the replacement is late":                     {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, stopped("Evicted", "low on memory")), replacement},
+		"its containers have terminated, the pod not": {Pod(0), Pod(1), Pod(2, V2, target(corev1.ConditionTrue), Container(Terminated("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, _ := status.Of(ReportOf(RollingOut(m, pods...)))
@@ -137,7 +137,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 	}
 }
 
-// Nodes that take no pod are not flooded with them.
+// A node that rejects all pods is not flooded with pods.
 func TestAlwaysRejected(t *testing.T) {
 	o := Observe(Manager(1))
 	created := 0
@@ -158,7 +158,7 @@ func TestAlwaysRejected(t *testing.T) {
 			}
 		}
 	}
-	if most := 13; created > most {
-		t.Errorf("%d pods created in an hour, want at most %d", created, most)
+	if limit := 13; created > limit {
+		t.Errorf("%d pods created in an hour, want at most %d", created, limit)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// needsFinalizer tells whether something has to happen before the PodManager may go: its pods go at a pace, or their readiness
-// gates may be closed, which nobody else opens. Elsewhere owner references and the garbage collector do it all, and a deletion
+// needsFinalizer tells whether the controller has work to do before the PodManager is gone: pods terminate at a limited pace, or their
+// readiness gates may be closed, which nobody else opens. Without the finalizer the garbage collector does all the work, and a deletion
 // never hangs because no controller runs.
 func needsFinalizer(manager *v1.PodManager) bool {
 	return manager.PacesScaleDown() || manager.InPlaceGrace() > 0
@@ -23,9 +23,8 @@ func hasFinalizer(manager *v1.PodManager, name string) bool {
 	return slices.Contains(manager.Finalizers, name)
 }
 
-// makeFinal decides about a PodManager that is being deleted. What is left to be done is up to the garbage collector, unless
-// our finalizer is there. Its observation has to be a live one: no delete may rest on a cache that does not show yet that the
-// user wanted to keep the pods.
+// makeFinal plans for a PodManager that is being deleted. Without our finalizer the garbage collector does all the work. The observed
+// PodManager has to be read live: a cached one may not show yet that the user wants to orphan the pods.
 func makeFinal(o Observed) Plan {
 	if !hasFinalizer(o.Manager, v1.Finalizer) {
 		return Plan{}
@@ -34,7 +33,7 @@ func makeFinal(o Observed) Plan {
 	active, finished, terminating := podstate.Split(o.Pods)
 	switch {
 	case hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents):
-		// The user has asked for the pods to stay, and the garbage collector lets them go; it may have done so already.
+		// The user orphans the pods: the garbage collector removes their owner references, and may have done so already.
 		isOurs := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelManagerUID] == string(o.Manager.UID) }
 		for _, pod := range slices.Concat(active, o.Orphans) {
 			if podstate.IsDrained(pod) && isOurs(pod) {

@@ -6,17 +6,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
+// CreateHold is the key of the hold on creating pods of a revision.
 func CreateHold(revision *history.Revision) requeue.HoldKey {
 	return requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: revision.Hash}
 }
 
-// holdOn is the hold that keeps requests of a kind from being tried now.
+// holdOn is the hold on requests of a kind; false if there is none, or its backoff is over.
 func (o Observed) holdOn(key requeue.HoldKey) (requeue.Hold, bool) {
 	hold, found := o.Holds[key]
 	return hold, found && o.Now.Before(hold.Until)
 }
 
-// hold tells that something is not tried because the last try was refused; of a hold without a failure there is nobody to tell.
+// hold notes in the plan that requests are held back. A hold without a failure is not reported.
 func (p *Plan) hold(o Observed, hold requeue.Hold) {
 	if p.Held == nil && hold.Failure != (requeue.Failure{}) {
 		p.Held = &hold.Failure
@@ -24,8 +25,8 @@ func (p *Plan) hold(o Observed, hold requeue.Hold) {
 	p.Again = p.Again.Sooner(requeue.After(o.Now, hold.Until.Sub(o.Now), requeue.AgainHold))
 }
 
-// holdBack takes out of the plan what was refused a moment ago, and what may not be done without it. Creates have their own
-// hold for each revision, see fill.
+// holdBack takes requests in backoff after a refusal out of the plan, and all requests that depend on them. Creates have a hold for
+// each revision, see fill.
 func (p *Plan) holdBack(o Observed) {
 	held := func(condition string, planned int) bool {
 		hold, found := o.holdOn(requeue.HoldKey{Condition: condition})
@@ -37,16 +38,16 @@ func (p *Plan) holdBack(o Observed) {
 	}
 	switch {
 	case held(v1.ReasonFailedStore, len(p.Store)+len(p.AdoptRevisions)):
-		// What pods were made from could not be told later.
+		// Without the stored revision nobody could tell later which template a pod was created from.
 		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil
 	case held(v1.ReasonFailedClaim, len(p.Adopt)+len(p.Release)):
-		// Beside a pod that is still ours its replacement would be one too many.
+		// While a pod is not released, its replacement would be one pod too many.
 		p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil
 	}
 	if held(v1.ReasonFailedInPlaceUpdate, len(p.Update)) {
 		p.Update = nil
 	}
 	if held(v1.ReasonFailedDelete, len(p.Delete)) {
-		p.Delete, p.Create = nil, nil // creates may count on the deletes
+		p.Delete, p.Create = nil, nil // creates may depend on the deletes
 	}
 }

@@ -22,7 +22,7 @@ func refusedChange(p *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
 }
 
-// mayBeRestarted makes a pod one that is restarted once its node has the memory for it.
+// mayBeRestarted gives a pod a deferred resize: the kubelet restarts it once the node has the memory.
 func mayBeRestarted(p *corev1.Pod) {
 	OfImage("v2")(p)
 	Runs("v2", "id", 0)(p)
@@ -50,132 +50,132 @@ func TestInPlaceMoves(t *testing.T) {
 		want     string
 		again    time.Duration
 	}{
-		"pods are changed instead of replaced": {
+		"pods are updated instead of replaced": {
 			observed: RollingOut(Next(3, possible, Limits("0", "2")), Pods3()...),
 			want:     "Update 2, Update 1",
 		},
-		"one after the other, if none may be missing: with a pod beside them": {
+		"maxUnavailable 0: a surge pod is created first": {
 			observed: RollingOut(Next(3, possible, Limits("1", "0")), Pods3()...),
 			want:     "+3 new",
 		},
-		"which makes room": {
+		"maxUnavailable 0: an available surge pod lets one pod be updated": {
 			observed: RollingOut(Next(3, possible, Limits("1", "0")), Pod(0), Pod(1), Pod(2), Pod(3, V2)),
 			want:     "Update 2",
 		},
-		"and goes in the end, not one that was changed": {
+		"maxUnavailable 0: the surge pod goes in the end": {
 			observed: RollingOut(Next(2, possible, Limits("1", "0")), Pod(0, V2), Pod(1, V2), Pod(3, V2, CreatedAgo(time.Minute))),
 			want:     "-3",
 		},
-		"nor before one that is to go, for which it was made": {
+		"an unavailable surge pod for a marked pod stays": {
 			observed: RollingOut(Next(2, possible, Limits("1", "0")), changed(0), changed(1, Marked), Pod(3, V2, NotReady)),
 		},
-		"that one goes when it is ready": {
+		"the marked pod goes when its surge pod is available": {
 			observed: RollingOut(Next(2, possible, Limits("1", "0")), changed(0), changed(1, Marked), Pod(3, V2)),
 			want:     "-1",
 		},
-		"a pod that is being changed is waited for": {
+		"a pod that the kubelet has not restarted is waited for": {
 			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
 		},
-		"the next one": {
+		"after a restarted pod the next one is updated": {
 			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			want:     "Update 1",
 		},
-		"what cannot be changed is replaced": {
+		"InPlaceIfPossible: pods that cannot be updated are replaced": {
 			observed: RollingOut(Next(3, env, possible, one), Pods3()...),
 			want:     "+3 new, -2",
 		},
-		"or not, if the user says so": {
+		"InPlaceOnly: pods that cannot be updated stay": {
 			observed: RollingOut(Next(3, env, only, one), Pods3()...),
 		},
-		"pods that are missing are made all the same": {
+		"InPlaceOnly: missing pods are created": {
 			observed: RollingOut(Next(3, only, one), Pod(0), Pod(1)),
 			want:     "+2 new",
 		},
-		"a refused change is not tried again": {
+		"InPlaceIfPossible: a pod whose update was refused is replaced": {
 			observed: RollingOut(Next(1, possible, one), Pod(1, refusedChange)),
 			want:     "+0 new, -1",
 		},
-		"nor, if nothing else is allowed, any other": {
+		"InPlaceOnly: a refused update stops the rollout": {
 			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, refusedChange)),
 		},
-		"a node that cannot: the pod is replaced": {
+		"InPlaceIfPossible: a pod whose resize is infeasible is replaced": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), infeasible)),
 			want:     "+2 new, -1",
 		},
-		"a node that cannot: or the rollout is refused": {
+		"InPlaceOnly: an infeasible resize stops the rollout": {
 			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), infeasible)),
 		},
-		"a node that cannot yet is waited for": {
+		"a deferred resize is waited for": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), Resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
 		},
-		"a pod that serves while it waits is a reason to wait, too": {
+		"a deferred resize is waited for although the pod is available": {
 			observed: RollingOut(Next(3, possible, Limits("0", "1")), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1),
 				Resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
 		},
-		"more so if it may be restarted at any time": {
+		"a pod that the kubelet may restart at any time does not count as available": {
 			observed: RollingOut(Next(3, possible, Limits("2", "1")), Pod(0), Pod(1), Pod(2, mayBeRestarted)),
 		},
-		"it is not spared for that": {
+		"a pod that the kubelet may restart at any time may itself be updated": {
 			observed: RollingOut(Next(3, possible, Limits("2", "1"), Partition("100%")), Pod(0), Pod(1), Pod(2, mayBeRestarted)),
 			want:     "Update 2",
 		},
-		"first the pod leaves its Services": {
+		"with a grace period the pod is drained first": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Open)),
 			want:     "Drain 1",
 		},
-		"then the grace period passes": {
+		"a drained pod waits for the end of its grace period": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, NotReady, Gated(corev1.ConditionFalse, 10*time.Second))),
 			again:    20 * time.Second,
 		},
-		"then it is changed": {
+		"after its grace period a drained pod is updated": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, NotReady, Gated(corev1.ConditionFalse, 30*time.Second))),
 			want:     "Update 1",
 		},
-		"a pod that has left its Services comes first": {
+		"a drained pod is updated before others": {
 			observed: RollingOut(Next(3, graceful, one), Pod(0, NotReady, Gated(corev1.ConditionFalse, 30*time.Second)),
 				Pod(1, Phase(corev1.PodPending), OnNode(""), Gated(corev1.ConditionTrue, time.Hour)), Pod(2, Open)),
 			want: "Update 0",
 		},
-		"it need not wait out of service for CPU that its node does not have": {
+		"a deferred resize does not keep the gate closed": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1),
 				Resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
 			want: "Open 1",
 		},
-		"while its node is at it, it stays out": {
+		"the gate stays closed while the kubelet has yet to restart the pod": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
 		},
-		"then it is let back": {
+		"the gate is opened after the restart": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			want:     "Open 1",
 		},
-		"a new pod is let in": {
+		"the gate of a new pod is opened": {
 			observed: Observe(Manager(1, graceful), Pod(0, NotReady, func(p *corev1.Pod) {
 				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}
 			})),
 			want: "Open 0",
 		},
-		"a pod without the gate cannot be drained, and is changed in service": {
+		"a pod without the gate is updated without being drained": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0), Pod(1)),
 			want:     "Update 1",
 		},
-		"also if nothing else is allowed": {
+		"InPlaceOnly: a pod without the gate is updated without being drained": {
 			observed: RollingOut(Next(2, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1)),
 			want:     "Update 1",
 		},
-		"somebody else's gate is none of our business": {
+		"the gate of another controller is left alone": {
 			observed: Observe(Manager(1), Pod(0, NotReady, func(p *corev1.Pod) {
 				p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/gate"}}
 			})),
 		},
-		"a raised partition changes pods back": {
+		"a higher partition updates pods back in place": {
 			observed: RollingOut(Next(2, possible, one, Partition("100%")), Pod(0), Pod(1, V2)),
 			want:     "Update 1",
 		},
-		"so does a rollback, though the pods fail": {
+		"a rollback updates failing pods back in place": {
 			observed: RollingOut(Next(2, only, one, rollback, FailedNow), Pod(0), Pod(1, V2, Crashing)),
 			want:     "Update 1",
 		},
-		"a pod too many is not changed to what it is": {
+		"surplus pods of both revisions are deleted, not updated": {
 			observed: Observe(Manager(1, possible, Limits("1", "0")), Pod(0), Pod(1), Pod(2, V2)),
 			want:     "-2, -1",
 		},
@@ -197,7 +197,7 @@ func TestInPlaceMoves(t *testing.T) {
 	}
 }
 
-func TestIsChanging(t *testing.T) {
+func TestIsUpdating(t *testing.T) {
 	behind := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 1 }
 	level := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 2 }
 	changed := InPlaceTo("v2", 3, time.Minute)
@@ -205,42 +205,42 @@ func TestIsChanging(t *testing.T) {
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		want bool
-		// serves tells that the pod is available all the same.
-		serves bool
+		// available tells whether the pod is available meanwhile.
+		available bool
 	}{
-		"made as it is":                    {pod: Pod(0, behind), serves: true},
-		"nothing has happened yet":         {pod: Pod(0, changed, Runs("nginx", "id-before", 3)), want: true},
-		"no word of the container":         {pod: Pod(0, changed), want: true},
-		"its name says nothing":            {pod: Pod(0, changed, Runs("v2", "id-before", 3)), want: true},
-		"the same image, restarted":        {pod: Pod(0, changed, Runs("docker.io/v2", "id-before", 4)), serves: true},
-		"another image, not restarted":     {pod: Pod(0, changed, Runs("docker.io/v2", "id-after", 3)), serves: true},
-		"no ID says nothing":               {pod: Pod(0, changed, Runs("docker.io/v2", "", 3)), want: true},
-		"the node has not seen it":         {pod: Pod(0, changed, Runs("v2", "id-after", 4), behind), want: true},
-		"the node has":                     {pod: Pod(0, changed, Runs("v2", "id-after", 4), level), serves: true},
-		"CPU is still to come":             {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, "")), want: true},
-		"CPU has to wait":                  {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred), want: true, serves: true},
-		"CPU cannot be had":                {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)), want: true, serves: true},
-		"CPU did not work out":             {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, corev1.PodReasonError)), want: true, serves: true},
-		"CPU has to wait, the image not":   {pod: Pod(0, changed, Runs("nginx", "id-before", 3), deferred), want: true},
-		"CPU had to wait, says an old one": {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred, behind), want: true},
-		"CPU has to wait, out of service":  {pod: Pod(0, closed, changed, Runs("v2", "id-after", 4), deferred), want: true},
-		"the record is of another change":  {pod: Pod(0, changed, Runs("nginx", "id-before", 3), OfImage("v3")), serves: true},
-		"a refused change is none":         {pod: Pod(0, V2, refusedChange, behind), serves: true},
+		"never updated":                      {pod: Pod(0, behind), available: true},
+		"not restarted yet":                  {pod: Pod(0, changed, Runs("nginx", "id-before", 3)), want: true},
+		"no container status":                {pod: Pod(0, changed), want: true},
+		"the image name says nothing":        {pod: Pod(0, changed, Runs("v2", "id-before", 3)), want: true},
+		"the same image, restarted":          {pod: Pod(0, changed, Runs("docker.io/v2", "id-before", 4)), available: true},
+		"another image, not restarted":       {pod: Pod(0, changed, Runs("docker.io/v2", "id-after", 3)), available: true},
+		"an empty image ID says nothing":     {pod: Pod(0, changed, Runs("docker.io/v2", "", 3)), want: true},
+		"the kubelet has not observed it":    {pod: Pod(0, changed, Runs("v2", "id-after", 4), behind), want: true},
+		"the kubelet has observed it":        {pod: Pod(0, changed, Runs("v2", "id-after", 4), level), available: true},
+		"resize in progress":                 {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, "")), want: true},
+		"resize deferred":                    {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred), want: true, available: true},
+		"resize infeasible":                  {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)), want: true, available: true},
+		"resize failed":                      {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, corev1.PodReasonError)), want: true, available: true},
+		"resize deferred, not restarted yet": {pod: Pod(0, changed, Runs("nginx", "id-before", 3), deferred), want: true},
+		"resize deferred, but not observed":  {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred, behind), want: true},
+		"resize deferred, drained":           {pod: Pod(0, closed, changed, Runs("v2", "id-after", 4), deferred), want: true},
+		"the record is of another revision":  {pod: Pod(0, changed, Runs("nginx", "id-before", 3), OfImage("v3")), available: true},
+		"a refused update":                   {pod: Pod(0, V2, refusedChange, behind), available: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := inplace.IsUpdating(test.pod); got != test.want {
-				t.Errorf("changing: %v", got)
+				t.Errorf("updating: %v", got)
 			}
-			if got := health.IsAvailable(test.pod, 0, Now); got != test.serves {
+			if got := health.IsAvailable(test.pod, 0, Now); got != test.available {
 				t.Errorf("available: %v", got)
 			}
 		})
 	}
 }
 
-// What a pod says of itself is about its old containers until it is changed: minReadySeconds counts from then on.
-func TestAvailableAfterAChange(t *testing.T) {
+// The Ready condition is about the old containers until the update in place: minReadySeconds counts from the update on.
+func TestAvailableAfterAnUpdate(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
 		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))
 		if got := health.IsAvailable(p, time.Minute, Now); got != want {
@@ -249,7 +249,7 @@ func TestAvailableAfterAChange(t *testing.T) {
 	}
 }
 
-// A change that was refused after a resize does not make the pod one that was never changed.
+// A refused update does not make the pod forget its last update in place.
 func TestAvailableAfterARefusal(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
 		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))

@@ -10,23 +10,23 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// freeIndices are the count lowest indices that none of our pods has, nor anybody else's.
+// freeIndices are the count lowest indices whose names no pod has.
 func freeIndices(o Observed, count int) []int {
 	used := usedIndices(o)
 	free := make([]int, 0, max(0, count))
 	for index := 0; len(free) < count; index++ {
 		name := podstate.PodName(o.Manager.Name, index)
-		if _, taken := o.Taken[name]; !used[index] && !taken && strangerNamed(o, name) == nil {
+		if _, taken := o.Taken[name]; !used[index] && !taken && othersPodNamed(o, name) == nil {
 			free = append(free, index)
 		}
 	}
 	return free
 }
 
-// strangerNamed is the pod of this name if it is not ours. One that is ours and not among the observed pods has come
-// since they were looked at. Its name counts as free: creating it again is how we find out, while another index would
-// make one pod too many.
-func strangerNamed(o Observed, name string) *corev1.Pod {
+// othersPodNamed is the pod of this name if the PodManager does not control it. A pod that it controls and that is not among the observed
+// pods was created since they were listed. The name of such a pod counts as free: creating it again fails with AlreadyExists, while
+// another index would make one pod too many.
+func othersPodNamed(o Observed, name string) *corev1.Pod {
 	pod := o.PodNamed(name)
 	if pod == nil || metav1.IsControlledBy(pod, o.Manager) {
 		return nil
@@ -34,23 +34,23 @@ func strangerNamed(o Observed, name string) *corev1.Pod {
 	return pod
 }
 
-// foreignNames are the names below our highest, or next, that pods of somebody else have.
+// foreignNames are the names that pods of somebody else have and that the PodManager had to skip, or will have to.
 func foreignNames(o Observed) []string {
 	used := usedIndices(o)
 	var foreign []string
-	// No further than this sync can get: replicas may be any number.
+	// One sync creates at most MaxPerSync pods, while replicas may be any number.
 	next := min(o.Manager.DesiredReplicas(), len(used)+MaxPerSync)
-	for index, passed := 0, 0; passed < max(len(used), next); index++ {
+	for index, ours := 0, 0; ours < max(len(used), next); index++ { // ours counts the names that we use or will use
 		if used[index] {
-			passed++
+			ours++
 			continue
 		}
 		name := podstate.PodName(o.Manager.Name, index)
-		pod := strangerNamed(o, name)
+		pod := othersPodNamed(o, name)
 		_, taken := o.Taken[name]
 		switch {
 		case pod == nil && !taken:
-			passed++ // free
+			ours++ // free
 		case pod != nil && IsForeign(pod), pod == nil && o.Taken[name]:
 			foreign = append(foreign, name)
 		}
@@ -58,13 +58,13 @@ func foreignNames(o Observed) []string {
 	return foreign
 }
 
-// IsForeign tells whether a pod that is not ours is worth a warning if it has one of our names: one that is on its way out is
-// not, nor is one that a PodManager has made.
+// IsForeign tells whether a pod that is not ours and has one of our names is worth a warning. Terminating pods and pods that a
+// PodManager has created are not.
 func IsForeign(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Labels[v1.LabelRevision] == ""
 }
 
-// usedIndices are the indices of our own pods, and of those that are about to be.
+// usedIndices are the indices of our own pods and of orphans, which may be adopted.
 func usedIndices(o Observed) map[int]bool {
 	used := make(map[int]bool, len(o.Pods)+len(o.Orphans))
 	for _, pod := range slices.Concat(o.Pods, o.Orphans) {

@@ -18,8 +18,8 @@ func Selector(name string) labels.Set {
 	return labels.Set{v1.LabelManager: name}
 }
 
-// KeepOrRelease tells the pods that are still ours from those that somebody has relabelled away. A pod that is
-// terminating is kept: it holds its name and index until it is gone.
+// KeepOrRelease separates the pods to keep from those to release because somebody has changed their label. A terminating pod is kept:
+// it occupies its name and index until it is gone.
 func KeepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Labels[v1.LabelManager] == manager.Name || pod.DeletionTimestamp != nil {
@@ -52,7 +52,7 @@ func (p *Plan) removeLeftovers(o Observed) {
 	p.Drop = append(p.Drop, o.LeftoverRevisions...)
 }
 
-// adoptable are the orphans worth having: one that is terminating, or has finished, would not count anyway.
+// adoptable are the orphans to adopt. Terminating and finished pods are not worth it: they do not count as replicas.
 func adoptable(orphans []*corev1.Pod) []*corev1.Pod {
 	active, _, _ := podstate.Split(orphans)
 	return active

@@ -19,10 +19,10 @@ func TestPartition(t *testing.T) {
 		want     string
 		why      rollout.Why
 	}{
-		"leaves so many pods on the old template": {
+		"so many pods stay on the old revision": {
 			observed: RollingOut(Next(3, one, Partition("2")), Pod(0), Pod(1), Pod(2, V2)),
 		},
-		"only the others are updated": {
+		"only pods above the partition are updated": {
 			observed: RollingOut(Next(3, Limits("0", "100%"), Partition("2")), Pods3()...),
 			want:     "+3 new, -2", why: rollout.WhyOutdated,
 		},
@@ -30,21 +30,21 @@ func TestPartition(t *testing.T) {
 			observed: RollingOut(Next(3, Limits("0", "100%"), Partition("34%")), Pods3()...),
 			want:     "+3 new, -2", why: rollout.WhyOutdated,
 		},
-		"all": {
+		"100% updates no pod": {
 			observed: RollingOut(Next(3, one, Partition("100%")), Pods3()...),
 		},
-		"more than there are means all": {
+		"more than replicas updates no pod": {
 			observed: RollingOut(Next(3, one, Partition("9")), Pods3()...),
 		},
-		"lowering it updates more": {
+		"a lower partition updates more pods": {
 			observed: RollingOut(Next(3, one, Partition("1")), Pod(0), Pod(1), Pod(2, V2)),
 			want:     "+3 new, -1", why: rollout.WhyOutdated,
 		},
-		"raising it moves pods back, within the same limits": {
+		"a higher partition moves pods back within maxUnavailable": {
 			observed: RollingOut(Next(4, one, Partition("3")), Pod(0), Pod(1, V2), Pod(2, V2), Pod(3, V2)),
 			want:     "+4 old, -3", why: rollout.WhyMovedBack,
 		},
-		"with a surge, the old one comes first": {
+		"a higher partition moves pods back with maxSurge": {
 			observed: RollingOut(Next(3, Limits("1", "0"), Partition("3")), Pod(0), Pod(1), Pod(2, V2)),
 			want:     "+3 old",
 		},
@@ -60,10 +60,10 @@ func TestPartition(t *testing.T) {
 			observed: RollingOut(Next(5, one, Partition("2")), Pod(0), Pod(1), Pod(2, V2)),
 			want:     "+3 old, +4 new",
 		},
-		"a rollout that is complete has nothing to go back to": {
+		"a complete rollout ignores the partition": {
 			observed: Observe(Manager(3, Partition("2")), Pods3()...),
 		},
-		"pods of a third template are updated, too": {
+		"stray pods are updated": {
 			observed: RollingOut(Next(3, one, Partition("1")), Pod(0), Pod(1, OfImage("v1.5")), Pod(2, V2)),
 			want:     "+3 new, -1", why: rollout.WhyOutdated,
 		},
@@ -76,15 +76,15 @@ func TestPartition(t *testing.T) {
 			}
 			for _, d := range plan.Delete {
 				if d.Why != test.why {
-					t.Errorf("%s goes because %q, want %q", d.Pod.Name, d.Why, test.why)
+					t.Errorf("%s deleted because %q, want %q", d.Pod.Name, d.Why, test.why)
 				}
 			}
 		})
 	}
 }
 
-// wanted tells how many pods were wanted when the rollout last went on.
-func wanted(replicas int32) func(*v1.PodManager) {
+// replicasBefore records the replicas before the rollout was paused.
+func replicasBefore(replicas int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Replicas: replicas}
 	}
@@ -97,11 +97,11 @@ func TestPaused(t *testing.T) {
 		observed Observed
 		want     string
 	}{
-		"nothing is updated": {
+		"no pod is updated": {
 			observed: RollingOut(Next(3, Paused), Pods3()...),
 		},
-		"nor half way": {
-			observed: RollingOut(Next(3, Paused, wanted(3)), Pod(0), Pod(1), Pod(2), Pod(3, V2)),
+		"half way no further pod is updated": {
+			observed: RollingOut(Next(3, Paused, replicasBefore(3)), Pod(0), Pod(1), Pod(2), Pod(3, V2)),
 		},
 		"a lost old pod comes back old": {
 			observed: RollingOut(Next(3, Paused), Pod(0), Pod(1, V2)),
@@ -111,57 +111,57 @@ func TestPaused(t *testing.T) {
 			observed: With(RollingOut(Next(3, Paused), Pod(0), Pod(1)), lost),
 			want:     "+2 new",
 		},
-		"scaling up makes old pods": {
+		"scaling up creates old pods": {
 			observed: RollingOut(Next(5, Paused), Pod(0), Pod(1), Pod(2, V2)),
 			want:     "+3 old, +4 old",
 		},
-		"scaling down takes the least useful, whatever its template": {
+		"scaling down deletes the least useful pod of any revision": {
 			observed: RollingOut(Next(2, Paused, Limits("0", "1")), Pod(0), Pod(1, V2, NotReady), Pod(2, V2)),
 			want:     "-1",
 		},
-		"half way, the surge stays": {
-			observed: RollingOut(Next(2, Paused, Limits("1", "0"), wanted(2)), Pod(0), Pod(1, V2, NotReady), Pod(2, V2)),
+		"half way the surge pod stays": {
+			observed: RollingOut(Next(2, Paused, Limits("1", "0"), replicasBefore(2)), Pod(0), Pod(1, V2, NotReady), Pod(2, V2)),
 		},
-		"until somebody scales down": {
-			observed: RollingOut(Next(2, Paused, Limits("1", "0"), wanted(3)), Pod(0), Pod(1, V2, NotReady), Pod(2, V2)),
+		"scaling down deletes the surge pod": {
+			observed: RollingOut(Next(2, Paused, Limits("1", "0"), replicasBefore(3)), Pod(0), Pod(1, V2, NotReady), Pod(2, V2)),
 			want:     "-1",
 		},
-		"then each revision keeps its part": {
-			observed: RollingOut(Next(3, Paused, Limits("5", "0"), wanted(4)), Pod(0), Pod(1), Pod(2, V2), Pod(3, V2), Pod(4, V2), Pod(5, V2)),
+		"scaling down keeps the proportion of the revisions": {
+			observed: RollingOut(Next(3, Paused, Limits("5", "0"), replicasBefore(4)), Pod(0), Pod(1), Pod(2, V2), Pod(3, V2), Pod(4, V2), Pod(5, V2)),
 			want:     "-5, -4, -1",
 		},
-		"zero means zero": {
+		"scaling to zero deletes surge pods as well": {
 			observed: RollingOut(Next(0, Paused, Limits("5", "0")), Pod(0), Pod(1, V2)),
 			want:     "-1, -0",
 		},
-		"also beside one that has ended": {
+		"scaling to zero beside a finished pod": {
 			observed: RollingOut(Next(0, Paused, Limits("5", "0")), Pod(0), Pod(1, V2), FailedPod(2, time.Second, 0, V2)),
 			want:     "-1, -0",
 		},
-		"a failed pod is replaced by its like": {
+		"a failed pod is replaced by one of the same revision": {
 			observed: RollingOut(Next(2, Paused), Pod(0), FailedPod(1, time.Second, 0)),
 			want:     "+2 old",
 		},
-		"a fresh PodManager does not begin": {
+		"a new PodManager creates no pod": {
 			observed: With(Observe(Manager(3, Paused)), fresh),
 		},
-		"one that has begun goes on": {
+		"a PodManager with one pod creates the others": {
 			observed: With(Observe(Manager(3, Paused), Pod(0)), fresh),
 			want:     "+1 new, +2 new",
 		},
-		"also if all its pods are lost": {
+		"a PodManager that has lost all pods creates them": {
 			observed: With(Observe(Manager(2, Paused)), fresh, func(o *Observed) { o.Manager.Status.Replicas = 2 }),
 			want:     "+0 new, +1 new",
 		},
-		"also if that was told, and the first try was refused": {
+		"a PodManager with a rollout record and no pods creates them": {
 			observed: With(Observe(Manager(2, Paused, Rolled(2, 0, 0))), func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new",
 		},
-		"without a change there is nothing to pause": {
+		"without an update a lost pod is replaced": {
 			observed: Observe(Manager(3, Paused), Pod(0), Pod(1)),
 			want:     "+2 new",
 		},
-		"a drained pod is let back into service": {
+		"the readiness gate of a drained pod is opened": {
 			observed: RollingOut(Next(1, Paused, InPlace(v1.InPlaceOnly, 10)), Pod(0, Gated(corev1.ConditionFalse, time.Second))),
 			want:     "Open 0",
 		},
@@ -185,30 +185,30 @@ func TestHalted(t *testing.T) {
 		"a failing pod halts the rollout": {
 			observed: RollingOut(Next(3, Limits("1", "1")), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 		},
-		"unless failures do not matter": {
+		"onFailure Continue: no halt": {
 			observed: RollingOut(Next(3, Limits("1", "1"), OnFailure(v1.ContinueOnFailure)), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 			want:     "+3 new",
 		},
-		"or more may fail": {
+		"maxFailedPods is not reached: no halt": {
 			observed: RollingOut(Next(3, Limits("1", "1"), MaxFailed("2")), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 			want:     "+3 new",
 		},
-		"as a part of all": {
+		"maxFailedPods as a percentage is not reached: no halt": {
 			observed: RollingOut(Next(4, Limits("1", "1"), MaxFailed("50%")), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing)),
 			want:     "+4 new",
 		},
-		"which is rounded down": {
+		"maxFailedPods as a percentage is rounded down": {
 			observed: RollingOut(Next(3, Limits("1", "1"), MaxFailed("66%")), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 		},
-		"what is missing is replaced by old pods": {
+		"missing pods are created from the old revision": {
 			observed: RollingOut(Next(4, Limits("1", "1")), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 			want:     "+3 old",
 		},
-		"a failed pod is replaced: how else could it recover": {
+		"a failed new pod is replaced by a new one": {
 			observed: RollingOut(Next(3, one), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2)),
 			want:     "+3 new",
 		},
-		"even where it was beside the others": {
+		"a failed new surge pod is replaced by a new one": {
 			observed: RollingOut(Next(3, Limits("1", "0")), Pod(0), Pod(1), Pod(2), FailedPod(3, time.Second, 0, V2)),
 			want:     "+4 new",
 		},
@@ -224,27 +224,27 @@ func TestHalted(t *testing.T) {
 			observed: RollingOut(Next(3, Limits("1", "0"), Partition("2")), Pod(0), Pod(1, OfImage("v1.5"), Crashing), Pod(2, OfImage("v1.5"), Crashing), Pod(3, V2, Crashing)),
 			want:     "+4 old, +5 old, -2, -1",
 		},
-		"rolled back: all return to the last good template": {
+		"rolled back: all pods return to the last good revision": {
 			observed: RollingOut(Next(3, Limits("0", "100%"), rollback, rolledBack), Pod(0), Pod(1, V2), Pod(2, V2, Crashing)),
 			want:     "+3 old, +4 old, -2, -1",
 		},
-		"within the same limits": {
+		"rolled back: within maxUnavailable": {
 			observed: RollingOut(Next(3, one, rollback, rolledBack), Pod(0), Pod(1, V2), Pod(2, V2)),
 			want:     "+3 old, -2",
 		},
-		"and the partition does not matter": {
+		"rolled back: the partition does not matter": {
 			observed: RollingOut(Next(3, one, rollback, rolledBack, Partition("1")), Pod(0), Pod(1, V2), Pod(2, V2, Crashing)),
 			want:     "+3 old, -2",
 		},
-		"also with Halt, once it is written down": {
+		"onFailure Halt: failedRevision in the status still means a rollback": {
 			observed: RollingOut(Next(3, one, rolledBack), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 			want:     "+3 old, -2",
 		},
-		"but not once failures do not matter": {
+		"onFailure Continue: failedRevision in the status is ignored": {
 			observed: RollingOut(Next(3, one, rolledBack, OnFailure(v1.ContinueOnFailure)), Pod(0), Pod(1, V2), Pod(2, V2)),
 			want:     "+3 new, -0",
 		},
-		"then nothing more happens": {
+		"rolled back: complete": {
 			observed: RollingOut(Next(3, one, rollback, rolledBack), Pods3()...),
 		},
 		"a lost pod comes back old": {
@@ -255,14 +255,14 @@ func TestHalted(t *testing.T) {
 			observed: RollingOut(Next(2, Strategy(v1.RecreateStrategy), rollback, rolledBack), Pod(0, V2), Pod(1, V2)),
 			want:     "-1, -0",
 		},
-		"another template is a new try": {
+		"rolled back: another template starts a rollout": {
 			observed: RollingOut(Next(3, one, rollback, FailedBefore), Pods3()...),
 			want:     "+3 new, -2",
 		},
-		"the old template put back has nothing to do": {
+		"rolled back: the old template put back needs no move": {
 			observed: Observe(Manager(3, one, rollback, FailedBefore), Pods3()...),
 		},
-		"paused, nothing is rolled back": {
+		"rolled back: paused, no pod moves": {
 			observed: RollingOut(Next(3, one, rollback, rolledBack, Paused), Pod(0), Pod(1, V2), Pod(2, V2)),
 		},
 	}
@@ -275,7 +275,7 @@ func TestHalted(t *testing.T) {
 	}
 }
 
-// A refusal of new pods does not keep old ones from coming.
+// A backoff for new pods does not keep a rollback from creating old ones.
 func TestRollbackIsNotHeld(t *testing.T) {
 	m := Next(3, Limits("0", "1"), OnFailure(v1.RollbackOnFailure), FailedNow)
 	plan := Make(With(RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing)), Held(Now.Add(time.Minute))))

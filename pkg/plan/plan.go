@@ -16,28 +16,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// ActsOnPods tells whether the plan does something about pods that stand.
-func (p Plan) ActsOnPods() bool {
-	goes := func(d rollout.Deletion) bool { return d.Why != rollout.WhyFinished && d.Why != rollout.WhyLeftover }
-	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, goes)
-}
-
-// ahead is how many pods a plan has to create, for a new object to tell so before it does.
-const ahead = 100
-
-// TellsAhead tells whether a plan will take so long that a new object should have a status before it is carried out.
-func (p Plan) TellsAhead(manager *v1.PodManager) bool {
-	return manager.Status.ObservedGeneration < 1 && len(p.Create) >= ahead
-}
-
-// MaxPerSync is how many pods one sync creates or deletes at the most, so that a huge PodManager reports, and sees a
-// changed spec, while it is still growing.
+// MaxPerSync is how many pods one sync creates, deletes or updates at the most, so that the controller writes the status of a huge
+// PodManager, and reads a changed spec, while it is still scaling up.
 const MaxPerSync = 500
 
-// Observed is all that a decision may rest on.
+// Observed is all that Make bases its decisions on.
 type Observed struct {
 	Manager *v1.PodManager
-	// Pods are the pods whose controller is Manager, told by UID.
+	// Pods are the pods whose controller is Manager, by UID.
 	Pods []*corev1.Pod
 	// Orphans are pods that carry Manager's label and have no controller.
 	Orphans []*corev1.Pod
@@ -48,55 +34,55 @@ type Observed struct {
 	Revisions []*appsv1.ControllerRevision
 	// OrphanRevisions are stored templates that carry Manager's label and have no controller.
 	OrphanRevisions []*appsv1.ControllerRevision
-	// Remembered is what the last plan asked to be remembered, if this process made it.
+	// Remembered is Plan.Remember of the last plan, if this process made it.
 	Remembered []*history.Revision
-	// PodNamed is the known pod in the namespace that has this name, whoever it belongs to; nil if there is none.
+	// PodNamed returns the pod of this name from the informer's cache, whoever controls it; nil if there is none.
 	PodNamed func(name string) *corev1.Pod
-	// Taken are names that were found to be in the hands of pods that are not watched.
+	// Taken are names of pods that the informers do not watch; true for a pod that is worth a warning, see IsForeign.
 	Taken map[string]bool
-	// Holds are set for requests that were refused.
+	// Holds are the backoffs of requests that the API server has refused.
 	Holds map[requeue.HoldKey]requeue.Hold
 	Now   time.Time
 }
 
-// Sources are where the revisions are found.
+// Sources are where to find the revisions.
 func (o Observed) Sources() history.Sources {
 	return history.Sources{
 		Manager: o.Manager, Stored: o.Revisions, Orphans: o.OrphanRevisions, Remembered: o.Remembered, Pods: o.Pods, OrphanPods: o.Orphans,
 	}
 }
 
-// Plan is what is to be done, in the order of its parts.
+// Plan is what to do.
 type Plan struct {
-	// AddFinalizer comes before anything is created, or a deletion could pass by unseen.
+	// AddFinalizer comes before any pod is created: otherwise the PodManager could be deleted unnoticed.
 	AddFinalizer bool
-	// Revisions are the templates that the plan is about. Store comes before any pod is made or changed.
+	// Revisions are the revisions that the plan is about. Store comes before any pod is created or updated.
 	Revisions history.Revisions
-	// Remember are revisions to be shown to the next plan: that of the present template, which need not be worked out anew, and
-	// those of pods that are not stored anywhere.
+	// Remember are revisions for the next plan: that of the spec's template, so that it need not be encoded again, and revisions of pods
+	// that are not stored.
 	Remember []*history.Revision
-	// AdoptRevisions are revisions that a namesake has left behind together with its pods.
+	// AdoptRevisions are orphaned revisions of a deleted PodManager of the same name.
 	AdoptRevisions []*appsv1.ControllerRevision
 	Store          []history.Store
-	// Drop are revisions that are no longer needed.
+	// Drop are the revisions beyond revisionHistoryLimit.
 	Drop    []*appsv1.ControllerRevision
 	Adopt   []*corev1.Pod
 	Release []*corev1.Pod
 	Delete  []rollout.Deletion
 	Create  []Creation
 	Update  []inplace.Update
-	// RemoveFinalizer lets a deleted PodManager go, or takes back a finalizer that is no longer needed.
+	// RemoveFinalizer ends the deletion of a PodManager, or removes a finalizer that is no longer needed.
 	RemoveFinalizer bool
-	// Held is the refusal because of which something is not tried this time.
+	// Held is the refusal that keeps requests out of this plan until its backoff is over.
 	Held *requeue.Failure
-	// Waiting is the failed pod that is next to be replaced, if its time has not come.
+	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
 	Waiting *health.Retry
-	// Foreign are the names that pods of somebody else keep from us.
+	// Foreign are the names that the plan skips because pods of somebody else have them.
 	Foreign []string
-	// Again is when to look again even if nothing happens.
+	// Again is when to sync again without an event.
 	Again requeue.LookAgain
 
-	// assessed is what the plan rests on, for a status that has seen nothing else.
+	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since.
 	Assessed *rollout.State
 }
 
@@ -104,8 +90,8 @@ type Plan struct {
 type Creation struct {
 	Index    int
 	Revision *history.Revision
-	// FailuresBefore is how many pods have failed one after the other before this one takes their place, DisruptionsBefore
-	// how many of them were stopped by their node, and Replaces is the last.
+	// FailuresBefore is how many predecessors of the pod have failed in a row, DisruptionsBefore how many of them tell nothing about
+	// their revision, and Replaces is the last of them.
 	FailuresBefore, DisruptionsBefore int
 	Replaces                          *corev1.Pod
 }
@@ -116,12 +102,27 @@ func (p Plan) Empty() bool {
 		len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Update) == 0
 }
 
-// NeedsLiveSpec tells whether the plan does what must not be done for a spec that is no longer wanted.
+// NeedsLiveSpec tells whether the plan does anything that must not be done for an outdated spec.
 func (p Plan) NeedsLiveSpec() bool {
 	return len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Update) > 0
 }
 
-// Make decides what is to be done about one PodManager.
+// ActsOnPods tells whether the plan creates, updates or deletes active pods. Deleting finished pods, and leftovers of another PodManager,
+// does not count.
+func (p Plan) ActsOnPods() bool {
+	isActive := func(d rollout.Deletion) bool { return d.Why != rollout.WhyFinished && d.Why != rollout.WhyLeftover }
+	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
+}
+
+// manyCreates is how many pods a plan has to create for a new object to get its first status before they are created.
+const manyCreates = 100
+
+// TellsAhead tells whether a plan will take so long that a new object should get a status before the plan is carried out.
+func (p Plan) TellsAhead(manager *v1.PodManager) bool {
+	return manager.Status.ObservedGeneration < 1 && len(p.Create) >= manyCreates
+}
+
+// Make decides what to do for one PodManager.
 func Make(o Observed) Plan {
 	if o.Manager.DeletionTimestamp != nil {
 		return makeFinal(o)
@@ -147,13 +148,13 @@ func Make(o Observed) Plan {
 	plan.Delete, plan.Update = moves.Delete, moves.Update
 	plan.Again = requeue.After(o.Now, moves.Again, requeue.AgainDrained)
 
-	unfilled := slices.Concat(
+	unreplaced := slices.Concat(
 		plan.fill(o, r.Old, moves.CreateOld, health.FindRetries(r.Old, r.OldPods, finished, o.Now)),
 		plan.fill(o, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)))
 	if moves.Held {
 		plan.hold(o, hold)
 	}
-	for _, pod := range health.BeyondHistory(finished, unfilled, o.Manager.FailedPodsKept(), o.Now) {
+	for _, pod := range health.BeyondHistory(finished, unreplaced, o.Manager.FailedPodsKept(), o.Now) {
 		plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinished})
 	}
 	plan.removeLeftovers(o)
@@ -162,7 +163,7 @@ func Make(o Observed) Plan {
 	return plan
 }
 
-// bound keeps a plan to what one sync may do.
+// bound limits a plan to what one sync may do.
 func (p *Plan) bound(now time.Time) {
 	if len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Update) > MaxPerSync {
 		p.Again = requeue.LookAgain{At: now, Why: requeue.AgainMore}
@@ -172,8 +173,8 @@ func (p *Plan) bound(now time.Time) {
 	p.Update = p.Update[:min(len(p.Update), MaxPerSync)]
 }
 
-// fill plans to create missing pods of a revision, but for the places of failed pods whose time has not come. It returns
-// the failed pods whose places are not filled yet; that a place is to be filled now does not mean that it will be.
+// fill plans to create missing pods of a revision, except for failed pods whose backoff is not over. It returns the failed pods that
+// have no replacement yet, including those that this plan replaces: a planned create may still fail.
 func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries health.Retries) []health.Retry {
 	if missing <= 0 {
 		return nil
@@ -184,12 +185,12 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 		p.Again = p.Again.Sooner(requeue.LookAgain{At: waiting[0].Due, Why: requeue.AgainBackOff})
 	}
 	missing -= len(waiting)
-	unfilled := slices.Concat(waiting, retries.Due[:min(missing, len(retries.Due))])
+	unreplaced := slices.Concat(waiting, retries.Due[:min(missing, len(retries.Due))])
 	if hold, found := o.holdOn(CreateHold(revision)); found && missing > 0 {
 		p.hold(o, hold)
-		return unfilled
+		return unreplaced
 	}
-	missing = min(missing, MaxPerSync+1) // one more tells bound that there is more to do
+	missing = min(missing, MaxPerSync+1) // one more than allowed makes bound requeue
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
 		creation := Creation{Index: index, Revision: revision}
 		if i < len(retries.Due) {
@@ -198,5 +199,5 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 		}
 		p.Create = append(p.Create, creation)
 	}
-	return unfilled
+	return unreplaced
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// want is a plan in names.
+// want is a plan with indices and names instead of objects.
 type want struct {
 	create       []int
 	failures     []int // before each created pod; nil for none
@@ -26,9 +26,9 @@ type want struct {
 	release      []string
 	foreign      []string
 	addFinalizer bool
-	// removeFinalizer lets the PodManager go.
+	// removeFinalizer ends the deletion of the PodManager.
 	removeFinalizer bool
-	change          []string // the names of pods that are updated in place
+	update          []string // the names of pods that are updated in place
 	held            bool
 	again           time.Duration
 }
@@ -38,39 +38,39 @@ func TestMake(t *testing.T) {
 		observed Observed
 		want     want
 	}{
-		"a fresh PodManager gets all its pods": {
+		"a new PodManager gets all its pods": {
 			observed: Observe(Manager(3)),
 			want:     want{create: []int{0, 1, 2}},
 		},
-		"and a finalizer if they are to go at a pace": {
+		"maxTerminating needs a finalizer": {
 			observed: Observe(Manager(3, MaxTerminating("1"))),
 			want:     want{addFinalizer: true, create: []int{0, 1, 2}},
 		},
-		"or if their readiness gates may be closed": {
+		"readiness gates need a finalizer": {
 			observed: Observe(Manager(0, draining(30))),
 			want:     want{addFinalizer: true},
 		},
-		"a finalizer that is no longer needed is taken back": {
+		"a finalizer that is no longer needed is removed": {
 			observed: Observe(Manager(0, finalizing)),
 			want:     want{removeFinalizer: true},
 		},
-		"names in unwatched hands are left out": {
+		"names of pods that are not watched are skipped": {
 			observed: With(Observe(Manager(2)), func(o *Observed) { o.Taken = map[string]bool{"web-0": true, "web-2": false} }),
 			want:     want{create: []int{1, 3}, foreign: []string{"web-0"}},
 		},
-		"a refused delete is not repeated before its time, nor is anything made in the place of the pod": {
+		"a refused delete in backoff: neither repeated, nor is the pod replaced": {
 			observed: With(Observe(Manager(2), Pod(0, Annotated(v1.AnnotationDelete, "true"), NotReady), Pod(1)), heldOn(v1.ReasonFailedDelete)),
 			want:     want{held: true, again: time.Minute},
 		},
-		"a refused delete does not keep missing pods from being made": {
+		"a refused delete in backoff: missing pods are created": {
 			observed: With(Observe(Manager(2), Pod(0)), heldOn(v1.ReasonFailedDelete)),
 			want:     want{create: []int{1}},
 		},
-		"a refused adoption holds up all else": {
+		"a refused adoption in backoff holds up all else": {
 			observed: With(Observe(Manager(3), Pod(0)), heldOn(v1.ReasonFailedClaim), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned)} }),
 			want:     want{held: true, again: time.Minute},
 		},
-		"a refused revision holds up all else": {
+		"a refused revision in backoff holds up all else": {
 			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(v1.ReasonFailedStore), func(o *Observed) { o.Revisions = nil }),
 			want:     want{held: true, again: time.Minute},
 		},
@@ -78,7 +78,7 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(0, func(m *v1.PodManager) { m.Spec.Replicas = nil })),
 			want:     want{create: []int{0, 1, 2}},
 		},
-		"nothing to do once all are there": {
+		"nothing to do once all pods exist": {
 			observed: Observe(Manager(3), Pods3()...),
 		},
 		"pods that are not ready count": {
@@ -92,7 +92,7 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(3), Pod(0), Pod(1, Terminating), Pod(2)),
 			want:     want{create: []int{3}},
 		},
-		"a failed pod is replaced at once, and kept for a look": {
+		"a failed pod is replaced at once, and kept": {
 			observed: Observe(Manager(3), Pod(0), FailedPod(1, time.Second, 0), Pod(2)),
 			want:     want{create: []int{3}, failures: []int{1}},
 		},
@@ -100,7 +100,7 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(1), Pod(0), FailedPod(1, time.Hour, 0), FailedPod(2, time.Minute, 0), FailedPod(3, 2*time.Minute, 0)),
 			want:     want{remove: []string{"web-1", "web-3"}, why: rollout.WhyFinished},
 		},
-		"a history of none keeps none": {
+		"failedPodsHistoryLimit 0 keeps no failed pod": {
 			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0, After(1)), FailedPod(1, time.Hour, 0)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyFinished},
 		},
@@ -108,15 +108,15 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0, Phase(corev1.PodSucceeded))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
-		"a name that somebody else's pod has is passed over": {
+		"a name that somebody else's pod has is skipped": {
 			observed: With(Observe(Manager(3), Pod(0)), taken("web-1", "web-3")),
 			want:     want{create: []int{2, 4}, foreign: []string{"web-1", "web-3"}},
 		},
-		"it is told for as long as the name is passed over": {
+		"a foreign name is reported for as long as it is skipped": {
 			observed: With(Observe(Manager(2), Pod(0), Pod(2)), taken("web-1", "web-3")),
 			want:     want{foreign: []string{"web-1"}},
 		},
-		"a pod of ours that came since the pods were looked at keeps its index, for the create to find": {
+		"a pod of ours that the list misses keeps its index": {
 			observed: With(Observe(Manager(2), Pod(1)), func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
@@ -127,7 +127,7 @@ func TestMake(t *testing.T) {
 			}),
 			want: want{create: []int{0}},
 		},
-		"a pod that somebody has relabelled away is no stranger": {
+		"a released pod is not reported as foreign": {
 			observed: With(Observe(Manager(1), Pod(1)), func(o *Observed) {
 				ours := o.PodNamed
 				o.PodNamed = func(name string) *corev1.Pod {
@@ -138,7 +138,7 @@ func TestMake(t *testing.T) {
 				}
 			}),
 		},
-		"a name that will soon be free is passed over in silence": {
+		"a terminating pod of somebody else is skipped and not reported": {
 			observed: With(Observe(Manager(1)), func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
@@ -153,15 +153,15 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(1), Pod(0), Pod(1, NotReady), Pod(2, Phase(corev1.PodPending), OnNode(""))),
 			want:     want{remove: []string{"web-1", "web-2"}, why: rollout.WhySurplus},
 		},
-		"scaling to zero deletes all, but nothing twice": {
+		"scaling to zero deletes all pods that are not terminating": {
 			observed: Observe(Manager(0), Pod(0), Pod(1, Terminating), Pod(2)),
 			want:     want{remove: []string{"web-0", "web-2"}, why: rollout.WhySurplus},
 		},
-		"a relabelled pod is let go and replaced": {
+		"a relabelled pod is released and replaced": {
 			observed: Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug")), Pod(2)),
 			want:     want{release: []string{"web-1"}, create: []int{3}},
 		},
-		"a relabelled pod that is terminating is left to end": {
+		"a relabelled pod that is terminating is not released": {
 			observed: Observe(Manager(2), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"), Terminating), Pod(2)),
 		},
 		"an orphan is adopted instead of creating a pod": {
@@ -172,16 +172,16 @@ func TestMake(t *testing.T) {
 			observed: With(Observe(Manager(1), Pod(0)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(7, Orphaned, NotReady)} }),
 			want:     want{adopt: []string{"web-7"}, remove: []string{"web-7"}, why: rollout.WhySurplus},
 		},
-		"orphans that end or have ended are not worth adopting": {
+		"terminating and finished orphans are not adopted": {
 			observed: With(Observe(Manager(1), Pod(0)), func(o *Observed) {
 				o.Orphans = []*corev1.Pod{Pod(7, Orphaned, Terminating), Pod(8, Orphaned, Phase(corev1.PodFailed))}
 			}),
 		},
-		"a refused create is not repeated before its time": {
+		"a refused create is not repeated during its backoff": {
 			observed: With(Observe(Manager(3), Pod(0)), Held(Now.Add(time.Minute))),
 			want:     want{held: true, again: time.Minute},
 		},
-		"a refused create is repeated when its time has come": {
+		"a refused create is repeated after its backoff": {
 			observed: With(Observe(Manager(2), Pod(0)), Held(Now)),
 			want:     want{create: []int{1}},
 		},
@@ -195,28 +195,28 @@ func TestMake(t *testing.T) {
 		"on deletion a pod that is terminating is waited for": {
 			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing), Pod(0, Terminating)),
 		},
-		"once the pods are gone the PodManager is let go": {
+		"on deletion the finalizer is removed once the pods are gone": {
 			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing)),
 			want:     want{removeFinalizer: true},
 		},
-		"at once if they need no pace any more: the garbage collector does the rest": {
+		"on deletion without maxTerminating the garbage collector deletes the pods": {
 			observed: Observe(Manager(3, Deleting, finalizing), Pods3()...),
 			want:     want{removeFinalizer: true},
 		},
-		"a deleted PodManager without our finalizer is none of our business": {
+		"on deletion without our finalizer nothing is done": {
 			observed: Observe(Manager(3, Deleting, func(m *v1.PodManager) { m.Finalizers = []string{"other"} }), Pod(0)),
 		},
 		"orphaning leaves the pods to the garbage collector": {
 			observed: Observe(Manager(3, Deleting, MaxTerminating("1"), finalizing, orphaning), Pods3()...),
 			want:     want{removeFinalizer: true},
 		},
-		"but opens their readiness gates first: nobody else would": {
+		"orphaning opens closed readiness gates first": {
 			observed: Observe(Manager(3, Deleting, draining(30), finalizing, orphaning), Pod(0), Pod(1, closed)),
-			want:     want{change: []string{"web-1"}},
+			want:     want{update: []string{"web-1"}},
 		},
-		"also of those that the garbage collector has let go already": {
+		"orphaning opens closed readiness gates of pods that are orphans already": {
 			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, closed)} }),
-			want:     want{change: []string{"web-1"}},
+			want:     want{update: []string{"web-1"}},
 		},
 		"a deleted PodManager adopts nothing": {
 			observed: With(Observe(Manager(3, Deleting, finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(0, Orphaned)} }),
@@ -230,17 +230,17 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// finalizing is the finalizer of ours.
+// finalizing adds our finalizer.
 func finalizing(m *v1.PodManager) { m.Finalizers = append(m.Finalizers, v1.Finalizer) }
 
-// draining keeps pods out of their Services for so long before they are updated in place.
+// draining updates pods in place, after a grace period out of their Services.
 func draining(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: seconds}
 	}
 }
 
-// heldOn is the hold on requests of a kind for a minute.
+// heldOn puts requests of a kind into backoff for a minute.
 func heldOn(condition string) func(*Observed) {
 	return func(o *Observed) {
 		o.Holds = map[requeue.HoldKey]requeue.Hold{{Condition: condition}: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
@@ -299,11 +299,11 @@ func check(t *testing.T, got Plan, want want) {
 	if !slices.Equal(indices, want.create) || !slices.Equal(failures, want.failures) {
 		t.Errorf("creates %v after %v failures, want %v after %v", indices, failures, want.create, want.failures)
 	}
-	var changed []string
-	for _, change := range got.Update {
-		changed = append(changed, change.Pod.Name)
+	var updated []string
+	for _, update := range got.Update {
+		updated = append(updated, update.Pod.Name)
 	}
-	same("changes", changed, want.change)
+	same("updates", updated, want.update)
 	if got.AddFinalizer != want.addFinalizer || got.RemoveFinalizer != want.removeFinalizer {
 		t.Errorf("addFinalizer %v removeFinalizer %v, want %v and %v", got.AddFinalizer, got.RemoveFinalizer, want.addFinalizer, want.removeFinalizer)
 	}
@@ -321,11 +321,11 @@ func TestMakeIsBounded(t *testing.T) {
 		observed Observed
 		more     bool
 	}{
-		"many to create":            {Observe(Manager(2000)), true},
-		"just so many":              {Observe(Manager(MaxPerSync)), false},
-		"as many as can be wanted":  {Observe(Manager(math.MaxInt32)), true},
-		"many to delete":            {Observe(Manager(0), many...), true},
-		"many to delete at the end": {Observe(Manager(0, Deleting, finalizing, MaxTerminating("2000")), many...), true},
+		"many to create":               {Observe(Manager(2000)), true},
+		"exactly MaxPerSync to create": {Observe(Manager(MaxPerSync)), false},
+		"the highest replicas":         {Observe(Manager(math.MaxInt32)), true},
+		"many to delete":               {Observe(Manager(0), many...), true},
+		"many to delete on deletion":   {Observe(Manager(0, Deleting, finalizing, MaxTerminating("2000")), many...), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
@@ -336,7 +336,7 @@ func TestMakeIsBounded(t *testing.T) {
 	}
 }
 
-// In a namespace that is being deleted nothing is tried again and again, and nothing is said about it.
+// A hold without a failure, as in a namespace that is being deleted, is not reported.
 func TestSilentHold(t *testing.T) {
 	o := Observe(Manager(3), Pod(0))
 	o.Holds = map[requeue.HoldKey]requeue.Hold{CreateHold(RevisionFor(o.Manager)): {Until: Now.Add(time.Minute)}}

@@ -10,7 +10,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// NewPod is the pod to create, as it is sent to the API server.
+// NewPod is the pod to create.
 func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 	template := creation.Revision.Template().DeepCopy()
 	owner := metav1.NewControllerRef(manager, v1.GroupVersionKind)
@@ -25,9 +25,9 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 		},
 		Spec: template.Spec,
 	}
-	// The API server refuses these in a template, but a CRD of another version may not.
-	for _, ofPods := range []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace} {
-		delete(pod.Annotations, ofPods)
+	// Only the controller and users set these on pods. The CRD refuses them in a template, but an older CRD may not.
+	for _, key := range []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace} {
+		delete(pod.Annotations, key)
 	}
 	if creation.FailuresBefore > 0 {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationFailuresBefore, strconv.Itoa(creation.FailuresBefore))
@@ -36,7 +36,7 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationDisruptionsBefore, strconv.Itoa(creation.DisruptionsBefore))
 	}
 	if manager.InPlaceGrace() > 0 && !podstate.HasGate(pod) {
-		// Gates cannot be added later.
+		// Readiness gates cannot be added to an existing pod.
 		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 	}
 	return pod

@@ -39,11 +39,11 @@ func TestRestartAt(t *testing.T) {
 		want    map[string]string
 	}{
 		"none":                               {manager: Manager(1)},
-		"none, in full":                      {manager: Manager(1, noted("a", "b")), want: map[string]string{"a": "b"}},
+		"none, with a template":              {manager: Manager(1, noted("a", "b")), want: map[string]string{"a": "b"}},
 		"the short form":                     {manager: Manager(1, restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
 		"in full":                            {manager: Manager(1, whole, restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
-		"beside others":                      {manager: Manager(1, noted("a", "b"), restartAt(at)), want: map[string]string{"a": "b", v1.AnnotationRestartedAt: at}},
-		"instead of one that is there":       {manager: Manager(1, noted(v1.AnnotationRestartedAt, "2025"), restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
+		"beside other annotations":           {manager: Manager(1, noted("a", "b"), restartAt(at)), want: map[string]string{"a": "b", v1.AnnotationRestartedAt: at}},
+		"overwrites the annotation":          {manager: Manager(1, noted(v1.AnnotationRestartedAt, "2025"), restartAt(at)), want: map[string]string{v1.AnnotationRestartedAt: at}},
 		"in another time zone":               {manager: Manager(1, restartAt("2026-11-15T14:00:00+02:00")), want: map[string]string{v1.AnnotationRestartedAt: at}},
 		"less than a second does not matter": {manager: Manager(1, restartAt("2026-11-15T12:00:00.7Z")), want: map[string]string{v1.AnnotationRestartedAt: at}},
 	}
@@ -69,7 +69,7 @@ func TestRestartAt(t *testing.T) {
 	if RevisionFor(Manager(1, restartAt(at))).Name != RevisionFor(Manager(1, whole, restartAt(at))).Name {
 		t.Error("the short form and the same template in full have different names: switching would replace all pods")
 	}
-	// What a revision holds can be put back as it is, with or without the field.
+	// The template of a revision with restartAt can be put back without the field.
 	again := Manager(1, restartAt(at))
 	again.Spec.Template, again.Spec.Image, again.Spec.RestartAt = RevisionFor(again).Template(), "", nil
 	if RevisionFor(again).Name != RevisionFor(Manager(1, restartAt(at))).Name {
@@ -77,7 +77,7 @@ func TestRestartAt(t *testing.T) {
 	}
 }
 
-// A restart goes as a rollout goes; in place nothing can be restarted.
+// A restart is a rollout. An update in place cannot restart pods.
 func TestRestartMoves(t *testing.T) {
 	restart := restartAt("2026-11-15T12:00:00Z")
 	for name, change := range map[string]func(*v1.PodManager){

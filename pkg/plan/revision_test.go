@@ -27,7 +27,7 @@ func versions(images ...string) []*appsv1.ControllerRevision {
 	return list
 }
 
-// whole writes the short form out.
+// whole replaces spec.image by the same template in full.
 func whole(m *v1.PodManager) {
 	m.Spec.Template = history.Template(&m.Spec).DeepCopy()
 	m.Spec.Image = ""
@@ -86,7 +86,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// The first revision is stored when it first matters, and not on the way of a new object's pods.
+// The first revision is stored when it is first needed, and does not delay the pods of a new object.
 func TestFirstRevision(t *testing.T) {
 	fresh := func(m *v1.PodManager, pods ...*corev1.Pod) Observed {
 		o := Observe(m, pods...)
@@ -105,13 +105,13 @@ func TestFirstRevision(t *testing.T) {
 		observed Observed
 		want     []string // the images of the revisions to be stored
 	}{
-		"a new object":                           {observed: fresh(Manager(2, Image("a")))},
-		"its pods have to stay available":        {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"), young))},
-		"once they have, it is one to return to": {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"))), want: []string{"a"}},
-		"not with one that is not ready":         {observed: fresh(Manager(2, Image("a")), Pod(0, OfImage("a")), Pod(1, OfImage("a"), NotReady))},
-		"the template has changed before":        {observed: remembering(fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), "a"), want: []string{"a", "b"}},
-		"no pod was made from the first":         {observed: remembering(fresh(Manager(1, Image("b"))), "a")},
-		"nobody remembers":                       {observed: fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), want: []string{"b"}},
+		"a new object": {observed: fresh(Manager(2, Image("a")))},
+		"not while its pods are available for too short":    {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"), young))},
+		"once its pods have been available for long enough": {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"))), want: []string{"a"}},
+		"not while a pod is not ready":                      {observed: fresh(Manager(2, Image("a")), Pod(0, OfImage("a")), Pod(1, OfImage("a"), NotReady))},
+		"the template has changed before":                   {observed: remembering(fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), "a"), want: []string{"a", "b"}},
+		"no pod was made from the first":                    {observed: remembering(fresh(Manager(1, Image("b"))), "a")},
+		"nobody remembers":                                  {observed: fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), want: []string{"b"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -128,13 +128,13 @@ func TestFirstRevision(t *testing.T) {
 				t.Errorf("stores %v, want %v", got, test.want)
 			}
 			if at := len(plan.Remember) - 1; at < 0 || plan.Remember[at] != plan.Revisions.Update {
-				t.Error("the present revision is not to be remembered")
+				t.Error("the new revision is not remembered")
 			}
 		})
 	}
 }
 
-// Pods that were made before the name for their revision was found to be in use keep their hash: they are not replaced.
+// Pods that were created before a collision of their revision's name was found keep their hash, and are not replaced.
 func TestCollisionKeepsPods(t *testing.T) {
 	m := Manager(1, Image("a"))
 	o := Observe(m, Pod(0, OfImage("a")))
@@ -171,7 +171,7 @@ func TestRevisionNames(t *testing.T) {
 	}
 }
 
-// Once collisions are counted, revisions from before have names that the present count would not give.
+// Revisions that were stored before a collision keep their names, although the collision count would give others now.
 func TestCollisionKeepsOldRevisions(t *testing.T) {
 	m := Manager(3, Image("a"))
 	o := Observe(m, Pod(0, OfImage("a")))
@@ -217,15 +217,15 @@ func TestRevisionHistory(t *testing.T) {
 		current string
 		want    []string
 	}{
-		"ten are kept if nothing is said":   {manager: Manager(1, Image("e"))},
-		"the oldest go":                     {manager: Manager(1, Image("e"), kept(2)), want: []string{"a", "b"}},
-		"none is kept that is of no use":    {manager: Manager(1, Image("e"), kept(0)), want: []string{"a", "b", "c", "d"}},
-		"the present one stays":             {manager: Manager(1, Image("a"), kept(0)), want: []string{"b", "c", "d", "e"}},
-		"the last good one stays":           {manager: Manager(1, Image("e"), kept(0)), current: "b", want: []string{"a", "c", "d"}},
-		"one that a pod has stays":          {manager: Manager(1, Image("e"), kept(0)), pods: []*corev1.Pod{Pod(0, OfImage("a"), Terminating)}, want: []string{"b", "c", "d"}},
-		"or one that is to be adopted":      {manager: Manager(1, Image("e"), kept(0)), orphans: []*corev1.Pod{Pod(0, OfImage("c"), Orphaned)}, want: []string{"a", "b", "d"}},
-		"those in use are not counted":      {manager: Manager(1, Image("e"), kept(1)), current: "b", pods: []*corev1.Pod{Pod(0, OfImage("c"))}, want: []string{"a"}},
-		"a PodManager that goes drops none": {manager: Manager(1, Image("e"), kept(0), Deleting)},
+		"the default keeps ten":                           {manager: Manager(1, Image("e"))},
+		"the oldest go":                                   {manager: Manager(1, Image("e"), kept(2)), want: []string{"a", "b"}},
+		"limit 0 keeps only revisions in use":             {manager: Manager(1, Image("e"), kept(0)), want: []string{"a", "b", "c", "d"}},
+		"the new revision stays":                          {manager: Manager(1, Image("a"), kept(0)), want: []string{"b", "c", "d", "e"}},
+		"the current revision stays":                      {manager: Manager(1, Image("e"), kept(0)), current: "b", want: []string{"a", "c", "d"}},
+		"the revision of a terminating pod stays":         {manager: Manager(1, Image("e"), kept(0)), pods: []*corev1.Pod{Pod(0, OfImage("a"), Terminating)}, want: []string{"b", "c", "d"}},
+		"the revision of an orphan stays":                 {manager: Manager(1, Image("e"), kept(0)), orphans: []*corev1.Pod{Pod(0, OfImage("c"), Orphaned)}, want: []string{"a", "b", "d"}},
+		"revisions in use do not count against the limit": {manager: Manager(1, Image("e"), kept(1)), current: "b", pods: []*corev1.Pod{Pod(0, OfImage("c"))}, want: []string{"a"}},
+		"a deleted PodManager drops none":                 {manager: Manager(1, Image("e"), kept(0), Deleting)},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestRevisionHistory(t *testing.T) {
 	}
 }
 
-// Whatever order revisions come in, and whatever is stored in them.
+// A current revision that is lost or cannot be read does not stop a rollout.
 func TestLostAndBrokenRevisions(t *testing.T) {
 	m := Next(1, Limits("0", "1"))
 	o := RollingOut(m, Pod(0))
@@ -264,7 +264,7 @@ func TestLostAndBrokenRevisions(t *testing.T) {
 	}
 }
 
-// The current revision is remembered as it is stored, without its encoding: what is put back has one of its own.
+// A remembered revision that was stored has no encoding of its own: storing it again must encode its template.
 func TestRememberedRevisionIsEncoded(t *testing.T) {
 	o := RollingOut(Next(3), Pods3()...)
 	o.Remembered = Make(o).Remember

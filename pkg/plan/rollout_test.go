@@ -18,59 +18,59 @@ func TestRollingUpdate(t *testing.T) {
 		observed Observed
 		want     string
 	}{
-		"of three, a quarter is one more and none less": {
+		"the default for 3 replicas: maxSurge 1, maxUnavailable 0": {
 			observed: RollingOut(Next(3), Pods3()...),
 			want:     "+3 new",
 		},
-		"of four, one more and one less": {
+		"the default for 4 replicas: maxSurge 1, maxUnavailable 1": {
 			observed: RollingOut(Next(4), Pod(0), Pod(1), Pod(2), Pod(3)),
 			want:     "+4 new, +5 new, -3",
 		},
-		"both zero means one less": {
+		"both limits 0: maxUnavailable is 1": {
 			observed: RollingOut(Next(3, Limits("0", "0")), Pods3()...),
 			want:     "+3 new, -2",
 		},
-		"percentages that come out as zero, too": {
+		"both limits 0 after rounding: maxUnavailable is 1": {
 			observed: RollingOut(Next(3, Limits("0%", "1%")), Pods3()...),
 			want:     "+3 new, -2",
 		},
-		"all at once, if the user says so": {
+		"maxUnavailable 100%: all at once": {
 			observed: RollingOut(Next(3, Limits("0", "100%")), Pods3()...),
 			want:     "+3 new, +4 new, +5 new, -2, -1, -0",
 		},
-		"a replacement may have to wait for the end of the old pod": {
+		"TerminationComplete: the replacement waits until the old pod is gone": {
 			observed: RollingOut(Next(3, Limits("0", "1"), complete), Pods3()...),
 			want:     "-2",
 		},
-		"that counts against a surge as well": {
+		"TerminationComplete: a terminating pod counts against maxSurge": {
 			observed: RollingOut(Next(3, Limits("1", "0"), complete), Pod(0), Pod(1), Pod(2), Pod(3, Terminating)),
 		},
-		"an old pod that is not available goes first, and at no cost": {
+		"an unavailable old pod goes first, and not against maxUnavailable": {
 			observed: RollingOut(Next(3, Limits("0", "1")), Pod(0, NotReady), Pod(1), Pod(2, NotReady)),
 			want:     "+3 new, -2",
 		},
-		"too few are available already: only the others go": {
+		"maxUnavailable is used up: only the unavailable pod goes": {
 			observed: RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), Pod(2, NotReady)),
 			want:     "+3 new, -2",
 		},
-		"the new pod is waited for": {
+		"the rollout waits for a new pod to become ready": {
 			observed: RollingOut(Next(3), Pod(0), Pod(1), Pod(2), Pod(3, starting...)),
 		},
-		"until it has been ready for long enough": {
+		"the rollout waits for minReadySeconds of a new pod": {
 			observed: RollingOut(Next(3, minReady), Pod(0), Pod(1), Pod(2), Pod(3, V2, ReadyFor(59*time.Second))),
 		},
-		"then it takes the place of an old one": {
+		"a new pod that is available replaces an old one": {
 			observed: RollingOut(Next(3, minReady), Pod(0), Pod(1), Pod(2), Pod(3, V2, ReadyFor(time.Minute))),
 			want:     "+4 new, -2",
 		},
-		"in the end the surplus goes": {
+		"all are updated: the old surge pod goes": {
 			observed: RollingOut(Next(3), Pod(0), Pod(3, V2), Pod(4, V2), Pod(5, V2)),
 			want:     "-0",
 		},
-		"then there is nothing to do": {
+		"the rollout is complete: nothing to do": {
 			observed: RollingOut(Next(3), Pod(3, V2), Pod(4, V2), Pod(5, V2)),
 		},
-		"a third template: pods of both others go": {
+		"a third template: old and stray pods go": {
 			observed: RollingOut(Next(3, Limits("0", "2")), Pod(0), Pod(1, OfImage("v1.5")), Pod(2, OfImage("v1.5"), NotReady)),
 			want:     "+3 new, +4 new, -2, -1",
 		},
@@ -78,36 +78,36 @@ func TestRollingUpdate(t *testing.T) {
 			observed: RollingOut(Next(2, Limits("1", "0")), Pod(0), Pod(1), Pod(2, V2), Pod(3, V2)),
 			want:     "-1, -0",
 		},
-		"scaling down does not hurt either": {
+		"scaling down keeps within maxUnavailable": {
 			observed: RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), Pod(2, V2, NotReady), Pod(3, V2, NotReady), Pod(4, V2, NotReady)),
 		},
-		"scaling up: no more unproven pods than the limits make, the others from the old template": {
+		"scaling up: the quota limits new pods, the others are old": {
 			observed: RollingOut(Next(10, Limits("1", "1")), Pod(0), Pod(1), Pod(2, starting...)),
 			want:     "+3 old, +4 old, +5 old, +6 old, +7 old, +8 old, +9 old, +10 new",
 		},
-		"scaling up with a bad revision: only old ones, as many as have to serve": {
+		"scaling up with a bad revision: only old pods, up to minAvailable": {
 			observed: RollingOut(Next(5, Limits("1", "1")), Pod(0), Pod(1), Pod(2, starting...), Pod(3, starting...)),
 			want:     "+4 old, +5 old",
 		},
-		"a lost old pod is replaced by a new one, as far as the limits go": {
+		"a lost old pod is replaced by a new one within the limits": {
 			observed: RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)),
 			want:     "+2 new",
 		},
-		"a refused pod: the old ones stay, and the place is kept for the next try": {
+		"a refused new pod: its place stays free for the next try": {
 			observed: With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), Held(Now.Add(time.Minute))),
 		},
-		"nor does one of them go to make it": {
+		"a refused new pod: no old pod is deleted for it": {
 			observed: With(RollingOut(Next(3, Limits("0", "1")), Pods3()...), Held(Now.Add(time.Minute))),
 		},
-		"below what has to be available, it is filled with an old one": {
+		"a refused new pod: below minAvailable an old pod is created": {
 			observed: With(RollingOut(Next(3, Limits("0", "1")), Pod(0)), Held(Now.Add(time.Minute))),
 			want:     "+1 old",
 		},
-		"one is enough to find out whether it is still refused": {
+		"after the backoff of a refusal, one new pod is tried": {
 			observed: With(RollingOut(Next(8, Limits("4", "0")), Pod(0), Pod(1), Pod(2), Pod(3), Pod(4), Pod(5), Pod(6), Pod(7)), Held(Now)),
 			want:     "+8 new",
 		},
-		"but none while others have yet to become available": {
+		"after the backoff of a refusal, none is tried while the quota is used up": {
 			observed: With(RollingOut(Next(4, Limits("1", "1")), Pod(0), Pod(1, starting...), Pod(2, starting...)), Held(Now)),
 			want:     "+3 old, +4 old",
 		},
@@ -115,11 +115,11 @@ func TestRollingUpdate(t *testing.T) {
 			observed: With(RollingOut(Next(3)), func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new, +2 new",
 		},
-		"a pod made by hand is taken for an old one": {
+		"a pod created by hand counts for the old revision": {
 			observed: RollingOut(Next(1, Limits("0", "1")), Pod(0, Unlabelled)),
 			want:     "+1 new, -0",
 		},
-		"and left alone until the template changes": {
+		"a pod created by hand stays until the template changes": {
 			observed: Observe(Manager(1), Pod(0, Unlabelled)),
 		},
 	}
@@ -149,30 +149,30 @@ func TestOtherStrategies(t *testing.T) {
 			observed: RollingOut(Next(3, recreate), Pods3()...),
 			want:     "-2, -1, -0",
 		},
-		"Recreate: the last of them is waited for": {
+		"Recreate: a terminating old pod is waited for": {
 			observed: RollingOut(Next(3, recreate), Pod(0, Terminating)),
 		},
-		"Recreate: then all new ones come": {
+		"Recreate: without old pods all new pods are created": {
 			observed: RollingOut(Next(3, recreate)),
 			want:     "+0 new, +1 new, +2 new",
 		},
-		"Recreate: an old pod that comes late goes, and holds up nothing that is there": {
+		"Recreate: an old pod beside a new one is deleted": {
 			observed: RollingOut(Next(2, recreate), Pod(0), Pod(1, V2)),
 			want:     "-0",
 		},
-		"Recreate: a pod that has ended does not run any more": {
+		"Recreate: a finished old pod that is terminating is not waited for": {
 			observed: RollingOut(Next(1, recreate), Pod(0, Phase(corev1.PodFailed), Terminating)),
 			want:     "+1 new",
 		},
-		"Recreate: a pod of the same template that is terminating is no hindrance": {
+		"Recreate: a terminating new pod is not waited for": {
 			observed: RollingOut(Next(1, recreate), Pod(0, V2, Terminating)),
 			want:     "+1 new",
 		},
-		"Recreate, paused: what is lost comes back as it was": {
+		"Recreate, paused: a lost old pod comes back old": {
 			observed: RollingOut(Next(3, recreate, Paused), Pod(0), Pod(1)),
 			want:     "+2 old",
 		},
-		"Recreate, paused half way: none is added to those that must not meet others": {
+		"Recreate, paused half way: no pod is created while revisions overlap": {
 			observed: RollingOut(Next(3, recreate, Paused), Pod(0), Pod(1, V2)),
 		},
 		"OnDelete: nothing happens by itself": {
@@ -182,7 +182,7 @@ func TestOtherStrategies(t *testing.T) {
 			observed: RollingOut(Next(3, onDelete), Pod(0), Pod(1, Terminating), Pod(2)),
 			want:     "+3 new",
 		},
-		"OnDelete: one that is marked, too": {
+		"OnDelete: a pod that is marked for deletion comes back updated": {
 			observed: RollingOut(Next(3, onDelete), Pod(0), Pod(1, Marked), Pod(2)),
 			want:     "+3 new, -1",
 		},

@@ -27,14 +27,14 @@ func TestScaleDown(t *testing.T) {
 			observed: Observe(Manager(1, finalizing, MaxTerminating("2")), five...),
 			want:     want{remove: []string{"web-3", "web-4"}, why: rollout.WhySurplus},
 		},
-		"those that are going count": {
+		"terminating pods count": {
 			observed: Observe(Manager(1, finalizing, MaxTerminating("2")), Pod(0), Pod(1), Pod(2), Pod(3), Pod(4, Terminating)),
 			want:     want{remove: []string{"web-3"}, why: rollout.WhySurplus},
 		},
 		"the limit is reached": {
 			observed: Observe(Manager(1, finalizing, MaxTerminating("1")), Pod(0), Pod(1), Pod(2, Terminating)),
 		},
-		"a percentage is of the pods there are, rounded up": {
+		"a percentage is of the existing pods, rounded up": {
 			observed: Observe(Manager(0, finalizing, MaxTerminating("50%")), five...),
 			want:     want{remove: []string{"web-2", "web-3", "web-4"}, why: rollout.WhySurplus},
 		},
@@ -42,11 +42,11 @@ func TestScaleDown(t *testing.T) {
 			observed: Observe(Manager(0, finalizing, MaxTerminating("1%")), five...),
 			want:     want{remove: []string{"web-4"}, why: rollout.WhySurplus},
 		},
-		"the limit holds for the end of the PodManager": {
+		"the limit holds for the deletion of the PodManager": {
 			observed: Observe(Manager(5, Deleting, finalizing, MaxTerminating("2")), Pod(0), Pod(1), Pod(2), Pod(3, Terminating)),
 			want:     want{remove: []string{"web-2"}, why: rollout.WhyFinalize},
 		},
-		"pods that have ended do not count": {
+		"finished pods do not count": {
 			observed: Observe(Manager(1, Deleting, finalizing, MaxTerminating("1")), Pod(0), Pod(1, Phase(corev1.PodFailed)), Pod(2, Phase(corev1.PodFailed))),
 			want:     want{remove: []string{"web-0", "web-1", "web-2"}, why: rollout.WhyFinalize},
 		},
@@ -54,26 +54,26 @@ func TestScaleDown(t *testing.T) {
 			observed: Observe(Manager(4), Pod(0), Pod(1, Marked), Pod(2), Pod(3)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyMarked, create: []int{4}},
 		},
-		"marked pods go within the budget": {
+		"marked pods go within maxUnavailable": {
 			observed: Observe(Manager(8), Pod(0, Marked), Pod(1, Marked), Pod(2, Marked), Pod(3, Marked), Pod(4, Marked), Pod(5), Pod(6), Pod(7)),
 			want:     want{remove: []string{"web-3", "web-4"}, why: rollout.WhyMarked, create: []int{8, 9}},
 		},
-		"one that does not serve costs nothing": {
+		"an unavailable marked pod does not count against maxUnavailable": {
 			observed: Observe(Manager(3), Pod(0), Pod(1, Marked, NotReady), Pod(2)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyMarked, create: []int{3}},
 		},
-		"where no pod may be missing, another one comes first": {
+		"maxUnavailable 0: a surge pod is created first": {
 			observed: Observe(Manager(3), Pod(0, Marked), Pod(1, Marked), Pod(2)),
 			want:     want{create: []int{3}},
 		},
-		"and has to be available": {
+		"maxUnavailable 0: the surge pod has to become available": {
 			observed: Observe(Manager(3), Pod(0, Marked), Pod(1, Marked), Pod(2), Pod(3, NotReady)),
 		},
-		"then one goes": {
+		"maxUnavailable 0: one marked pod goes for an available surge pod": {
 			observed: Observe(Manager(3), Pod(0, Marked), Pod(1, Marked), Pod(2), Pod(3)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhySurplus, create: []int{4}},
 		},
-		"strategies without limits take a few at a time": {
+		"OnDelete: marked pods go a quarter at a time": {
 			observed: Observe(Manager(4, Strategy(v1.OnDeleteStrategy)), Pod(0, Marked), Pod(1, Marked), Pod(2, Marked), Pod(3, Marked)),
 			want:     want{remove: []string{"web-3"}, why: rollout.WhyMarked, create: []int{4}},
 		},
@@ -81,24 +81,24 @@ func TestScaleDown(t *testing.T) {
 			observed: Observe(Manager(2), Pod(0), Pod(1, Marked), Pod(2), Pod(3, OnNode(""), Phase(corev1.PodPending))),
 			want:     want{remove: []string{"web-1", "web-3"}, why: rollout.WhySurplus},
 		},
-		"a marked pod that is going is not replaced twice": {
+		"a terminating marked pod is not replaced twice": {
 			observed: Observe(Manager(3), Pod(0), Pod(1, Marked, Terminating), Pod(2), Pod(3)),
 		},
-		"marked pods keep to the limit": {
+		"marked pods keep to maxTerminating": {
 			observed: Observe(Manager(8, finalizing, MaxTerminating("1")), Pod(0, Marked), Pod(1, Marked), Pod(2), Pod(3), Pod(4), Pod(5), Pod(6), Pod(7)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyMarked, create: []int{8}},
 		},
 		"any other value marks nothing": {
 			observed: Observe(Manager(1), Pod(0, Annotated(v1.AnnotationDelete, "false"))),
 		},
-		"replacing waits for the end where it has to": {
+		"TerminationComplete: a terminating pod is not replaced": {
 			observed: Observe(Manager(3, complete), Pod(0), Pod(1, Terminating), Pod(2)),
 		},
-		"and for that of marked pods": {
+		"TerminationComplete: a marked pod is not replaced before it is gone": {
 			observed: Observe(Manager(4, complete), Pod(0), Pod(1, Marked), Pod(2), Pod(3)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyMarked},
 		},
-		"but not for more than are missing": {
+		"TerminationComplete: other missing pods are created": {
 			observed: Observe(Manager(5, complete), Pod(0), Pod(1, Terminating), Pod(2)),
 			want:     want{create: []int{3, 4}},
 		},

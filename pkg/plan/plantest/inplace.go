@@ -9,6 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
+// Open gives a pod our readiness gate, open for an hour.
 func Open(p *corev1.Pod) { Gated(corev1.ConditionTrue, time.Hour)(p) }
 
 // Resizing gives a pod a condition about its CPU and memory.
@@ -20,7 +21,7 @@ func Resizing(kind corev1.PodConditionType, reason string) func(*corev1.Pod) {
 	}
 }
 
-// Runs is what the node says of the container app.
+// Runs is the status of the container app as the kubelet reports it.
 func Runs(image, id string, restarts int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Image: image, ImageID: id, RestartCount: restarts}}

@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// podPatch is what patches of pods have in them.
+// podPatch has the fields that our patches of pods set.
 type podPatch struct {
 	Metadata struct{ Labels, Annotations map[string]*string }
 	Spec     struct {
@@ -26,7 +26,7 @@ type podPatch struct {
 	}
 }
 
-// ApplyPatch changes a pod as the API server would.
+// ApplyPatch patches a pod as the API server would.
 func ApplyPatch(p *corev1.Pod, data []byte) {
 	var patch podPatch
 	if err := json.Unmarshal(data, &patch); err != nil {
@@ -83,7 +83,7 @@ func DropCondition(p *corev1.Pod, kind corev1.PodConditionType) {
 	p.Status.Conditions = slices.DeleteFunc(slices.Clone(p.Status.Conditions), func(c corev1.PodCondition) bool { return c.Type == kind })
 }
 
-// Digest is a plan as text, in its own order.
+// Digest is a plan as text: one line for each request.
 func Digest(plan plan.Plan) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

@@ -25,7 +25,7 @@ import (
 // Now is the time of every test.
 var Now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Manager is the PodManager "web" that wants this many pods.
+// Manager is the PodManager "web" with this many replicas.
 func Manager(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
 	m := &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{
@@ -41,7 +41,7 @@ func Manager(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
 
 func Deleting(m *v1.PodManager) { m.DeletionTimestamp = &metav1.Time{Time: Now} }
 
-// Pod is web-<index>, ready for an hour on a node of its own, as the controller would have made it.
+// Pod is web-<index>, ready for an hour on a node of its own, as the controller would have created it.
 func Pod(index int, change ...func(*corev1.Pod)) *corev1.Pod {
 	m := Manager(0)
 	p := plan.NewPod(m, plan.Creation{Index: index, Revision: RevisionFor(m)})
@@ -117,32 +117,32 @@ func Terminated(reason string, code int32) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}}
 }
 
-// Stored is the revision of the PodManager's template, as it is stored.
+// Stored is the ControllerRevision of the PodManager's template.
 func Stored(m *v1.PodManager, number int64) *appsv1.ControllerRevision {
 	return history.Find(history.Sources{Manager: m}).Update.ControllerRevision(m, number)
 }
 
-// RevisionFor is the same as a revision.
+// RevisionFor is the revision of the PodManager's template, stored as number 1.
 func RevisionFor(m *v1.PodManager) *history.Revision {
 	revision := history.Find(history.Sources{Manager: m}).Update
 	revision.Stored(Stored(m, 1))
 	return revision
 }
 
-// Reported is a report about pods at rest.
+// Reported is a report about pods outside of a rollout.
 func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
 	o := Observe(m, pods...)
 	return status.Report{Manager: m, Plan: plan.Plan{Revisions: history.Find(o.Sources())}, Pods: pods, Now: o.Now}
 }
 
-// Held is the hold on creating pods of the present template.
+// Held puts creates of the spec's template into backoff until this time.
 func Held(until time.Time) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		o.Holds = map[requeue.HoldKey]requeue.Hold{plan.CreateHold(RevisionFor(o.Manager)): {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
-// Observe is an observation in which no other pods than these hold names, and no rollout is under way.
+// Observe is an observation without other pods and without a rollout.
 func Observe(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	o := plan.Observed{Manager: m, Pods: pods, Revisions: []*appsv1.ControllerRevision{Stored(m, 1)}, Now: Now}
 	m.Status.CurrentRevision, m.Status.UpdateRevision = o.Revisions[0].Name, o.Revisions[0].Name
@@ -157,7 +157,7 @@ func Observe(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	return o
 }
 
-// Until is how long it is from now until the next look; zero for never.
+// Until is how long it is from Now until the next sync; zero for never.
 func Until(l requeue.LookAgain) time.Duration {
 	if l.Never() {
 		return 0
@@ -173,7 +173,7 @@ func With(o plan.Observed, changes ...func(*plan.Observed)) plan.Observed {
 	return o
 }
 
-// FailedPod is a pod that has lived for a minute and failed so long ago, after so many failures before it.
+// FailedPod is a pod that lived for a minute and failed so long ago; before is how many predecessors have failed in a row.
 func FailedPod(index int, ago time.Duration, before int, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := Pod(index, Phase(corev1.PodFailed), CreatedAgo(ago+time.Minute))
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Terminated("Error", 1)}}
@@ -187,14 +187,15 @@ func FailedPod(index int, ago time.Duration, before int, change ...func(*corev1.
 	return p
 }
 
+// After gives a pod so many failed predecessors.
 func After(failures int) func(*corev1.Pod) {
 	return Annotated(v1.AnnotationFailuresBefore, strconv.Itoa(failures))
 }
 
-// HasFailed tells whether the pod shows a failure.
+// HasFailed tells whether the pod counts as failing in a rollout of three replicas.
 func HasFailed(p *corev1.Pod) bool { return ShowsFailure(Manager(3), p) }
 
-// ShowsFailure is the same for another PodManager, which is in the middle of a rollout.
+// ShowsFailure tells whether the pod counts as failing in a rollout of the PodManager.
 func ShowsFailure(m *v1.PodManager, p *corev1.Pod) bool {
 	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
 	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), nil, nil, Now).Judge(p)
@@ -225,7 +226,7 @@ func MessageIn(status *v1.PodManagerStatus, kind string) string {
 	return ""
 }
 
-// InPlaceTo makes a pod one that was updated in place to this image a while ago, after so many restarts.
+// InPlaceTo records an update in place to this image so long ago; restarts is the restart count before the update.
 func InPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		OfImage(name)(p)
@@ -237,7 +238,7 @@ func InPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod)
 	}
 }
 
-// Rolled is a rollout with this much behind it, after so many pods at a time were available.
+// Rolled is the record of a rollout: the most available pods, how long the deadline's clock has run, and the seconds spent before.
 func Rolled(most int32, ago time.Duration, spent int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, MostAvailable: most, SpentSeconds: spent}
@@ -247,9 +248,10 @@ func Rolled(most int32, ago time.Duration, spent int32) func(*v1.PodManager) {
 	}
 }
 
-// FailedNow tells that the present revision was rolled back.
+// FailedNow makes the new revision the failed one.
 func FailedNow(m *v1.PodManager) { m.Status.FailedRevision = RevisionFor(m).Name }
 
+// Because sets the change cause.
 func Because(cause string) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Annotations = map[string]string{v1.AnnotationChangeCause: cause} }
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Rollouts: the pods of these tests are made from nginx, unless of says otherwise, and the PodManager wants another image.
+// Rollouts: pods have the image nginx unless OfImage or V2 says otherwise, and the PodManager's template has another image.
 
 func Image(name string) func(*v1.PodManager) { return func(m *v1.PodManager) { m.Spec.Image = name } }
 
-// OfImage makes a pod one of the revision with this image.
+// OfImage gives a pod the revision with this image.
 func OfImage(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Labels[v1.LabelRevision] = RevisionFor(Manager(0, Image(name))).Hash
@@ -64,7 +64,7 @@ func OnFailure(action v1.FailureAction) func(*v1.PodManager) {
 
 func Paused(m *v1.PodManager) { m.Spec.Paused = true }
 
-// RollingOut is an observation in which nginx is the last good revision, and the present one is another.
+// RollingOut is an observation in which the current revision has the image nginx, and the new one is another.
 func RollingOut(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	o := Observe(m, pods...)
 	old := Stored(Manager(0), 1)
@@ -78,12 +78,12 @@ func RollingOut(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	return o
 }
 
-// ReportOf is a report about the same.
+// ReportOf is a report about the observed pods.
 func ReportOf(o plan.Observed) status.Report {
 	return status.Report{Manager: o.Manager, Plan: plan.Plan{Revisions: history.Find(o.Sources())}, Pods: o.Pods, Now: o.Now}
 }
 
-// Crashed is a container app that was restarted so often, last that long ago, and runs.
+// Crashed has a container app that runs and was restarted so often, the last time so long ago.
 func Crashed(times int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		last := Terminated("Error", 1)
@@ -95,13 +95,13 @@ func Crashed(times int32, ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// Crashing is one that waits for its next try.
+// Crashing has a container app in CrashLoopBackOff.
 func Crashing(p *corev1.Pod) {
 	Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("Error", 3))(p)
 	p.Status.ContainerStatuses[0].RestartCount = 2
 }
 
-// Gated gives a pod our readiness gate, and its condition this status for so long.
+// Gated gives a pod our readiness gate; its condition has had this status for so long.
 func Gated(status corev1.ConditionStatus, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}
@@ -115,7 +115,7 @@ func MaxFailed(value string) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.FailurePolicy.MaxFailedPods = ptr.To(intstr.Parse(value)) }
 }
 
-// FailedBefore tells of a revision that is not the present one.
+// FailedBefore makes another revision than the new one the failed one.
 func FailedBefore(m *v1.PodManager) {
 	m.Status.FailedRevision = RevisionFor(Manager(0, Image("v1.5"))).Name
 }
@@ -159,7 +159,7 @@ func MaxTerminating(value string) func(*v1.PodManager) {
 
 func Marked(p *corev1.Pod) { Annotated(v1.AnnotationDelete, "true")(p) }
 
-// story is what a PodManager says of its pods as time goes by. Nothing is done to them but what the test does.
+// story follows the status of a PodManager as time passes. No plan is carried out: only the test changes pods.
 type story struct {
 	t     *testing.T
 	Start time.Time
@@ -167,7 +167,7 @@ type story struct {
 	Pods  []*corev1.Pod
 }
 
-// Tell begins with a rollout from nginx.
+// Tell starts a story with a rollout from the image nginx.
 func Tell(t *testing.T, m *v1.PodManager, pods ...*corev1.Pod) *story {
 	t.Helper()
 	s := &story{t: t, Start: Now, O: RollingOut(m, pods...), Pods: pods}
@@ -175,7 +175,7 @@ func Tell(t *testing.T, m *v1.PodManager, pods ...*corev1.Pod) *story {
 	return s
 }
 
-// After lets some time pass and returns the status then.
+// After lets time pass and returns the status at the end.
 func (s *story) After(wait time.Duration) v1.PodManagerStatus {
 	s.t.Helper()
 	s.O.Now = s.O.Now.Add(wait)
@@ -191,7 +191,7 @@ func (s *story) After(wait time.Duration) v1.PodManagerStatus {
 	return status
 }
 
-// HasNotFailed fails the test if a verdict was passed.
+// HasNotFailed fails the test if the revision has failed or the deadline has passed.
 func (s *story) HasNotFailed(status v1.PodManagerStatus, why string) {
 	s.t.Helper()
 	if status.FailedRevision != "" || ReasonIn(&status, v1.ConditionStalled) == v1.ReasonDeadline {
@@ -199,6 +199,7 @@ func (s *story) HasNotFailed(status v1.PodManagerStatus, why string) {
 	}
 }
 
+// IsIn puts the container app into a state after so many restarts.
 func IsIn(state corev1.ContainerState, restarts int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		Container(state, Terminated("Error", 1))(p)

@@ -36,18 +36,18 @@ func mergeInto(t *testing.T, p *corev1.Pod, patch []byte) {
 	}
 }
 
-// inPlaceWith makes a pod one that was updated in place to this image, with this record.
-func inPlaceWith(name string, left inplace.Record) func(*corev1.Pod) {
+// inPlaceWith gives a pod this image and this record of an update in place.
+func inPlaceWith(name string, record inplace.Record) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		OfImage(name)(p)
-		left.Revision, left.At = p.Labels[v1.LabelRevision], Now.Add(-time.Minute)
-		note, _ := json.Marshal(left)
+		record.Revision, record.At = p.Labels[v1.LabelRevision], Now.Add(-time.Minute)
+		note, _ := json.Marshal(record)
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, string(note))
 	}
 }
 
-// A crash loop that is fixed in place looks like one for as long as the node has not followed, and for a moment longer: nothing of
-// that counts against the fix.
+// A pod whose crash loop is fixed by an update in place keeps showing the crash loop until the kubelet has restarted the container.
+// That does not count against the fix.
 func TestFixInPlaceIsNotBlamed(t *testing.T) {
 	image := Waiting("ImagePullBackOff", `Back-off pulling image "nginx"`)
 	for name, before := range map[string]corev1.ContainerState{"crash loop": Waiting("CrashLoopBackOff", "back-off 5m0s"), "image": image} {
@@ -66,23 +66,23 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 			}
 			mergeInto(t, p, patch)
 			p.Spec.Containers[0].Image, p.Generation = "v2", 2
-			for _, observed := range []int64{1, 2} { // a node tells that it has seen the change before it acts on it
+			for _, observed := range []int64{1, 2} { // a kubelet reports the new generation before it restarts containers
 				p.Status.ObservedGeneration = observed
 				status := s.After(time.Minute)
-				s.HasNotFailed(status, "the node has not followed")
+				s.HasNotFailed(status, "the kubelet has not restarted the container")
 				if len(status.Rollout.Failing) > 0 {
 					t.Errorf("observed %d: it counts as failing: %v", observed, status.Rollout.Failing)
 				}
 			}
-			IsIn(Waiting("CrashLoopBackOff", "back-off 10s"), 9)(p) // by now it is the new container, for certain
+			IsIn(Waiting("CrashLoopBackOff", "back-off 10s"), 9)(p) // these restarts are the new container's
 			if status := s.After(time.Second); len(status.Rollout.Failing) != 1 {
-				t.Error("what the new container does counts for nothing")
+				t.Error("a crash of the new container does not count")
 			}
 		})
 	}
 }
 
-// Whatever a pod does before its node has seen the change does not count, not even in a container that the change leaves alone.
+// No trouble counts before the kubelet has observed the update, not even of a container that the update leaves alone.
 func TestNothingCountsBeforeItIsObserved(t *testing.T) {
 	p := Pod(0, InPlaceTo("v2", 0, time.Second), IsIn(Waiting("CreateContainerConfigError", ""), 5))
 	p.Generation = 2
@@ -94,8 +94,8 @@ func TestNothingCountsBeforeItIsObserved(t *testing.T) {
 	}
 }
 
-// An image that cannot be had counts against the revision that asks for it, though no container was ever started from it.
-func TestNewImageCannotBeHad(t *testing.T) {
+// An image that cannot be pulled counts against the new revision; a message about the old image does not.
+func TestNewImageCannotBePulled(t *testing.T) {
 	p := Pod(0, IsIn(Waiting("ImagePullBackOff", `Back-off pulling image "v2"`), 0), inPlaceWith("v2", inplace.Record{
 		Containers: map[string]inplace.ContainerBefore{"app": {From: "nginx", Trouble: podstate.TroubleImage + " nginx"}},
 	}))
@@ -104,11 +104,11 @@ func TestNewImageCannotBeHad(t *testing.T) {
 	}
 	IsIn(Waiting("ErrImagePull", `failed to pull and unpack image "docker.io/library/nginx": not found`), 0)(p)
 	if HasFailed(p) {
-		t.Error("what is said of the old image counts")
+		t.Error("a message about the old image counts")
 	}
 }
 
-// Restarts are compared container by container, whatever kind they are of.
+// Restarts are compared for each container, init container and sidecar.
 func TestRestartsOfEachContainer(t *testing.T) {
 	status := func(name string, restarts int32) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(Now)}}}
@@ -126,11 +126,11 @@ func TestRestartsOfEachContainer(t *testing.T) {
 		pod  *corev1.Pod
 		want bool
 	}{
-		"as before, and the restart of the change": {pod: changed(3, 4, 1)},
-		"a sidecar crashes":                        {pod: changed(3, 5, 1), want: true},
-		"a sidecar crashes, before the change":     {pod: changed(2, 5, 1), want: true},
-		"an init container crashes":                {pod: changed(3, 4, 2), want: true},
-		"the changed one crashes":                  {pod: changed(4, 4, 1), want: true},
+		"the restart of the update only":                     {pod: changed(3, 4, 1)},
+		"a sidecar crashes":                                  {pod: changed(3, 5, 1), want: true},
+		"a sidecar crashes before the restart of the update": {pod: changed(2, 5, 1), want: true},
+		"an init container crashes":                          {pod: changed(3, 4, 2), want: true},
+		"the updated container crashes":                      {pod: changed(4, 4, 1), want: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,13 +146,13 @@ func TestMentions(t *testing.T) {
 		text, image string
 		want        bool
 	}{
-		"as it is spelled":                {`Back-off pulling image "app:1"`, "app:1", true},
-		"with its registry":               {`failed to pull and unpack image "docker.io/library/app:1": not found`, "app:1", true},
-		"at the end":                      {"no such image: app:1", "app:1", true},
-		"one that begins so":              {`Back-off pulling image "app:10"`, "app:1", false},
-		"another tag":                     {`Back-off pulling image "app:1"`, "app", false},
-		"one that begins so, and then it": {`app:10, app:1`, "app:1", true},
-		"none":                            {"", "app:1", false},
+		"the name as in the spec":     {`Back-off pulling image "app:1"`, "app:1", true},
+		"with its registry":           {`failed to pull and unpack image "docker.io/library/app:1": not found`, "app:1", true},
+		"at the end":                  {"no such image: app:1", "app:1", true},
+		"a longer tag":                {`Back-off pulling image "app:10"`, "app:1", false},
+		"a name without the tag":      {`Back-off pulling image "app:1"`, "app", false},
+		"a longer tag, then the name": {`app:10, app:1`, "app:1", true},
+		"no text":                     {"", "app:1", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

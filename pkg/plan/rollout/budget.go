@@ -14,138 +14,156 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// mover works out which active pods are to go or to be changed, and how many are to come.
+// mover decides which active pods are deleted or updated in place, and how many pods are created.
 //
-// The limits: never more active pods than desired + surge; no available pod is taken away, or changed, unless more than
-// floor are available; and no more updated pods at a time that have yet to become available than a rollout within these
-// two limits can have. The last one matters when pods are missing for another reason: if somebody scales up while a bad
-// revision is being rolled out, most of the new pods are made from the good one.
+// The mover keeps three limits. Strategies other than RollingUpdate have a maxSurge of 0 and a maxUnavailable of all pods.
+//   - maxSurge: at most desired + surge active pods, so that a rollout needs no more resources. enforceMaxSurge limits the creations,
+//     terminateSurplus deletes pods above the limit.
+//   - maxUnavailable: enough pods keep serving. mayTakeDown lets no available pod be deleted or updated in place unless more than
+//     minAvailable pods are available.
+//   - quota: at most maxSurge + maxUnavailable updated pods are unavailable at a time. This limit matters when pods are missing for
+//     another reason: if somebody scales up while a bad revision is being rolled out, most of the missing pods are created from the
+//     old revision.
 type mover struct {
 	*State
-	desired, surge, floor int
-	// active are the pods to decide about, the least useful first.
+	// desired is spec.replicas, minAvailable is desired - maxUnavailable. surge is maxSurge while surge pods are needed, else 0.
+	desired, surge, minAvailable int
+	// active are the active pods that stay. Where pods may have to be deleted, the least useful pod comes first.
 	active []*corev1.Pod
-	// taken is how many of them have been taken away while the others are looked at.
+	// terminated counts the pods that terminate has chosen so far and not yet taken out of active.
 	terminated int
-	// available are the pods that are, and go on to be; unsafe are those of them that their node may restart at any time.
-	available, unsafe map[*corev1.Pod]bool
-	// underway is how many updated pods have yet to become available, or to get all that their revision says.
-	underway int
-	// over is how many pods there are too many of each kind (see kind); below 0 are those that are yet to come.
+	// available are the pods that are available and that this plan keeps available; mayRestart are those of them that the kubelet may
+	// restart at any time.
+	available, mayRestart map[*corev1.Pod]bool
+	// unavailableUpdated counts the pods of the new revision that are unavailable, or that the kubelet is still updating in place.
+	unavailableUpdated int
+	// surplus is how many pods each revision has above its desired number; negative if pods are missing. nil stands for stray pods.
 	surplus map[*history.Revision]int
-	// waitForGone tells that pods on their way out hold up their replacements; going is how many there are already.
+	// waitForTermination is set if podReplacementPolicy is TerminationComplete: terminating pods then count against maxSurge.
+	// terminating is how many pods were terminating before this plan.
 	waitForTermination bool
 	terminating        int
-	// refused tells that the last pod of the present revision was refused, held that the next try has to wait.
+	// refused tells that the API server refused the last pod of the new revision, held that the backoff after the refusal is not over.
 	refused, held bool
 
 	deletions []Deletion
 	updates   []inplace.Update
-	// changing are the pods that are drained, or wait for the end of that.
+	// updating are the pods that this plan updates in place, drains or restores, and drained pods whose grace period is not over.
 	updating map[*corev1.Pod]bool
-	again    time.Duration
+	// again is how long it is until the first of these grace periods is over; zero if there is none.
+	again time.Duration
 }
 
-// MayTerminate is how many more pods may be sent away while some are still going.
-func MayTerminate(manager *v1.PodManager, active, going int) int {
-	limit := active + going
+// MayTerminate is how many more pods spec.scaleDown.maxTerminating allows to delete while some are still terminating.
+func MayTerminate(manager *v1.PodManager, active, terminating int) int {
+	limit := active + terminating
 	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxTerminating != nil {
-		// The CRD lets only valid values in; anything else would be from before it did, and means no limit.
-		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxTerminating, active+going, true); err == nil {
+		// The CRD rejects invalid values. A value that was stored before the CRD did means no limit.
+		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxTerminating, active+terminating, true); err == nil {
 			limit = max(1, scaled)
 		}
 	}
-	return max(0, limit-going)
+	return max(0, limit-terminating)
 }
 
-func newMoves(r *State) *mover {
-	m := &mover{State: r, desired: r.Manager.DesiredReplicas(), unsafe: map[*corev1.Pod]bool{}, updating: map[*corev1.Pod]bool{}}
+func newMover(r *State) *mover {
+	m := &mover{State: r, desired: r.Manager.DesiredReplicas(), mayRestart: map[*corev1.Pod]bool{}, updating: map[*corev1.Pod]bool{}}
 	m.active = slices.Concat(r.UpdatedPods, r.OldPods, r.StrayPods)
 	m.available = make(map[*corev1.Pod]bool, len(m.active))
-	m.surplus = map[*history.Revision]int{r.Old: len(r.OldPods) - r.wantOld}
-	m.surplus[r.Revisions.Update] = len(r.UpdatedPods) - (m.desired - r.wantOld)
+	m.surplus = map[*history.Revision]int{r.Old: len(r.OldPods) - r.desiredOld}
+	m.surplus[r.Revisions.Update] = len(r.UpdatedPods) - (m.desired - r.desiredOld)
 	m.surplus[nil] = len(r.StrayPods)
 	if m.surplus[nil] > 0 || m.surplus[r.Old] > 0 || m.surplus[r.Revisions.Update] > 0 || slices.ContainsFunc(m.active, podstate.IsMarked) {
-		// An update in place makes a pod ready anew, which says nothing about its age.
+		// An update in place makes a pod ready anew, so readiness does not tell the pod's age.
 		m.active = podstate.RankForDeletion(m.active, r.Manager.PodUpdatePolicy() != v1.RecreatePods)
-	} // else all of them stay, and their order does not matter
-	away := m.standInsFirst()
-	m.floor = m.desired - r.Manager.MaxUnavailable()
+	} // else all pods stay, and their order does not matter
+	needsSurgePods := m.rankSurgePodsFirst()
+	m.minAvailable = m.desired - r.Manager.MaxUnavailable()
 	for _, pod := range m.active {
 		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
 			m.available[pod] = true
 			if inplace.MayRestart(pod) {
-				m.unsafe[pod] = true
+				m.mayRestart[pod] = true
 			}
 		}
 	}
 	for _, pod := range r.UpdatedPods {
 		if !m.available[pod] || inplace.IsUpdating(pod) {
-			m.underway++
+			m.unavailableUpdated++
 		}
 	}
-	outdated := away || len(r.StrayPods) > 0 || m.surplus[r.Old] > 0 || (m.missingOld() > 0 && m.surplus[r.Revisions.Update] > 0)
-	if r.Frozen != "" {
-		hasNew := len(r.UpdatedPods) > 0 || r.Frozen == v1.ReasonHalted && r.unreplaced > 0
-		outdated = r.keepsSurge() && hasNew && len(r.OldPods)+len(r.StrayPods) > 0
-	}
-	if m.desired > 0 && (outdated || r.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, podstate.IsMarked)) {
-		m.surge = r.Manager.MaxSurge()
-	}
+	m.surge = m.allowedSurge(needsSurgePods)
 	return m
 }
 
-// keepsSurge tells whether a rollout that does not go on keeps what it has beside the wanted pods: during a halt, which may be over
-// at any time, and during a pause, until somebody scales down.
-func (r *State) keepsSurge() bool {
-	return r.Frozen == v1.ReasonHalted ||
-		r.Frozen == v1.ReasonPaused && r.isFollowed() && r.Manager.DesiredReplicas() >= int(r.Manager.Status.Rollout.Replicas)
+// allowedSurge is maxSurge while pods have to move to another revision, or a frozen rollout keeps its surge pods; else 0.
+func (m *mover) allowedSurge(needed bool) int {
+	needed = needed || len(m.StrayPods) > 0 || m.surplus[m.Old] > 0 || m.missingOld() > 0 && m.surplus[m.Revisions.Update] > 0
+	if m.Frozen != "" {
+		hasUpdated := len(m.UpdatedPods) > 0 || m.Frozen == v1.ReasonHalted && m.unreplaced > 0
+		needed = m.keepsSurge() && hasUpdated && len(m.OldPods)+len(m.StrayPods) > 0
+	}
+	// If no pod may be unavailable, a pod that is marked for deletion goes after its replacement has become available.
+	needed = needed || m.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, podstate.IsMarked)
+	if !needed || m.desired == 0 {
+		return 0
+	}
+	return m.Manager.MaxSurge()
 }
 
-// missingUpdated and needBase are how many pods of each kind are yet to come.
+// keepsSurge tells whether a frozen rollout keeps its surge pods: during a halt, which may end at any time, and during a pause until
+// somebody scales down.
+func (r *State) keepsSurge() bool {
+	return r.Frozen == v1.ReasonHalted ||
+		r.Frozen == v1.ReasonPaused && r.hasRolloutRecord() && r.Manager.DesiredReplicas() >= int(r.Manager.Status.Rollout.Replicas)
+}
+
+// missingUpdated and missingOld are how many pods the new and the old revision lack.
 func (m *mover) missingUpdated() int { return max(0, -m.surplus[m.Revisions.Update]) }
 
 func (m *mover) missingOld() int { return max(0, -m.surplus[m.Old]) }
 
-// left is how many of the active pods stay.
-func (m *mover) left() int { return len(m.active) - m.terminated }
+// remaining is how many active pods stay.
+func (m *mover) remaining() int { return len(m.active) - m.terminated }
 
-// isUnderway tells whether the pod is of the present revision and has yet to become available, or to get all of it.
-func (m *mover) isUnderway(pod *corev1.Pod) bool {
+// isUnavailableUpdated tells whether the pod is of the new revision and unavailable, or still being updated in place.
+func (m *mover) isUnavailableUpdated(pod *corev1.Pod) bool {
 	return m.countsAs(pod) == m.Revisions.Update && (!m.available[pod] || inplace.IsUpdating(pod))
 }
 
-// makeUnavailable takes a pod off those that are available.
+// makeUnavailable notes that this plan makes the pod unavailable.
 func (m *mover) makeUnavailable(pod *corev1.Pod) {
 	delete(m.available, pod)
-	delete(m.unsafe, pod)
+	delete(m.mayRestart, pod)
 }
 
-// canSpare tells whether the pod can be taken away, or changed, without hurting. One that is not available may yet become so,
-// unless it is of the revision that has to prove itself; or it makes way for one of the good revision.
-func (m *mover) canSpare(pod *corev1.Pod) bool {
+// mayTakeDown enforces maxUnavailable: it tells whether the pod may be deleted or updated in place.
+func (m *mover) mayTakeDown(pod *corev1.Pod) bool {
 	switch {
-	case m.unsafe[pod]:
-		return len(m.available) > m.floor
+	case m.mayRestart[pod]:
+		return len(m.available) > m.minAvailable
 	case m.available[pod]:
-		return len(m.available)-len(m.unsafe) > m.floor
+		// The plan does not rely on pods that the kubelet may restart at any time.
+		return len(m.available)-len(m.mayRestart) > m.minAvailable
 	case m.countsAs(pod) == m.Revisions.Update:
-		return true
+		return true // an unavailable pod of the new revision protects nothing
 	default:
-		return m.left()-m.underway > m.floor || m.missingOld() > 0
+		// An unavailable pod of another revision may yet become available; updated pods that are unavailable are not relied on.
+		// It may also make way for a missing pod of the old revision.
+		return m.remaining()-m.unavailableUpdated > m.minAvailable || m.missingOld() > 0
 	}
 }
 
-// markedFloor is how many pods have to stay available while marked ones are replaced. Strategies without limits of their own
-// do it as a rolling update would by default.
-func (m *mover) markedFloor() int {
+// minAvailableForMarked is how many pods have to stay available while pods that are marked for deletion are replaced. Strategies without
+// a maxUnavailable use the default of a rolling update.
+func (m *mover) minAvailableForMarked() int {
 	if m.Manager.Strategy() == v1.RollingUpdateStrategy {
-		return m.floor
+		return m.minAvailable
 	}
 	return m.desired - max(1, m.desired/4)
 }
 
-// blockingTerminations is how many pods on their way out hold up their replacements.
+// blockingTerminations is how many terminating pods count against maxSurge, so that their replacements have to wait.
 func (m *mover) blockingTerminations() int {
 	if !m.waitForTermination {
 		return 0
@@ -153,66 +171,68 @@ func (m *mover) blockingTerminations() int {
 	return m.terminating + len(m.deletions)
 }
 
-// parts is how many of the pods that are too many each kind has to give, in proportion to how many it has. What is left over by
-// rounding is for the kind that is furthest above its part.
-func (m *mover) parts(surplus int) map[*history.Revision]int {
-	count, parts := map[*history.Revision]int{}, map[*history.Revision]int{}
+// shares is how many of the excess pods each revision gives up, in proportion to the pods it has. The pods that rounding leaves over are
+// given up by the revision that rounding favoured most.
+func (m *mover) shares(excess int) map[*history.Revision]int {
+	count, shares := map[*history.Revision]int{}, map[*history.Revision]int{}
 	for _, pod := range m.active {
 		count[m.countsAs(pod)]++
 	}
-	kinds := slices.Compact([]*history.Revision{nil, m.Old, m.Revisions.Update}) // in the same order every time
-	left := surplus
-	for _, kind := range kinds {
-		parts[kind] = surplus * count[kind] / m.left()
-		left -= parts[kind]
+	revisions := slices.Compact([]*history.Revision{nil, m.Old, m.Revisions.Update}) // in the same order every time
+	unassigned := excess
+	for _, revision := range revisions {
+		shares[revision] = excess * count[revision] / m.remaining()
+		unassigned -= shares[revision]
 	}
-	above := func(kind *history.Revision) int { return surplus*count[kind] - parts[kind]*m.left() }
-	for ; left > 0; left-- {
-		parts[slices.MaxFunc(kinds, func(a, b *history.Revision) int { return above(a) - above(b) })]++
+	roundedOff := func(revision *history.Revision) int { return excess*count[revision] - shares[revision]*m.remaining() }
+	for ; unassigned > 0; unassigned-- {
+		shares[slices.MaxFunc(revisions, func(a, b *history.Revision) int { return roundedOff(a) - roundedOff(b) })]++
 	}
-	return parts
+	return shares
 }
 
-// quota is how many more updated pods may be on their way. After a refusal, one is enough to find out.
+// quota is how many more updated pods may be unavailable. After a refusal, one pod is enough to find out whether the API server still
+// refuses.
 func (m *mover) quota() int {
-	if !m.isProtecting() {
+	if !m.protectsOld() {
 		return m.desired
 	}
-	quota := m.Manager.MaxSurge() + m.Manager.MaxUnavailable() - m.underway
+	quota := m.Manager.MaxSurge() + m.Manager.MaxUnavailable() - m.unavailableUpdated
 	if m.refused {
 		quota = min(quota, 1)
 	}
 	return max(0, quota)
 }
 
-// isProtecting tells whether pods of the good revision are to be kept from being replaced by too many that have yet to
-// prove themselves. Where none runs any more, the present revision starts from the beginning.
-func (m *mover) isProtecting() bool {
+// protectsOld tells whether the quota applies, which keeps pods of the old revision from being replaced by too many unavailable ones.
+// Where no pod of another revision runs, and no updated pod fails, there is nothing to protect.
+func (m *mover) protectsOld() bool {
 	return m.Old != nil && (len(m.OldPods)+len(m.StrayPods)+len(m.FailingPods) > 0 || m.refused)
 }
 
-// withinSurge keeps what is to come within the limit, and completes it from base.
-func (m *mover) withinSurge(wanted creations, limit int) creations {
-	there := m.left() + m.blockingTerminations()
-	base := min(wanted.old, max(0, limit-there))
-	come := creations{old: base, updated: min(wanted.updated, max(0, limit-there-base))}
-	if m.isProtecting() {
-		come.old += m.completeFromOld(there, come)
+// enforceMaxSurge keeps the creations within a limit of pods, old revision first, and adds pods of the old revision where the new
+// revision does not provide enough.
+func (m *mover) enforceMaxSurge(wanted creations, limit int) creations {
+	existing := m.remaining() + m.blockingTerminations()
+	old := min(wanted.old, max(0, limit-existing))
+	create := creations{old: old, updated: min(wanted.updated, max(0, limit-existing-old))}
+	if m.protectsOld() {
+		create.old += m.completeFromOld(existing, create)
 	}
-	return come
+	return create
 }
 
-// completeFromOld is how many more pods are to be made from base: where the present revision may not, and where it does not get
-// available, so that pods which serve are replaced even if there are enough that do not. While the present revision is
-// refused, the places that a rollout may leave empty stay so: they are where the next try goes.
-func (m *mover) completeFromOld(there int, come creations) int {
-	atLeast, coming := m.desired, come.old+come.updated
+// completeFromOld is how many more pods to create from the old revision: as many as the quota denies to the new revision, or more if
+// too many updated pods are unavailable, so that minAvailable is reached without them. While the API server refuses pods of the new
+// revision, places above minAvailable stay free for the next try.
+func (m *mover) completeFromOld(existing int, create creations) int {
+	atLeast, created := m.desired, create.old+create.updated
 	if m.refused {
-		atLeast = m.floor
+		atLeast = m.minAvailable
 	}
 	if m.held {
-		coming = come.old
+		created = create.old
 	}
-	missing := max(atLeast-there-coming, m.floor-(there-m.underway)-come.old)
-	return max(0, min(missing, m.desired+m.surge-there-coming))
+	missing := max(atLeast-existing-created, m.minAvailable-(existing-m.unavailableUpdated)-create.old)
+	return max(0, min(missing, m.desired+m.surge-existing-created))
 }

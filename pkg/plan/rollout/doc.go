@@ -1,9 +1,12 @@
-// Package rollout decides where the active pods are to go, and within which budget.
+// Package rollout decides which active pods are deleted, updated in place and created, and within which budget.
 //
-// Start with state.go: Assess sorts the pods by revision and finds what stops the rollout. moves.go decides which pods are terminated
-// and how many are created; budget.go has the limits (maxSurge, maxUnavailable, the quota of unproven pods); inplace.go picks the pods to
-// update in place, obstacle.go says why one cannot be. failing.go judges failing pods, progress.go runs the clock of
-// progressDeadlineSeconds and passes the verdict, proven.go tells when a revision is the one to return to.
+// The new revision is that of the spec's template, the old revision the one that pods are updated from and rolled back to. Updated
+// pods are of the new revision, old pods of the old one, and stray pods of any other. A revision is good once it has proved itself.
 //
-// Nothing here talks to people: package status does. Nothing here names pods or makes requests.
+// Start with state.go: Assess sorts the pods by revision and finds what stops the rollout. moves.go decides which pods are deleted and how
+// many are created. budget.go has the limits: enforceMaxSurge, mayTakeDown for maxUnavailable, and the quota of unavailable updated pods.
+// inplace.go picks the pods to update in place, obstacle.go says why a pod cannot be. failing.go judges failing pods, progress.go runs
+// the clock of progressDeadlineSeconds and tells when a revision has failed, proven.go when it is good.
+//
+// Nothing here writes conditions or events: package status does. Nothing here names pods or makes requests.
 package rollout

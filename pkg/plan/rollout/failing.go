@@ -16,13 +16,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Retries are the failed pods of the present revision that have not been replaced. One that was disrupted, and was not failing before
-// that, excuses those before it: they are over.
+// Retries are the finished pods of the new revision that have not been replaced. If a pod was disrupted and was not failing before, the
+// failures of its predecessors no longer count against the revision.
 func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
 	for _, list := range [][]health.Retry{found.Waiting, found.Due} {
 		for i := range list {
-			if record, known := r.remembered(list[i].Pod); r.isFollowed() && !health.IsOwnFailure(list[i].Pod) && (!known || record.Recovered) {
+			record, recorded := r.recordOf(list[i].Pod)
+			if r.hasRolloutRecord() && !health.IsOwnFailure(list[i].Pod) && (!recorded || record.Recovered) {
 				list[i].Disruptions = list[i].Failures
 			}
 		}
@@ -30,43 +31,44 @@ func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	return found
 }
 
-// A pod of a new revision is failing from its own first failure until it has been available for as long as it had to recover.
-// What is known of that is kept in the status, with times of the controller's own clock: that of a node may be wrong, and a pod
-// that has recovered shows its crashes for ever.
+// A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. The status keeps a
+// record of each failing pod, with times of the controller's clock: the clock of a node may be wrong, and the container statuses of a
+// recovered pod show its crashes for ever.
 
 // maxFailingPods bounds status.rollout.failing.
 const maxFailingPods = 100
 
-// youngFor is how long a pod counts for new at the least.
-const youngFor = time.Minute
+// minProbation is how long the replacement of a failed pod counts as failing at the least.
+const minProbation = time.Minute
 
-// Judgement is what is to be remembered of a pod that has failed.
+// Judgement is the record of a pod that has failed, as the status keeps it.
 type Judgement struct {
 	v1.FailingPod
-	// wait is how long it is until the judgement changes although nothing happens to the pod; zero for never.
+	// wait is how long it is until the record changes without an event; zero for never.
 	wait time.Duration
 }
 
-// Judge judges a pod that runs, or is to; false if there is nothing to be remembered. One that was made by hand tells nothing about
-// the revision that it is taken for.
+// Judge judges an active pod; false if there is nothing to record. A pod that was created by hand tells nothing about the revision that
+// it counts for.
 func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
 	if podstate.IsMadeByHand(pod) {
 		return Judgement{}, false
 	}
-	record, known := r.remembered(pod)
-	crashes, behind := inplace.AllCrashes(pod), r.untilOutlived(pod, r.recovery())
+	record, recorded := r.recordOf(pod)
+	crashes, untilOutlived := inplace.AllCrashes(pod), r.untilOutlived(pod, r.recoveryTime())
 	if record.Recovered && (crashes > record.Crashes || hasOwnTrouble(pod)) {
-		record, known = r.newRecord(pod), false
+		record, recorded = r.newRecord(pod), false
 	}
 	switch {
 	case record.Recovered:
-		return Judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
-	case !known && !hasOwnTrouble(pod) && (podstate.Disruption(pod) != "" || !podstate.HasObserved(pod)):
+		return Judgement{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
+	case !recorded && !hasOwnTrouble(pod) && (podstate.Disruption(pod) != "" || !podstate.HasObserved(pod)):
 		return Judgement{}, false
-	case !known && !hasOwnTrouble(pod) && (behind == 0 || !r.isFollowed()): // it has outlived its crashes, or they were before the rollout
+	case !recorded && !hasOwnTrouble(pod) && (untilOutlived == 0 || !r.hasRolloutRecord()):
+		// The pod has outlived its crashes, or crashed before the rollout.
 		record.Crashes, record.Recovered = crashes, true
-		return Judgement{record, r.untilOver(pod)}, r.untilOver(pod) > 0
-	case !podstate.IsReady(pod) || known && crashes > record.Crashes:
+		return Judgement{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
+	case !podstate.IsReady(pod) || recorded && crashes > record.Crashes:
 		record.ReadySince = nil
 	}
 	record.Crashes = crashes
@@ -74,11 +76,11 @@ func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
 		record.ReadySince = WholeSecond(r.Now)
 	}
 	record.Condemned = record.Condemned || !podstate.IsReady(pod) && r.untilCondemned(record) <= 0
-	return r.unlessRecovered(pod, record), true
+	return r.judgeRecovery(pod, record), true
 }
 
-// unlessRecovered is the judgement of a pod that is failing, or has just recovered.
-func (r *State) unlessRecovered(pod *corev1.Pod, record v1.FailingPod) Judgement {
+// judgeRecovery judges a failing pod that may just have recovered.
+func (r *State) judgeRecovery(pod *corev1.Pod, record v1.FailingPod) Judgement {
 	judged := Judgement{FailingPod: record}
 	if !record.Condemned {
 		judged.wait = max(0, r.untilCondemned(record))
@@ -88,14 +90,14 @@ func (r *State) unlessRecovered(pod *corev1.Pod, record v1.FailingPod) Judgement
 	case r.untilRecovered(record) > 0:
 		judged.wait = requeue.Sooner(judged.wait, r.untilRecovered(record))
 	default:
-		judged.Recovered, judged.Condemned, judged.ReadySince, judged.wait = true, false, nil, r.untilOver(pod)
+		judged.Recovered, judged.Condemned, judged.ReadySince, judged.wait = true, false, nil, r.untilRecordExpires(pod)
 	}
 	return judged
 }
 
-// judgeFinished is the same for a pod that has finished, which cannot recover.
+// judgeFinished judges a finished pod, which cannot recover.
 func (r *State) judgeFinished(pod *corev1.Pod) Judgement {
-	record, _ := r.remembered(pod)
+	record, _ := r.recordOf(pod)
 	if record.Recovered {
 		record = r.newRecord(pod)
 	}
@@ -103,9 +105,9 @@ func (r *State) judgeFinished(pod *corev1.Pod) Judgement {
 	return Judgement{record, max(0, r.untilCondemned(record))}
 }
 
-// remembered is what the status knows of a failing pod; a new record, and false, if that is nothing.
-func (r *State) remembered(pod *corev1.Pod) (v1.FailingPod, bool) {
-	if !r.isFollowed() {
+// recordOf is the record of a pod in the status; a new record, and false, if there is none.
+func (r *State) recordOf(pod *corev1.Pod) (v1.FailingPod, bool) {
+	if !r.hasRolloutRecord() {
 		return r.newRecord(pod), false
 	}
 	for _, record := range r.Manager.Status.Rollout.Failing {
@@ -116,40 +118,40 @@ func (r *State) remembered(pod *corev1.Pod) (v1.FailingPod, bool) {
 	return r.newRecord(pod), false
 }
 
-// isFollowed tells whether the status has a record of the rollout.
-func (r *State) isFollowed() bool {
-	last := r.Manager.Status.Rollout
-	return last != nil && last.Revision == r.Revisions.Update.Name
+// hasRolloutRecord tells whether the status has a record of this rollout.
+func (r *State) hasRolloutRecord() bool {
+	record := r.Manager.Status.Rollout
+	return record != nil && record.Revision == r.Revisions.Update.Name
 }
 
 func (r *State) newRecord(pod *corev1.Pod) v1.FailingPod {
 	return v1.FailingPod{Name: pod.Name, UID: pod.UID, Since: *WholeSecond(r.Now)}
 }
 
-// untilCondemned is how long a failing pod still has to recover, and untilRecovered how long it still has to stay ready for that.
+// untilCondemned is how long a failing pod may still take to become ready, and untilRecovered how long it has to stay ready to recover.
 func (r *State) untilCondemned(record v1.FailingPod) time.Duration {
 	return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)
 }
 
 func (r *State) untilRecovered(record v1.FailingPod) time.Duration {
-	if r.recovery() == 0 {
+	if r.recoveryTime() == 0 {
 		return 0
 	}
-	return record.ReadySince.Add(r.recovery()).Sub(r.Now)
+	return record.ReadySince.Add(r.recoveryTime()).Sub(r.Now)
 }
 
-// recovery is how long a pod that has failed has to be ready to have recovered.
-func (r *State) recovery() time.Duration { return r.Manager.MinReady() + r.Manager.FailureGrace() }
+// recoveryTime is how long a failing pod has to be ready until it has recovered.
+func (r *State) recoveryTime() time.Duration { return r.Manager.MinReady() + r.Manager.FailureGrace() }
 
-// untilOver is for how much longer it is remembered that a pod has recovered: for as long as its crashes could look like new ones,
-// also to somebody who is asked to wait for longer.
-func (r *State) untilOver(pod *corev1.Pod) time.Duration {
-	return r.untilOutlived(pod, max(r.recovery(), health.LastBackOff))
+// untilRecordExpires is how much longer the record of a recovered pod is kept: for as long as its crashes could pass for new ones, and for
+// LastBackOff at the least, in case the user raises minReadySeconds or the grace period.
+func (r *State) untilRecordExpires(pod *corev1.Pod) time.Duration {
+	return r.untilOutlived(pod, max(r.recoveryTime(), health.LastBackOff))
 }
 
-// untilJudged is how long it is until a judgement changes although nothing happens; zero for never.
+// untilJudged is how long it is until a judgement changes without an event; zero for never.
 func (r *State) untilJudged() (wait time.Duration) {
-	for _, judged := range r.remember() {
+	for _, judged := range r.judgements() {
 		wait = requeue.Sooner(wait, judged.wait)
 	}
 	for _, pod := range r.FailingPods {
@@ -160,13 +162,13 @@ func (r *State) untilJudged() (wait time.Duration) {
 	return wait
 }
 
-// untilForgotten is for how much longer a pod that has finished counts.
+// untilForgotten is how much longer a finished pod counts as failing.
 func untilForgotten(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(0, podstate.FinishedAt(pod, now).Add(health.LastBackOff).Sub(now))
 }
 
-// hasOwnTrouble tells whether a container of the pod is in trouble now that counts against the revision. What was done to a pod is
-// not its failure, and nothing counts before its node has seen what it is to be.
+// hasOwnTrouble tells whether a container of the pod is in trouble that counts against the revision. Disruptions do not count, nor does
+// anything before the kubelet has observed the pod's spec.
 func hasOwnTrouble(pod *corev1.Pod) bool {
 	if podstate.Disruption(pod) != "" || !podstate.HasObserved(pod) {
 		return false
@@ -179,66 +181,67 @@ func hasOwnTrouble(pod *corev1.Pod) bool {
 	return false
 }
 
-// untilOutlived is how long it is until what the pod has behind it is over, its crashes and its predecessors; zero if it is, or
-// there is nothing. Nodes whose clocks are ahead make it longer.
-func (r *State) untilOutlived(pod *corev1.Pod, takes time.Duration) (wait time.Duration) {
+// untilOutlived is how long it is until the pod has run for long enough after its own crashes and after a failed predecessor; zero if it
+// has, or had none. The clock of a node that is ahead makes it longer.
+func (r *State) untilOutlived(pod *corev1.Pod, longEnough time.Duration) (wait time.Duration) {
 	if replacesFailed(pod) {
-		wait = max(0, pod.CreationTimestamp.Add(max(takes, youngFor)).Sub(r.Now))
+		wait = max(0, pod.CreationTimestamp.Add(max(longEnough, minProbation)).Sub(r.Now))
 	}
 	for status := range podstate.ContainerStatuses(pod) {
 		if inplace.Crashes(pod, status) > 0 {
-			wait = max(wait, untilRunFor(status, takes, r.Now))
+			wait = max(wait, untilContainerOutlived(status, longEnough, r.Now))
 		}
 	}
 	return wait
 }
 
-// replacesFailed tells whether the pod was made in the place of one that has failed with the revision that it has.
+// replacesFailed tells whether the pod was created in place of one that failed with the same revision.
 func replacesFailed(pod *corev1.Pod) bool {
 	return health.FailuresBefore(pod) > health.DisruptionsBefore(pod) && inplace.CompletedRecord(pod).Revision == ""
 }
 
-// untilRunFor is how long the container still has to run, or to be done with what it had to do, to have outlived its crashes.
-func untilRunFor(status *corev1.ContainerStatus, takes time.Duration, now time.Time) time.Duration {
+// untilContainerOutlived is how long the container still has to run, or to stay completed, until it has outlived its crashes.
+func untilContainerOutlived(status *corev1.ContainerStatus, longEnough time.Duration, now time.Time) time.Duration {
 	switch running, terminated := status.State.Running, status.State.Terminated; {
-	case running != nil && takes == 0, terminated != nil && terminated.ExitCode == 0 && takes == 0:
+	case running != nil && longEnough == 0, terminated != nil && terminated.ExitCode == 0 && longEnough == 0:
 		return 0
 	case running != nil:
-		return max(0, running.StartedAt.Add(takes).Sub(now))
+		return max(0, running.StartedAt.Add(longEnough).Sub(now))
 	case terminated != nil && terminated.ExitCode == 0:
-		return max(0, terminated.FinishedAt.Add(takes).Sub(now))
+		return max(0, terminated.FinishedAt.Add(longEnough).Sub(now))
 	default:
-		return max(takes, time.Second)
+		return max(longEnough, time.Second)
 	}
 }
 
-// WholeSecond is the time as the API server will store it: rather too late than too early.
+// WholeSecond is the time as the API server stores it, in whole seconds, rounded up.
 func WholeSecond(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second)}
 }
 
-// remember is what the status is to remember, those that have been failing for longest first: also where failures do not matter,
-// since that may be changed at any time.
-func (r *State) remember() []Judgement {
+// judgements are the judgements that the status keeps, pods that have been failing for longest first. They are kept also where onFailure
+// is Continue: the user may change that at any time.
+func (r *State) judgements() []Judgement {
 	judged := slices.SortedFunc(maps.Values(r.judged), func(a, b Judgement) int {
-		return cmp.Or(podstate.FalseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), podstate.ByIndex(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(podstate.FalseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), podstate.ByIndex(a.Name, b.Name),
+			cmp.Compare(a.UID, b.UID))
 	})
 	return judged[:min(len(judged), maxFailingPods)]
 }
 
-// failingRecords is the same as the status has it.
+// failingRecords are the judgements as the status has them.
 func (r *State) failingRecords() []v1.FailingPod {
 	var records []v1.FailingPod
-	for _, judged := range r.remember() {
+	for _, judged := range r.judgements() {
 		records = append(records, judged.FailingPod)
 	}
 	return records
 }
 
-// isCondemned tells whether so many pods have had their chance that the revision has.
-func (r *State) isCondemned() bool {
+// isRevisionCondemned tells whether maxFailedPods pods have not recovered in time.
+func (r *State) isRevisionCondemned() bool {
 	condemned := 0
-	for _, judged := range r.remember() {
+	for _, judged := range r.judgements() {
 		if judged.Condemned {
 			condemned++
 		}
@@ -246,8 +249,8 @@ func (r *State) isCondemned() bool {
 	return condemned >= min(r.Manager.MaxFailedPods(), maxFailingPods)
 }
 
-// findFailing finds the pods of the present revision that have failed. One that has finished cannot recover: it counts until
-// it is replaced, or was long ago, or no more pods are to be updated. One that its node has stopped does not count.
+// findFailing finds the failing pods of the new revision. A finished pod cannot recover: it counts until it is replaced, or finished
+// long ago, or all due pods are updated. A pod that its node has stopped does not count.
 func (r *State) findFailing(finished []*corev1.Pod) {
 	for _, pod := range r.UpdatedPods {
 		judged, found := r.Judge(pod)

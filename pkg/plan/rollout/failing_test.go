@@ -16,7 +16,7 @@ func graceOf(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = &seconds }
 }
 
-// What a pod shows that was not known to be failing.
+// Which pods without a record count as failing.
 func TestShowsFailure(t *testing.T) {
 	starts := Container(Waiting("ContainerCreating", ""), corev1.ContainerState{})
 	initCrash := func(p *corev1.Pod) {
@@ -24,7 +24,7 @@ func TestShowsFailure(t *testing.T) {
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
 	}
 	young := CreatedAgo(10 * time.Second)
-	ahead := func(p *corev1.Pod) { // a node's clock
+	ahead := func(p *corev1.Pod) { // the node's clock
 		p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(Now.Add(time.Hour))
 	}
 	tests := map[string]struct {
@@ -32,28 +32,28 @@ func TestShowsFailure(t *testing.T) {
 		pod     *corev1.Pod
 		want    bool
 	}{
-		"a pod that is ready":                {pod: Pod(0)},
-		"a pod that is not ready yet":        {pod: Pod(0, NotReady)},
-		"a pod that is being started":        {pod: Pod(0, starts)},
-		"pending":                            {pod: Pod(0, Phase(corev1.PodPending))},
-		"crash loop":                         {pod: Pod(0, Crashing), want: true},
-		"image cannot be had":                {pod: Pod(0, Container(Waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
-		"configuration cannot be had":        {pod: Pod(0, Container(Waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
-		"just ended with an error":           {pod: Pod(0, Container(Terminated("Error", 1), corev1.ContainerState{})), want: true},
-		"an init container that crashes":     {pod: Pod(0, initCrash), want: true},
-		"in the place of one that failed":    {pod: Pod(0, NotReady, After(1), young), want: true},
-		"a while ago":                        {pod: Pod(0, NotReady, After(1))},
-		"and updated in place since":         {pod: Pod(0, NotReady, After(1), young, InPlaceTo("v2", 0, time.Second), Crashed(1, time.Second))},
-		"up again, but for how long":         {pod: Pod(0, Crashed(1, 29*time.Second)), want: true},
-		"up again for long enough":           {pod: Pod(0, Crashed(1, 30*time.Second))},
-		"long enough includes minReady":      {manager: Manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: Pod(0, Crashed(1, 89*time.Second)), want: true},
-		"the grace period is the user's":     {manager: Manager(3, graceOf(300)), pod: Pod(0, Crashed(1, 299*time.Second)), want: true},
-		"without grace, up is enough":        {manager: Manager(3, graceOf(0)), pod: Pod(0, Crashed(1, 0))},
-		"up again, by a clock that is ahead": {pod: Pod(0, Crashed(1, time.Minute), ahead), want: true},
-		"unready ten days after a crash":     {pod: Pod(0, Crashed(1, 240*time.Hour), NotReady)},
-		"the restart of an update in place":  {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(1, time.Second))},
-		"one more than that":                 {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(2, time.Second)), want: true},
-		"restarts before an update in place": {pod: Pod(0, NotReady, InPlaceTo("v2", 5, time.Minute), Crashed(6, time.Second))},
+		"a pod that is ready":                                   {pod: Pod(0)},
+		"a pod that is not ready yet":                           {pod: Pod(0, NotReady)},
+		"a pod that is being started":                           {pod: Pod(0, starts)},
+		"pending":                                               {pod: Pod(0, Phase(corev1.PodPending))},
+		"crash loop":                                            {pod: Pod(0, Crashing), want: true},
+		"image cannot be pulled":                                {pod: Pod(0, Container(Waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
+		"missing configuration":                                 {pod: Pod(0, Container(Waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
+		"just ended with an error":                              {pod: Pod(0, Container(Terminated("Error", 1), corev1.ContainerState{})), want: true},
+		"an init container that crashes":                        {pod: Pod(0, initCrash), want: true},
+		"a young replacement of a failed pod":                   {pod: Pod(0, NotReady, After(1), young), want: true},
+		"an older replacement of a failed pod":                  {pod: Pod(0, NotReady, After(1))},
+		"a replacement of a failed pod, updated in place since": {pod: Pod(0, NotReady, After(1), young, InPlaceTo("v2", 0, time.Second), Crashed(1, time.Second))},
+		"up again, not for long enough":                         {pod: Pod(0, Crashed(1, 29*time.Second)), want: true},
+		"up again for long enough":                              {pod: Pod(0, Crashed(1, 30*time.Second))},
+		"long enough includes minReady":                         {manager: Manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: Pod(0, Crashed(1, 89*time.Second)), want: true},
+		"the grace period is the user's":                        {manager: Manager(3, graceOf(300)), pod: Pod(0, Crashed(1, 299*time.Second)), want: true},
+		"without a grace period, up is enough":                  {manager: Manager(3, graceOf(0)), pod: Pod(0, Crashed(1, 0))},
+		"up again, by a clock that is ahead":                    {pod: Pod(0, Crashed(1, time.Minute), ahead), want: true},
+		"unready ten days after a crash":                        {pod: Pod(0, Crashed(1, 240*time.Hour), NotReady)},
+		"the restart of an update in place":                     {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(1, time.Second))},
+		"one restart more than an update in place takes":        {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(2, time.Second)), want: true},
+		"restarts before an update in place":                    {pod: Pod(0, NotReady, InPlaceTo("v2", 5, time.Minute), Crashed(6, time.Second))},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestShowsFailure(t *testing.T) {
 	}
 }
 
-// A pod that crashes every minute, and is ready in between, is failing at any time: what is known of it does not flap.
+// A pod that crashes every minute, and is ready in between, counts as failing all the time.
 func TestFlappingIsFailing(t *testing.T) {
 	s := Tell(t, Next(3, graceOf(45)), Pod(0), Pod(1), Pod(2, V2))
 	for second := range 180 {
@@ -75,7 +75,7 @@ func TestFlappingIsFailing(t *testing.T) {
 		up := second%60 >= 20
 		Crashed(int32(1+second/60), 0)(p)
 		p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Start.Add(time.Duration(second/60*60+20) * time.Second))
-		if up { // for 40 seconds, and it would have to be for longer
+		if up { // for 40 seconds; recovery takes 45
 			ReadyFor(0)(p)
 		} else {
 			Crashing(p)
@@ -92,15 +92,15 @@ func TestFailureOf(t *testing.T) {
 		pods []*corev1.Pod
 		want string
 	}{
-		"none":                       {},
-		"crash loop, down":           {pods: []*corev1.Pod{Pod(0, Crashing)}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 3"},
-		"crash loop, up":             {pods: []*corev1.Pod{Pod(0, Crashed(2, time.Second))}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 1"},
-		"crashed once":               {pods: []*corev1.Pod{Pod(0, Crashed(1, time.Second))}, want: "web-0: container app: Error, exit code 1"},
-		"image":                      {pods: []*corev1.Pod{Pod(0, Container(Waiting("ErrImagePull", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ErrImagePull: no such image"},
-		"evicted":                    {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodFailed), evicted)}, want: "web-0 has failed: Evicted: low on memory"},
-		"the first by index":         {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
-		"one that says more":         {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
-		"nothing but its annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: takes the place of a pod that has failed"},
+		"none":                          {},
+		"crash loop, down":              {pods: []*corev1.Pod{Pod(0, Crashing)}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 3"},
+		"crash loop, up":                {pods: []*corev1.Pod{Pod(0, Crashed(2, time.Second))}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 1"},
+		"crashed once":                  {pods: []*corev1.Pod{Pod(0, Crashed(1, time.Second))}, want: "web-0: container app: Error, exit code 1"},
+		"image":                         {pods: []*corev1.Pod{Pod(0, Container(Waiting("ErrImagePull", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ErrImagePull: no such image"},
+		"evicted":                       {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodFailed), evicted)}, want: "web-0 has failed: Evicted: low on memory"},
+		"the first by index":            {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
+		"the pod with a message first":  {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
+		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: takes the place of a pod that has failed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,36 +13,36 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// standInsFirst makes the pods go first that were made beside others which are updated in place. It tells whether one of
-// these is still away, so that they are needed.
-func (m *mover) standInsFirst() (away bool) {
-	isChanged := func(pod *corev1.Pod) bool { return inplace.CompletedRecord(pod).Revision != "" }
-	if !m.isRolling() || !slices.ContainsFunc(m.UpdatedPods, isChanged) {
+// rankSurgePodsFirst ranks the surge pods of an update in place first for deletion: they were created so that other pods could be
+// unavailable while they are updated. It tells whether such a pod is still unavailable or updating, so that surge pods are needed.
+func (m *mover) rankSurgePodsFirst() (needed bool) {
+	wasUpdated := func(pod *corev1.Pod) bool { return inplace.CompletedRecord(pod).Revision != "" }
+	if !m.isRolling() || !slices.ContainsFunc(m.UpdatedPods, wasUpdated) {
 		return false
 	}
-	// One that somebody has asked to go is no less in the way than they are, and may be what one of them is there for.
-	isStandIn := func(pod *corev1.Pod) bool {
-		return m.countsAs(pod) == m.Revisions.Update && !isChanged(pod) || podstate.IsMarked(pod)
+	// Pods that are marked for deletion rank with the surge pods: a surge pod may be there to replace one of them.
+	goesFirst := func(pod *corev1.Pod) bool {
+		return m.countsAs(pod) == m.Revisions.Update && !wasUpdated(pod) || podstate.IsMarked(pod)
 	}
-	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(isStandIn(a), isStandIn(b)) })
+	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(goesFirst(a), goesFirst(b)) })
 	return slices.ContainsFunc(m.UpdatedPods, func(pod *corev1.Pod) bool {
-		return isChanged(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod))
+		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod))
 	})
 }
 
-// outdatedPods are the pods to be moved: those that can be updated in place, and those to be replaced.
+// outdatedPods are the pods to move to another revision: those to update in place, and those to replace.
 func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
 	policy := m.Manager.PodUpdatePolicy()
 	replaced = map[*corev1.Pod]bool{}
-	left := map[*history.Revision]int{}
+	outdated := map[*history.Revision]int{}
 	for _, pod := range m.active {
-		kind := m.countsAs(pod)
-		if left[kind] >= m.surplus[kind] {
+		revision := m.countsAs(pod)
+		if outdated[revision] >= m.surplus[revision] {
 			continue
 		}
-		left[kind]++
+		outdated[revision]++
 		switch {
-		case !m.isNeededUpdated(pod):
+		case !m.isNeededByTarget(pod):
 			replaced[pod] = true
 		case policy != v1.RecreatePods && m.WhyNotInPlace(pod, m.target(pod)) == "":
 			inPlace = append(inPlace, pod)
@@ -53,20 +53,20 @@ func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]
 	return inPlace, replaced
 }
 
-// isNeededUpdated tells whether a pod that is too many of its kind is wanted as one of the other. Where pods had to be made beside
-// the others to begin with, these are what is too many in the end.
-func (m *mover) isNeededUpdated(pod *corev1.Pod) bool {
+// isNeededByTarget tells whether the target revision of a surplus pod needs the pod. If no pod may be unavailable, the rollout begins
+// with surge pods of the new revision: in the end these are deleted, and not the pods that can be updated in place.
+func (m *mover) isNeededByTarget(pod *corev1.Pod) bool {
 	switch m.target(pod) {
 	case m.countsAs(pod):
 		return false
 	case m.Old:
 		return m.missingOld() > 0
 	default:
-		return m.missingUpdated() > 0 || (m.Manager.MaxUnavailable() == 0 && m.desired > m.wantOld)
+		return m.missingUpdated() > 0 || (m.Manager.MaxUnavailable() == 0 && m.desired > m.desiredOld)
 	}
 }
 
-// target is the revision that a pod is to have if it is outdated.
+// target is the revision that a surplus pod moves to.
 func (m *mover) target(pod *corev1.Pod) *history.Revision {
 	if m.Old != nil && (m.RolledBack || m.countsAs(pod) == m.Revisions.Update) {
 		return m.Old
@@ -74,12 +74,12 @@ func (m *mover) target(pod *corev1.Pod) *history.Revision {
 	return m.Revisions.Update
 }
 
-// standIns is how many more pods are to be made of a kind, beside those that are to be changed to it in place, where only
-// that makes it possible. Those that are there already are not too many.
-func (m *mover) standIns(kind *history.Revision, changed map[*history.Revision]int, replaced map[*corev1.Pod]bool) int {
-	wanted := min(m.surge, changed[kind])
+// missingSurgePods is how many surge pods of a revision to create so that gained[revision] pods can be updated to it in place although
+// no pod may be unavailable. Surge pods that exist are kept: missingSurgePods takes them out of replaced.
+func (m *mover) missingSurgePods(revision *history.Revision, gained map[*history.Revision]int, replaced map[*corev1.Pod]bool) int {
+	wanted := min(m.surge, gained[revision])
 	for _, pod := range slices.Backward(m.active) { // the most useful first
-		if wanted > 0 && replaced[pod] && m.countsAs(pod) == kind {
+		if wanted > 0 && replaced[pod] && m.countsAs(pod) == revision {
 			delete(replaced, pod)
 			wanted--
 		}
@@ -87,21 +87,21 @@ func (m *mover) standIns(kind *history.Revision, changed map[*history.Revision]i
 	return wanted
 }
 
-// updateInPlace takes the next step with pods that are being changed, and begins with more, as far as the quota of updated
-// pods goes. It returns how much of that is used.
+// updateInPlace plans the next step for pods whose update in place has started, and starts further updates, within maxUnavailable and
+// the quota. It returns how much of the quota it uses.
 func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
-	isUnderway := func(pod *corev1.Pod) bool { return podstate.IsDrained(pod) || inplace.HasBegun(pod) }
-	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(isUnderway(a), isUnderway(b)) })
+	hasStarted := func(pod *corev1.Pod) bool { return podstate.IsDrained(pod) || inplace.HasBegun(pod) }
+	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(hasStarted(a), hasStarted(b)) })
 	for _, pod := range pods {
 		to := m.target(pod)
-		if !m.canSpare(pod) || (to == m.Revisions.Update && used >= quota) {
+		if !m.mayTakeDown(pod) || (to == m.Revisions.Update && used >= quota) {
 			continue
 		}
 		if to == m.Revisions.Update {
 			used++
 		}
 		if m.makeUnavailable(pod); to == m.Revisions.Update {
-			m.underway++
+			m.unavailableUpdated++
 		}
 		m.updating[pod] = true
 		next := inplace.Update{Pod: pod, Step: inplace.StepUpdate, From: m.revisionOf(pod), To: to}
@@ -117,13 +117,14 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 	return used
 }
 
-// restorations give pods back what their revision says, for which a change has begun that is not to be completed now: it may
-// be long until then. One that may be restarted by that has to be spared for it.
+// restorations give pods back the CPU and memory of their revision if an update in place was interrupted and this plan does not complete
+// it: that may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable.
 func (m *mover) restorations() []inplace.Update {
 	var restore []inplace.Update
 	for _, pod := range m.active {
 		revision := m.revisionOf(pod)
-		if !inplace.HasBegun(pod) || m.updating[pod] || revision == nil || revision.Template() == nil || m.available[pod] && inplace.MayRestart(pod) && !m.canSpare(pod) {
+		if !inplace.HasBegun(pod) || m.updating[pod] || revision == nil || revision.Template() == nil ||
+			m.available[pod] && inplace.MayRestart(pod) && !m.mayTakeDown(pod) {
 			continue
 		}
 		m.makeUnavailable(pod)
@@ -133,7 +134,7 @@ func (m *mover) restorations() []inplace.Update {
 	return restore
 }
 
-// openings open the readiness gates of pods that need not be kept out of their Services any more.
+// openings open the readiness gates of pods that no longer have to stay out of their Services.
 func (m *mover) openings() []inplace.Update {
 	var open []inplace.Update
 	for _, pod := range m.active {

@@ -12,53 +12,53 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Moves is what is to be done about the active pods.
+// Moves are the pods to delete, to update in place and to create.
 type Moves struct {
 	Delete []Deletion
 	Update []inplace.Update
-	// CreateOld and CreateUpdated are how many pods are to be created of the old revision and of the present one.
+	// CreateOld and CreateUpdated are how many pods of the old and of the new revision to create.
 	CreateOld, CreateUpdated int
-	// Held tells that pods of the present revision are missing, and not created because the last one was refused a moment ago.
+	// Held tells that pods of the new revision are missing, and not created before the backoff after a refusal is over.
 	Held bool
-	// Again is how long it is until a pod has been drained for long enough; zero if none is.
+	// Again is how long it is until the grace period of a drained pod is over; zero if no pod waits.
 	Again time.Duration
 }
 
-// Decide decides which active pods go or change, and how many come. refused tells that the last pod of the present revision was
-// refused, held that the next try has to wait.
+// Decide decides which active pods to delete or to update in place, and how many to create. refused tells that the API server refused
+// the last pod of the new revision, held that the backoff after the refusal is not over.
 func Decide(r *State, terminating []*corev1.Pod, refused, held bool) Moves {
-	m := newMoves(r)
+	m := newMover(r)
 	m.refused, m.held = refused, held
 	if r.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
 		m.waitForTermination, m.terminating = true, len(terminating)
 	}
-	come := m.decide(terminating)
+	create := m.decide(terminating)
 	return Moves{
 		Delete: m.deletions, Update: slices.Concat(m.updates, m.restorations(), m.openings()),
-		CreateOld: come.old, CreateUpdated: come.updated, Held: m.held && m.missingUpdated() > 0, Again: m.again,
+		CreateOld: create.old, CreateUpdated: create.updated, Held: m.held && m.missingUpdated() > 0, Again: m.again,
 	}
 }
 
 func (m *mover) decide(terminating []*corev1.Pod) creations {
-	allowed := MayTerminate(m.Manager, m.left(), len(terminating))
+	allowed := MayTerminate(m.Manager, m.remaining(), len(terminating))
 	m.terminateMarked(allowed)
 	m.terminateSurplus(allowed - len(m.deletions))
 	switch {
-	case m.left() > m.desired+m.surge:
-		m.updateWhileCrowded()
-		return creations{} // first things first
+	case m.remaining() > m.desired+m.surge:
+		m.updateInPlaceAboveSurge()
+		return creations{} // deletions come first
 	case m.IsUnstarted():
 		return creations{}
 	case m.Manager.Strategy() == v1.RecreateStrategy:
 		return m.recreate(terminating)
 	case m.Frozen != "":
-		return m.replaceMarked(m.refill())
+		return m.surgeForMarked(m.createMissing())
 	default:
-		return m.replaceMarked(m.roll())
+		return m.surgeForMarked(m.rollingUpdate())
 	}
 }
 
-// terminate takes away the pods that the choice falls on, at most count.
+// terminate deletes the pods that choose returns true for, at most count of them.
 func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	stay := make([]*corev1.Pod, 0, len(m.active))
 	defer func() { m.active, m.terminated = stay, 0 }()
@@ -73,8 +73,8 @@ func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 		}
 		count--
 		m.surplus[m.countsAs(pod)]--
-		if m.isUnderway(pod) {
-			m.underway--
+		if m.isUnavailableUpdated(pod) {
+			m.unavailableUpdated--
 		}
 		m.makeUnavailable(pod)
 		m.terminated++
@@ -82,143 +82,144 @@ func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	}
 }
 
-// terminateMarked takes away pods that somebody has marked for it, within the budget of unavailable pods. They are replaced, unless
-// there are too many anyway.
+// terminateMarked deletes pods that somebody has marked for deletion, within maxUnavailable. They are replaced unless there are more
+// pods than desired.
 func (m *mover) terminateMarked(allowed int) {
 	m.terminate(allowed, func(pod *corev1.Pod) (Why, bool) {
 		why := WhyMarked
-		if m.left() > m.desired {
+		if m.remaining() > m.desired {
 			why = WhySurplus
 		}
-		return why, podstate.IsMarked(pod) && (!m.available[pod] || len(m.available) > m.markedFloor())
+		return why, podstate.IsMarked(pod) && (!m.available[pod] || len(m.available) > m.minAvailableForMarked())
 	})
 }
 
-// replaceMarked lets pods come beside the marked ones, where no pod may be unavailable.
-func (m *mover) replaceMarked(come creations) creations {
+// surgeForMarked adds surge pods for the pods that are marked for deletion, if no pod may be unavailable.
+func (m *mover) surgeForMarked(create creations) creations {
 	if m.Manager.MaxUnavailable() > 0 {
-		return come
+		return create
 	}
 	marked := creations{}
 	for _, pod := range m.active {
-		switch kind := m.countsAs(pod); {
+		switch revision := m.countsAs(pod); {
 		case !podstate.IsMarked(pod) || !m.available[pod]:
-		case kind != nil && kind == m.Old:
+		case revision != nil && revision == m.Old:
 			marked.old++
 		default:
 			marked.updated++
 		}
 	}
-	room := max(0, m.desired+m.Manager.MaxSurge()-m.left()-m.blockingTerminations()-come.old-come.updated)
-	beside := max(0, m.left()+come.old+come.updated-m.desired) // these are there, or on their way
-	if marked.old+marked.updated <= beside {
-		return come
+	unusedSurge := max(0, m.desired+m.Manager.MaxSurge()-m.remaining()-m.blockingTerminations()-create.old-create.updated)
+	surgePods := max(0, m.remaining()+create.old+create.updated-m.desired) // they exist, or are planned
+	if marked.old+marked.updated <= surgePods {
+		return create
 	}
-	base := min(marked.old, room)
-	come.old += base
-	come.updated += min(marked.updated, room-base)
-	return come
+	old := min(marked.old, unusedSurge)
+	create.old += old
+	create.updated += min(marked.updated, unusedSurge-old)
+	return create
 }
 
-// terminateSurplus takes away the pods that are too many even for a rollout. While nothing may be moved, each kind keeps its part of
-// the pods that stay; those that are not available go first, though.
+// terminateSurplus deletes the pods above desired + surge. While the rollout is frozen, each revision gives up its share of available
+// pods; unavailable pods go whatever their revision's share.
 func (m *mover) terminateSurplus(allowed int) {
-	surplus := m.left() - m.desired - m.surge
-	if surplus <= 0 {
+	excess := m.remaining() - m.desired - m.surge
+	if excess <= 0 {
 		return
 	}
-	parts := m.parts(surplus)
-	m.terminate(min(surplus, allowed), func(pod *corev1.Pod) (Why, bool) {
-		kind := m.countsAs(pod)
+	shares := m.shares(excess)
+	m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) {
+		revision := m.countsAs(pod)
 		if m.Frozen == "" {
-			return m.why(pod), m.canSpare(pod) && m.surplus[kind] > 0
+			return m.why(pod), m.mayTakeDown(pod) && m.surplus[revision] > 0
 		}
-		if !m.canSpare(pod) || m.available[pod] && parts[kind] <= 0 {
+		if !m.mayTakeDown(pod) || m.available[pod] && shares[revision] <= 0 {
 			return "", false
 		}
-		parts[kind]--
+		shares[revision]--
 		return m.why(pod), true
 	})
 }
 
-// why tells people why the pod goes.
+// why is the reason that the event gives for the deletion of the pod.
 func (m *mover) why(pod *corev1.Pod) Why {
-	switch kind := m.countsAs(pod); {
+	switch revision := m.countsAs(pod); {
 	case m.Frozen != "":
 		return WhySurplus
-	case kind == m.Revisions.Update && m.RolledBack:
+	case revision == m.Revisions.Update && m.RolledBack:
 		return WhyRolledBack
-	case kind == m.Revisions.Update && m.missingOld() > 0:
+	case revision == m.Revisions.Update && m.missingOld() > 0:
 		return WhyMovedBack
-	case kind == m.Revisions.Update:
+	case revision == m.Revisions.Update:
 		return WhySurplus
-	case kind != nil && len(m.UpdatedPods) == 0 && m.missingUpdated() == 0:
+	case revision != nil && len(m.UpdatedPods) == 0 && m.missingUpdated() == 0:
 		return WhySurplus
 	default:
 		return WhyOutdated
 	}
 }
 
-// creations is how many pods are to be made of each kind.
+// creations is how many pods to create of the new and of the old revision.
 type creations struct{ updated, old int }
 
-// refill replaces what is missing, and moves nothing. A pod that has finished may have been one beside the others.
-func (m *mover) refill() creations {
-	return m.withinSurge(creations{updated: m.missingUpdated(), old: m.missingOld()}, m.desired+min(m.surge, m.unreplaced))
+// createMissing creates missing pods and moves none to another revision. Its limit includes surge for finished pods that have not been
+// replaced: they may have been surge pods.
+func (m *mover) createMissing() creations {
+	return m.enforceMaxSurge(creations{updated: m.missingUpdated(), old: m.missingOld()}, m.desired+min(m.surge, m.unreplaced))
 }
 
-// recreate takes away all pods of another revision, and lets others come only when the last of them is gone.
+// recreate deletes all pods of other revisions, and creates pods only when the last of the others is gone.
 func (m *mover) recreate(terminating []*corev1.Pod) creations {
 	to := m.Revisions.Update
-	if m.Old != nil && m.wantOld > 0 {
+	if m.Old != nil && m.desiredOld > 0 {
 		to = m.Old
 	}
 	if m.Frozen == "" {
-		m.terminate(m.left(), func(pod *corev1.Pod) (Why, bool) { return m.why(pod), m.countsAs(pod) != to })
+		m.terminate(m.remaining(), func(pod *corev1.Pod) (Why, bool) { return m.why(pod), m.countsAs(pod) != to })
 	}
 	overlaps := func(pod *corev1.Pod) bool { return m.Revisions.HashOf(pod) != to.Hash && !podstate.IsFinished(pod) }
 	if slices.ContainsFunc(m.active, overlaps) || slices.ContainsFunc(terminating, overlaps) ||
 		slices.ContainsFunc(m.deletions, func(d Deletion) bool { return overlaps(d.Pod) }) {
 		return creations{}
 	}
-	return m.refill()
+	return m.createMissing()
 }
 
-// updateWhileCrowded updates pods in place while there are more than there may be, and those that are to go first do not: neither
-// comes nor goes a pod by that.
-func (m *mover) updateWhileCrowded() {
+// updateInPlaceAboveSurge updates pods in place while there are still more than desired + surge, because other limits hold up deletions:
+// an update in place neither adds nor removes a pod.
+func (m *mover) updateInPlaceAboveSurge() {
 	if m.Frozen == "" && m.Manager.Strategy() == v1.RollingUpdateStrategy {
 		inPlace, _ := m.outdatedPods()
 		m.updateInPlace(inPlace, m.quota())
 	}
 }
 
-// roll moves pods from one revision to the other, and returns what is to come.
-func (m *mover) roll() creations {
+// rollingUpdate moves pods from one revision to the other: it plans updates in place and deletions, and returns the creations.
+func (m *mover) rollingUpdate() creations {
 	quota := m.quota()
 	inPlace, replaced := m.outdatedPods()
-	changed := map[*history.Revision]int{} // these need not come
+	gained := map[*history.Revision]int{} // pods that each revision gains by updates in place: they need not be created
 	for _, pod := range inPlace {
-		changed[m.target(pod)]++
+		gained[m.target(pod)]++
 	}
-	wanted := creations{old: max(0, m.missingOld()-changed[m.Old]), updated: max(0, min(m.missingUpdated()-changed[m.Revisions.Update], quota))}
-	missing := max(0, m.desired-m.left())
+	wanted := creations{old: max(0, m.missingOld()-gained[m.Old]), updated: max(0, min(m.missingUpdated()-gained[m.Revisions.Update], quota))}
+	missing := max(0, m.desired-m.remaining())
 	quota -= m.updateInPlace(inPlace, quota-min(wanted.updated, missing))
 	wanted.updated = min(wanted.updated, quota)
 	if m.Manager.MaxUnavailable() == 0 {
-		wanted.old = max(wanted.old, m.standIns(m.Old, changed, replaced))
-		wanted.updated = max(wanted.updated, min(quota, m.standIns(m.Revisions.Update, changed, replaced)))
+		wanted.old = max(wanted.old, m.missingSurgePods(m.Old, gained, replaced))
+		wanted.updated = max(wanted.updated, min(quota, m.missingSurgePods(m.Revisions.Update, gained, replaced)))
 	}
 
-	moved := wanted.old + wanted.updated - missing
-	if m.held { // none of the present revision will come
-		moved = wanted.old - missing
+	replacements := wanted.old + wanted.updated - missing
+	if m.held { // no pod of the new revision will be created
+		replacements = wanted.old - missing
 	}
-	excess := max(0, m.left()-m.desired)
-	m.terminate(excess+max(0, moved), func(pod *corev1.Pod) (Why, bool) {
-		return m.why(pod), replaced[pod] && m.canSpare(pod)
+	excess := max(0, m.remaining()-m.desired)
+	m.terminate(excess+max(0, replacements), func(pod *corev1.Pod) (Why, bool) {
+		return m.why(pod), replaced[pod] && m.mayTakeDown(pod)
 	})
-	return m.withinSurge(wanted, m.desired+m.surge)
+	return m.enforceMaxSurge(wanted, m.desired+m.surge)
 }
 
 // Deletion is a pod to delete, and why.

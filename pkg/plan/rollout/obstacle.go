@@ -12,30 +12,30 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// comparison is what an update in place from one revision to another does, or why it cannot be done.
+// comparison is what an update in place from one revision to another changes, or why it is impossible.
 type comparison struct {
-	change inplace.Diff
+	diff   inplace.Diff
 	whyNot string
 }
 
-// findObstacle tells why the rollout is refused, if pods may only be updated in place and cannot be.
+// findObstacle tells why the rollout cannot go on if pods may only be updated in place; empty if it can.
 func (r *State) findObstacle() string {
 	if r.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return ""
 	}
 	if r.RolledBack {
-		return r.findObstacleBack(slices.Concat(r.UpdatedPods, r.StrayPods))
+		return r.findObstacleToOld(slices.Concat(r.UpdatedPods, r.StrayPods))
 	}
 	for _, pod := range r.UpdatedPods {
 		if podstate.IsInfeasible(pod) {
 			return pod.Name + ": " + podstate.OneLine("Infeasible", podstate.Condition(pod, corev1.PodResizePending).Message)
 		}
 	}
-	moved := r.StrayPods
-	if r.Old == nil || len(r.OldPods) > r.Manager.Partition() { // the others may stay as they are
-		moved = slices.Concat(r.OldPods, r.StrayPods)
+	outdated := r.StrayPods
+	if r.Old == nil || len(r.OldPods) > r.Manager.Partition() { // otherwise all old pods stay as they are
+		outdated = slices.Concat(r.OldPods, r.StrayPods)
 	}
-	for _, pod := range moved {
+	for _, pod := range outdated {
 		if why := r.WhyNotInPlace(pod, r.Revisions.Update); why != "" {
 			return pod.Name + ": " + why
 		}
@@ -43,11 +43,11 @@ func (r *State) findObstacle() string {
 	if len(r.OldPods)+r.missing() >= r.Manager.Partition() || len(r.UpdatedPods) <= r.DueUpdated() {
 		return ""
 	}
-	return r.findObstacleBack(r.UpdatedPods)
+	return r.findObstacleToOld(r.UpdatedPods)
 }
 
-// findObstacleBack is the same for pods that are to return to base. Those that can do so, whatever is in the way of others.
-func (r *State) findObstacleBack(pods []*corev1.Pod) (obstacle string) {
+// findObstacleToOld tells why none of the pods can return to the old revision in place. If any pod can, there is no obstacle.
+func (r *State) findObstacleToOld(pods []*corev1.Pod) (obstacle string) {
 	if r.Old == nil {
 		return ""
 	}
@@ -61,7 +61,7 @@ func (r *State) findObstacleBack(pods []*corev1.Pod) (obstacle string) {
 	return obstacle
 }
 
-// WhyNotInPlace tells why a pod cannot be changed to a revision in place; empty if it can.
+// WhyNotInPlace tells why a pod cannot be updated in place to a revision; empty if it can.
 func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	from := r.revisionOf(pod)
 	if from == nil {
@@ -70,19 +70,19 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	if refused := inplace.RefusalOf(pod, to.Hash); refused != "" {
 		return refused
 	}
-	if podstate.IsInfeasible(pod) && from == to { // what another revision asks for may be had
+	if podstate.IsInfeasible(pod) && from == to { // another revision may ask for less
 		return "its node cannot give it the CPU or memory"
 	}
 	_, why := r.compare(from, to)
 	return why
 }
 
-// compare is what changeBetween says of two revisions. Most pods have it in common, so it is remembered.
+// compare caches inplace.Compare: most pods of a rollout move between the same two revisions.
 func (r *State) compare(from, to *history.Revision) (inplace.Diff, string) {
-	known, found := r.compared[[2]*history.Revision{from, to}]
+	result, found := r.compared[[2]*history.Revision{from, to}]
 	if !found {
-		known.change, known.whyNot = inplace.Compare(from.Template(), to.Template())
-		r.compared[[2]*history.Revision{from, to}] = known
+		result.diff, result.whyNot = inplace.Compare(from.Template(), to.Template())
+		r.compared[[2]*history.Revision{from, to}] = result
 	}
-	return known.change, known.whyNot
+	return result.diff, result.whyNot
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Progress is what is to be remembered of a rollout, and what follows from it.
+// Progress is the record of a rollout that goes into the status, and what follows from the record.
 type Progress struct {
-	// record is nil while no revision has to prove itself.
+	// Record is nil while no revision has to prove itself.
 	Record *v1.RolloutStatus
-	// condemned tells that failing pods have had their time to recover, late that the deadline has passed.
+	// Condemned tells that maxFailedPods pods have not recovered in time, DeadlineExceeded that progressDeadlineSeconds have passed.
 	Condemned, DeadlineExceeded bool
-	// again is when one of these will change without an event.
+	// Again is when one of these will change without an event.
 	Again requeue.LookAgain
 }
 
-// Follow carries on the record of the rollout, until its revision has proved itself. The clock of the deadline starts anew only
-// with a new maximum of available pods, so that pods which come and go do not keep it from ever stopping.
+// Follow updates the record of the rollout until the new revision has proved itself. The deadline starts anew only with a new maximum
+// of available pods: flapping pods must not put it off for ever.
 func Follow(r *State, available int) Progress {
 	if !r.isRolling() || r.IsGood() && r.Revisions.Update.IsStored() || r.IsUnstarted() {
 		return Progress{}
@@ -27,26 +27,27 @@ func Follow(r *State, available int) Progress {
 	if old := r.Manager.Status.Rollout; old != nil && old.Revision == next.Revision {
 		next = *old.DeepCopy()
 	}
-	// Those that are yet to go, after a scale-down, are none that the rollout has made beside the others.
+	// Pods above desired + maxSurge are left over from a scale-down, and no surge pods.
 	wanted := int32(max(r.Manager.DesiredReplicas(), len(r.UpdatedPods)+len(r.OldPods)+len(r.StrayPods)-r.Manager.MaxSurge()))
 	if !r.Manager.Spec.Paused || wanted > next.Replicas {
 		next.Replicas = wanted
 	}
 	next.Failing = r.failingRecords()
-	p := Progress{Record: &next, Condemned: r.IsHalted() && r.isCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy, Again: requeue.After(r.Now, r.untilJudged(), requeue.AgainRecovered)}
+	p := Progress{Record: &next, Again: requeue.After(r.Now, r.untilJudged(), requeue.AgainRecovered)}
+	p.Condemned = r.IsHalted() && r.isRevisionCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy
 	p.runClock(r, available)
 	return p
 }
 
-// runClock lets the clock of the deadline run, or stand still.
+// runClock starts, stops or resets the clock of progressDeadlineSeconds.
 func (p *Progress) runClock(r *State, available int) {
 	next, due, deadline := p.Record, r.DueUpdated(), r.Manager.ProgressDeadline()
-	// Pods that were moved back, or are not wanted any more, will have to be earned again.
+	// After a higher partition or a scale-down, fewer updated pods are due: pods beyond that number will count as progress again.
 	next.MostAvailable = min(next.MostAvailable, int32(due))
 	if available > int(next.MostAvailable) || available >= due {
 		next.MostAvailable, next.SpentSeconds, next.Since = int32(min(available, due)), 0, nil
 	}
-	runs := available < due && r.isAtWork(available)
+	runs := available < due && r.isWaitingForUpdated(available)
 	spent := time.Duration(next.SpentSeconds) * time.Second
 	if next.Since != nil {
 		spent += max(0, r.Now.Sub(next.Since.Time))
@@ -63,23 +64,23 @@ func (p *Progress) runClock(r *State, available int) {
 	}
 }
 
-// isAtWork tells whether it is up to pods of the present revision to become available. It is not while the rollout stands still,
-// or has no such pod on its way: because old pods take all that may be unavailable, because others have to be gone first, or
-// because the API server will not have it.
-func (r *State) isAtWork(available int) bool {
-	stands := r.Manager.Spec.Paused || r.Manager.Strategy() == v1.OnDeleteStrategy || r.IsHalted() || r.Obstacle != ""
-	return !stands && len(r.UpdatedPods)+r.unreplaced > available
+// isWaitingForUpdated tells whether the rollout waits for updated pods to become available. It does not while it stands still, or while
+// there is no updated pod to wait for: because old pods use up maxUnavailable, other pods have to be gone first, or the API server
+// refuses new pods.
+func (r *State) isWaitingForUpdated(available int) bool {
+	standsStill := r.Manager.Spec.Paused || r.Manager.Strategy() == v1.OnDeleteStrategy || r.IsHalted() || r.Obstacle != ""
+	return !standsStill && len(r.UpdatedPods)+r.unreplaced > available
 }
 
-// FailedRevision is the name of the revision that is not to be tried any more. It is written down before anything is undone: or a
-// controller that dies half way would find nothing wrong any more, and begin anew.
+// FailedRevision is the name of the revision that has failed and is rolled back; empty for none. The status has it before any pod is
+// rolled back: otherwise a controller that restarts half way would find no failing pod and begin the rollout anew.
 func FailedRevision(r *State, p Progress) string {
 	update := r.Revisions.Update.Name
 	switch {
 	case r.RolledBack:
 		return update
 	case r.Manager.OnFailure() == v1.RollbackOnFailure && r.isRolling() && !r.Manager.Spec.Paused &&
-		r.canReturn() && (p.Condemned || p.DeadlineExceeded):
+		r.canRollBack() && (p.Condemned || p.DeadlineExceeded):
 		return update
 	default:
 		return ""

@@ -11,41 +11,42 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// HasReturned tells whether all is done that can be about a revision that has failed.
+// HasReturned tells whether the rollback has finished, or cannot go on.
 func (r *State) HasReturned() bool {
 	return r.Frozen != "" || r.Outdated() == 0 && r.missing() == 0
 }
 
-// State is how the pods stand to the revisions, and where they are to go.
+// State says which revision each active pod has, how many pods of each revision are desired, and what stops the rollout.
 type State struct {
 	Manager   *v1.PodManager
 	Revisions history.Revisions
 	Now       time.Time
-	// base is the revision that the pods come from, or return to; nil if there is none besides the present one.
+	// Old is the old revision, which pods are updated from or rolled back to; nil if there is none besides the new one.
 	Old *history.Revision
-	// updated and based are the active pods of the present revision and of base, strays those of any other.
+	// UpdatedPods are the active pods of the new revision, OldPods those of the old one, StrayPods those of any other.
 	UpdatedPods, OldPods, StrayPods []*corev1.Pod
-	// wantBase is how many pods are to be of base; the others are to be updated.
-	wantOld int
-	// frozen is the reason why no pod is moved from one revision to the other; empty if they are.
+	// desiredOld is how many pods of the old revision are desired; all others are to be of the new one.
+	desiredOld int
+	// Frozen is the reason why no pod moves to another revision; empty if pods may move.
 	Frozen string
-	// rolledBack tells that the present revision has failed, and all pods are to return to base.
+	// RolledBack tells that the new revision has failed, and all pods return to the old one.
 	RolledBack bool
-	// failing are the pods of the present revision that have failed and not recovered; judged is what is remembered of them, and
-	// of those that have recovered a moment ago.
+	// FailingPods are the pods of the new revision that have failed and not recovered. judged has the records of these pods, and of
+	// pods that have recovered recently.
 	FailingPods []*corev1.Pod
 	judged      map[types.UID]Judgement
-	// unfilled is how many pods of the present revision have failed for good and not been replaced.
+	// unreplaced is how many finished pods of the new revision have not been replaced.
 	unreplaced int
-	// obstacle is why pods cannot be updated in place although nothing else is allowed.
+	// Obstacle is why pods cannot be updated in place although podUpdatePolicy is InPlaceOnly.
 	Obstacle string
-	// compared is what was found out about two revisions, see change.
+	// compared caches the results of compare.
 	compared map[[2]*history.Revision]comparison
 }
 
-// Assess looks at active pods, and at those that have finished.
+// Assess sorts the active pods by revision, judges the failing pods, and finds what stops the rollout.
 func Assess(manager *v1.PodManager, revisions history.Revisions, active, finished []*corev1.Pod, now time.Time) *State {
-	r := &State{Manager: manager, Revisions: revisions, Now: now, compared: map[[2]*history.Revision]comparison{}, judged: map[types.UID]Judgement{}}
+	r := &State{Manager: manager, Revisions: revisions, Now: now}
+	r.compared, r.judged = map[[2]*history.Revision]comparison{}, map[types.UID]Judgement{}
 	r.Old = r.findOld(active)
 	for _, pod := range active {
 		switch r.countsAs(pod) {
@@ -64,11 +65,11 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, active, finishe
 	}
 	r.Obstacle = r.findObstacle()
 	r.Frozen = r.findFrozen()
-	r.wantOld = r.decideWantOld()
+	r.desiredOld = r.decideDesiredOld()
 	return r
 }
 
-// countsAs is the revision that an active pod counts for: the present one, or base; nil for a stray.
+// countsAs is the revision that an active pod counts for: the new or the old one; nil for a stray pod.
 func (r *State) countsAs(pod *corev1.Pod) *history.Revision {
 	switch hash := r.Revisions.HashOf(pod); {
 	case hash == r.Revisions.Update.Hash && !r.mustReplace(pod):
@@ -80,12 +81,12 @@ func (r *State) countsAs(pod *corev1.Pod) *history.Revision {
 	}
 }
 
-// isRolling tells whether a revision is on its way to become the current one.
+// isRolling tells whether the new revision is not the current one yet, and was not rolled back.
 func (r *State) isRolling() bool {
 	return !r.RolledBack && (r.Revisions.Current == nil || r.Revisions.Current.Name != r.Revisions.Update.Name)
 }
 
-// findOld finds where the pods come from: the last good revision, or else the newest that a pod has.
+// findOld finds the old revision: the last good one, or else the newest that a pod has.
 func (r *State) findOld(active []*corev1.Pod) *history.Revision {
 	if current := r.Revisions.Current; current != nil {
 		if current.Name == r.Revisions.Update.Name {
@@ -106,28 +107,29 @@ func (r *State) findOld(active []*corev1.Pod) *history.Revision {
 	return newest
 }
 
-// mustReplace tells that the pod has the present revision in name only: its node cannot give it what that asks for.
+// mustReplace tells whether the pod has the new revision in name only: the kubelet cannot resize it on this node.
 func (r *State) mustReplace(pod *corev1.Pod) bool {
 	return podstate.IsInfeasible(pod) && r.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible
 }
 
-// IsHalted tells whether so many pods fail that no further one is to be updated. Where there are no others, there is nothing
-// to be gained by that.
+// IsHalted tells whether so many pods fail that no further pod is to be updated. Without pods or a revision other than the new one, a
+// halt would protect nothing.
 func (r *State) IsHalted() bool {
-	return (r.Old != nil || len(r.StrayPods) > 0) && len(r.FailingPods) >= r.Manager.MaxFailedPods() && r.Manager.OnFailure() != v1.ContinueOnFailure
+	return (r.Old != nil || len(r.StrayPods) > 0) && len(r.FailingPods) >= r.Manager.MaxFailedPods() &&
+		r.Manager.OnFailure() != v1.ContinueOnFailure
 }
 
-// findFrozen tells why no pod is moved from one revision to the other, if none is.
+// findFrozen is the reason why no pod moves to another revision; empty if pods may move.
 func (r *State) findFrozen() string {
 	switch {
 	case r.Manager.Spec.Paused:
 		return v1.ReasonPaused
 	case r.RolledBack && r.Old == nil:
-		return v1.ReasonRolledBack // what there was to return to is not known any more
+		return v1.ReasonRolledBack // the revision to return to is lost
 	case r.Manager.Strategy() == v1.OnDeleteStrategy:
 		return v1.ReasonUpdateOnDelete
 	case r.IsHalted() && r.Manager.Strategy() != v1.RecreateStrategy && len(r.OldPods) >= r.Manager.Partition():
-		// Recreate has nothing to hold back, and moving back is what helps.
+		// Recreate leaves no old pods to protect. With fewer old pods than the partition, pods move back to the old revision, which helps.
 		return v1.ReasonHalted
 	case r.Obstacle != "":
 		return v1.ReasonNotInPlace
@@ -136,13 +138,13 @@ func (r *State) findFrozen() string {
 	}
 }
 
-// revisionOf is the revision that a pod was made from, or changed to; nil if it is not known.
+// revisionOf is the revision that a pod was created from or updated in place to; nil if it is lost.
 func (r *State) revisionOf(pod *corev1.Pod) *history.Revision {
 	return r.Revisions.WithHash(r.Revisions.HashOf(pod))
 }
 
-// decideWantOld decides how many pods are to be of base.
-func (r *State) decideWantOld() int {
+// decideDesiredOld decides how many pods of the old revision are desired.
+func (r *State) decideDesiredOld() int {
 	desired := r.Manager.DesiredReplicas()
 	switch {
 	case r.Old == nil:
@@ -158,7 +160,7 @@ func (r *State) decideWantOld() int {
 		}
 		return desired
 	case r.Frozen != "":
-		// Whatever is lost is replaced by the same, as far as the status remembers how it was.
+		// A lost pod is replaced by one of the same revision, as far as the status tells how many were updated.
 		updated := len(r.UpdatedPods) + r.unreplaced
 		if status := &r.Manager.Status; status.UpdateRevision == r.Revisions.Update.Name {
 			updated = max(updated, int(status.UpdatedReplicas))
@@ -169,14 +171,14 @@ func (r *State) decideWantOld() int {
 	}
 }
 
-// IsUnstarted tells that the first rollout is not to begin yet: there was never a pod.
+// IsUnstarted tells whether the PodManager is paused before its first pod was created.
 func (r *State) IsUnstarted() bool {
 	status := &r.Manager.Status
 	return r.Manager.Spec.Paused && r.Revisions.Current == nil && status.Replicas == 0 && status.Rollout == nil &&
 		len(r.UpdatedPods)+len(r.OldPods)+len(r.StrayPods) == 0
 }
 
-// DueUpdated is how many pods are to have the present revision once the rollout is done.
+// DueUpdated is how many pods have the new revision once the rollout is complete: all but the partition.
 func (r *State) DueUpdated() int {
 	if r.Old == nil {
 		return r.Manager.DesiredReplicas()
@@ -184,16 +186,16 @@ func (r *State) DueUpdated() int {
 	return r.Manager.DesiredReplicas() - r.Manager.Partition()
 }
 
-// Outdated is how many active pods are still to be moved to another revision, were there no freeze.
+// Outdated is how many active pods have yet to move to another revision, whether or not the rollout is frozen.
 func (r *State) Outdated() int {
-	want := r.Manager.DesiredReplicas() - r.DueUpdated()
+	dueOld := r.Manager.DesiredReplicas() - r.DueUpdated()
 	if r.RolledBack && r.Old != nil {
-		want = r.Manager.DesiredReplicas()
+		dueOld = r.Manager.DesiredReplicas()
 	}
-	return len(r.StrayPods) + max(0, len(r.OldPods)-want, want-len(r.OldPods)-r.missing())
+	return len(r.StrayPods) + max(0, len(r.OldPods)-dueOld, dueOld-len(r.OldPods)-r.missing())
 }
 
-// missing is how many pods there are too few.
+// missing is how many active pods there are fewer than desired.
 func (r *State) missing() int {
 	return max(0, r.Manager.DesiredReplicas()-len(r.UpdatedPods)-len(r.OldPods)-len(r.StrayPods))
 }

@@ -21,18 +21,18 @@ type verdict struct {
 	message string
 }
 
-// situation is what the conditions are about, besides the counts.
-type situation struct {
+// inputs are what the conditions depend on, besides the report and the counts.
+type inputs struct {
 	active []*corev1.Pod
 	// rollout is nil while the PodManager is being deleted.
 	rollout  *rollout.State
 	progress rollout.Progress
-	// cause is how the revision has failed that is rolled back from now on.
+	// cause is why the new revision has failed, if this status is the first to say so.
 	cause string
 }
 
-// conditions are the conditions that follow from the counts. Those that stay as they are keep their transition time.
-func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Condition {
+// conditions are the conditions of the new status. A condition whose status does not change keeps its transition time.
+func conditions(r Report, counts v1.PodManagerStatus, in inputs) []metav1.Condition {
 	list := slices.Clone(r.Manager.Status.Conditions)
 	set := func(kind string, v verdict) {
 		meta.SetStatusCondition(&list, metav1.Condition{
@@ -40,14 +40,14 @@ func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Co
 			ObservedGeneration: r.Manager.Generation, LastTransitionTime: metav1.NewTime(r.Now),
 		})
 	}
-	ready := readiness(r, counts, now)
-	stalled := stalling(r, counts, ready, now)
-	ready.message += hints(r, ready, now)
+	ready := readiness(r, counts, in)
+	stalled := stalling(r, counts, ready, in)
+	ready.message += hints(r, ready, in)
 	set(v1.ConditionReady, ready)
 	set(v1.ConditionAvailable, availability(r.Manager, counts))
-	set(v1.ConditionProgressing, progressing(r, counts, now, ready, stalled))
+	set(v1.ConditionProgressing, progressing(r, counts, in, ready, stalled))
 
-	// The others exist only while they are true, as kstatus and ReplicaSet have it.
+	// The other conditions exist only while they are true, as in kstatus and ReplicaSet.
 	setIf := func(kind string, v verdict) {
 		if v.reason == "" {
 			meta.RemoveStatusCondition(&list, kind)
@@ -65,7 +65,7 @@ func conditions(r Report, counts v1.PodManagerStatus, now situation) []metav1.Co
 	return list
 }
 
-// Broken is the status of a PodManager that the controller cannot handle. The counts stay as they were last known.
+// Broken is the status of a PodManager that the controller cannot handle. The counts stay as they are.
 func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.PodManagerStatus {
 	status := *manager.Status.DeepCopy()
 	for kind, truth := range map[string]metav1.ConditionStatus{
@@ -80,61 +80,62 @@ func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.Po
 	return status
 }
 
-// stalling tells why the controller will not get further until somebody changes the spec, a quota or a policy; it has no
-// reason if it will, or nothing is left to be done. Whoever is still doing something cannot say that it is all in vain.
-func stalling(r Report, counts v1.PodManagerStatus, ready verdict, now situation) verdict {
+// stalling is the condition Stalled: why the controller cannot go on until somebody changes the spec, a quota or a policy. It has no
+// reason if the controller can go on, or has nothing left to do. While the plan acts on pods, only a refusal makes it stalled.
+func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	switch {
 	case ready.status == metav1.ConditionTrue:
 		return verdict{}
 	case r.Failure != nil && r.Failure.Refused():
 		return yes(r.Failure.Reason, r.Failure.Message)
-	case now.rollout == nil || r.Plan.ActsOnPods():
+	case in.rollout == nil || r.Plan.ActsOnPods():
 		return verdict{}
-	case now.rollout.RolledBack && now.rollout.HasReturned():
-		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
-	case now.rollout.RolledBack:
+	case in.rollout.RolledBack && in.rollout.HasReturned():
+		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, in))
+	case in.rollout.RolledBack:
 		return verdict{}
-	case now.rollout.Frozen == v1.ReasonNotInPlace:
-		return yes(v1.ReasonNotInPlace, now.rollout.Obstacle)
-	case now.rollout.IsHalted() && now.progress.Condemned:
-		return yes(v1.ReasonHalted, halted(counts, now))
-	case now.progress.DeadlineExceeded:
+	case in.rollout.Frozen == v1.ReasonNotInPlace:
+		return yes(v1.ReasonNotInPlace, in.rollout.Obstacle)
+	case in.rollout.IsHalted() && in.progress.Condemned:
+		return yes(v1.ReasonHalted, halted(counts, in))
+	case in.progress.DeadlineExceeded:
 		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
-			counts.UpdateRevision, r.Manager.ProgressDeadline(), worst(now)))
+			counts.UpdateRevision, r.Manager.ProgressDeadline(), worstPod(in)))
 	default:
 		return verdict{}
 	}
 }
 
-// saidLater is how long it is until what was not said because of what is done is looked at again: the events of own doings bring
-// no sync.
-const saidLater = time.Second
+// stalledRecheck is how soon to sync again if the plan acts on pods and the PodManager may be stalled afterwards: the events of the
+// controller's own requests bring no sync.
+const stalledRecheck = time.Second
 
-// untilSaid is when there may be more to say than now, because nothing is being done any more, or a pod should be gone.
-func (now situation) untilSaid(r Report) requeue.LookAgain {
+// nextChange is when conditions may change without an event: after the plan has acted on pods, or when a terminating pod is overdue.
+func (in inputs) nextChange(r Report) requeue.LookAgain {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.AgainTerminating)
-	if r.Plan.ActsOnPods() && (now.rollout.RolledBack || now.rollout.IsHalted() || now.rollout.Obstacle != "" || now.progress.DeadlineExceeded) {
-		again = again.Sooner(requeue.After(r.Now, saidLater, requeue.AgainStatus))
+	if r.Plan.ActsOnPods() && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
+		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.AgainStatus))
 	}
 	return again
 }
 
+// availability is the condition Available: at least desired - maxUnavailable pods are available.
 func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
-	wanted := manager.DesiredReplicas()
-	enough := wanted
+	desired := manager.DesiredReplicas()
+	minAvailable := desired
 	if manager.Strategy() == v1.RollingUpdateStrategy {
-		enough -= manager.MaxUnavailable()
+		minAvailable -= manager.MaxUnavailable()
 	}
-	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(wanted))
-	if int(counts.AvailableReplicas) < enough {
+	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(desired))
+	if int(counts.AvailableReplicas) < minAvailable {
 		return verdict{metav1.ConditionFalse, v1.ReasonNotEnough, message}
 	}
 	return verdict{metav1.ConditionTrue, v1.ReasonEnough, message}
 }
 
-// progressing tells what the controller is at.
-func progressing(r Report, counts v1.PodManagerStatus, now situation, ready, stalled verdict) verdict {
+// progressing is the condition Progressing: what the controller is doing, or why it does nothing.
+func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled verdict) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
 	switch {
@@ -144,8 +145,8 @@ func progressing(r Report, counts v1.PodManagerStatus, now situation, ready, sta
 		return no(stalled.reason, stalled.message)
 	case ready.reason == v1.ReasonTerminating:
 		return yes(v1.ReasonTerminating, "deleting the pods")
-	case now.rollout.RolledBack:
-		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, now))
+	case in.rollout.RolledBack:
+		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, in))
 	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods():
 		return no(ready.reason, ready.message)
 	case ready.reason == v1.ReasonRollingOut:
@@ -159,7 +160,7 @@ func progressing(r Report, counts v1.PodManagerStatus, now situation, ready, sta
 	}
 }
 
-// pods is a number of pods in words.
+// pods is a number of pods as text: 1 pod, 2 pods.
 func pods(count int) string {
 	if count == 1 {
 		return "1 pod"

@@ -33,7 +33,7 @@ func TestRolloutConditions(t *testing.T) {
 		observed plan.Observed
 		ready    string
 		message  string
-		// the reasons of the others, "-" for one that must not exist.
+		// the status and reason of the other conditions, "-" for a condition that must not exist.
 		available, progressing, stalled string
 	}{
 		"rolling out": {
@@ -46,28 +46,28 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
-		"rolling out, one is ready and waits for its node": {
+		"rolling out, a ready pod waits for its kubelet": {
 			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: its node has not restarted it for the change yet",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
-		"all updated, one is ready and waits for its node": {
+		"all updated, a ready pod waits for its kubelet": {
 			observed: RollingOut(Next(2, possible, one), Pod(0, V2), Pod(1, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1), Resizing(corev1.PodResizeInProgress, ""))),
 			ready:    "False/PodsNotReady", message: "1 of 2 pods ready; web-1: being resized",
 			available: "True/EnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
 		},
-		"all updated, one serves and waits for its CPU": {
+		"all updated, an available pod waits for its resize": {
 			observed: RollingOut(Next(2, possible, one), Pod(0, V2), Pod(1, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1), deferred)),
 			ready:    "False/RollingOut", message: "2 of 2 pods updated, 2 available; web-1: resize deferred: too big",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
-		"one serves and waits for its CPU, for too long": {
+		"an available pod waits for its resize beyond the deadline": {
 			observed: RollingOut(Next(2, possible, one, Rolled(1, 11*time.Minute, 0)), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1), deferred)),
 			ready:    "False/RollingOut", message: "1 of 2 pods updated, 2 available; web-1: resize deferred: too big",
 			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
 			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-1: resize deferred: too big",
 		},
-		"pods from before there was a grace period": {
+		"pods without the readiness gate": {
 			observed:  RollingOut(Next(3, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			ready:     "False/RollingOut",
 			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: changed without being drained, made before inPlaceGracePeriodSeconds was set",
@@ -78,7 +78,7 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
-		"all updated, one for too short a time": {
+		"all updated, one not ready for long enough": {
 			observed: RollingOut(Next(3, one, minReady), Pod(0, V2), Pod(1, V2), Pod(2, V2, ReadyFor(time.Second))),
 			ready:    "False/WaitingForMinReadySeconds", message: "2 of 3 pods have been ready for 60 s",
 			available: "True/EnoughReplicas", progressing: "True/WaitingForPods", stalled: "-",
@@ -88,7 +88,7 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/RollingOut", message: "3 of 3 pods updated, 4 available",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
-		"late": {
+		"the deadline has passed": {
 			observed: RollingOut(Next(3, one, Rolled(0, 11*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending))),
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
 			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
@@ -104,17 +104,17 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
-		"on the way back to it": {
+		"on the way back to the partition": {
 			observed: RollingOut(Next(3, one, Partition("3")), Pod(0), Pod(1), Pod(2, V2)),
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 3 available",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
-		"paused with a change waiting": {
+		"paused with pods to update": {
 			observed: RollingOut(Next(3, one, Paused), Pods3()...),
 			ready:    "False/Paused", message: "paused, 0 of 3 pods updated",
 			available: "True/EnoughReplicas", progressing: "False/Paused", stalled: "-",
 		},
-		"paused with nothing waiting": {
+		"paused with no pods to update": {
 			observed: Observe(Manager(3, Paused), Pods3()...),
 			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
@@ -149,7 +149,7 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/TooManyReplicas", message: "3 pods exist, 2 wanted",
 			available: "True/EnoughReplicas", progressing: "True/Scaling", stalled: "-",
 		},
-		"OnDelete, and all were": {
+		"OnDelete, and all were deleted": {
 			observed: RollingOut(Next(1, onDelete), Pod(0, V2)),
 			ready:    "True/AllReplicasAvailable", message: "1 of 1 pod available",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
@@ -159,7 +159,7 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/Paused", message: "paused, 0 of 3 pods updated",
 			available: "True/EnoughReplicas", progressing: "False/Paused", stalled: "-",
 		},
-		"Recreate, between the old and the new": {
+		"Recreate, between the old and the new pods": {
 			observed: RollingOut(Next(3, Strategy(v1.RecreateStrategy)), Pod(0, Terminating)),
 			ready:    "False/TooFewReplicas", message: "0 of 3 pods exist",
 			available: "False/NotEnoughReplicas", progressing: "True/Scaling", stalled: "-",
@@ -175,18 +175,18 @@ func TestRolloutConditions(t *testing.T) {
 			available: "True/EnoughReplicas", progressing: "False/RolloutHalted",
 			stalled: "True/RolloutHalted: halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
 		},
-		"failing, but that does not matter": {
+		"failing, onFailure Continue": {
 			observed: RollingOut(Next(3, one, OnFailure(v1.ContinueOnFailure)), bad...),
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
-		"rolled back from now on": {
+		"rolled back with this status": {
 			observed:  RollingOut(Next(3, one, rollback, failingFor(time.Minute)), bad...),
 			ready:     "False/RolledBack",
 			message:   "2 of 3 pods available; revision NEW has failed and was rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			available: "True/EnoughReplicas", progressing: "True/RolledBack", stalled: "-",
 		},
-		"rolled back, though nobody knows why any more": {
+		"rolled back, the cause is lost": {
 			observed:  RollingOut(Next(3, one, rollback, FailedNow), Pods3()...),
 			ready:     "False/RolledBack",
 			message:   "3 of 3 pods available; revision NEW has failed and was rolled back to OLD",
@@ -245,17 +245,17 @@ func TestMisconfigured(t *testing.T) {
 		manager *v1.PodManager
 		want    bool
 	}{
-		"the default":                   {manager: Manager(3)},
-		"one pod":                       {manager: Manager(1)},
-		"as many as are on their way":   {manager: Manager(10, Limits("1", "1"), MaxFailed("2"))},
-		"more":                          {manager: Manager(10, Limits("1", "1"), MaxFailed("3")), want: true},
-		"a percentage":                  {manager: Manager(10, Limits("1", "1"), MaxFailed("30%")), want: true},
-		"more than there are":           {manager: Manager(2, Limits("100%", "100%"), MaxFailed("3")), want: true},
-		"Recreate":                      {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("3"))},
-		"Recreate, more than there are": {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("4")), want: true},
-		"nobody cares":                  {manager: Manager(10, Limits("1", "1"), MaxFailed("3"), OnFailure(v1.ContinueOnFailure))},
-		"no rollout goes by itself":     {manager: Manager(3, Strategy(v1.OnDeleteStrategy), MaxFailed("4"))},
-		"no pods":                       {manager: Manager(0, MaxFailed("3"))},
+		"the default":                     {manager: Manager(3)},
+		"one pod":                         {manager: Manager(1)},
+		"maxFailedPods equals the quota":  {manager: Manager(10, Limits("1", "1"), MaxFailed("2"))},
+		"maxFailedPods exceeds the quota": {manager: Manager(10, Limits("1", "1"), MaxFailed("3")), want: true},
+		"maxFailedPods as a percentage exceeds the quota": {manager: Manager(10, Limits("1", "1"), MaxFailed("30%")), want: true},
+		"maxFailedPods exceeds replicas":                  {manager: Manager(2, Limits("100%", "100%"), MaxFailed("3")), want: true},
+		"Recreate":                                        {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("3"))},
+		"Recreate, maxFailedPods exceeds replicas":        {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("4")), want: true},
+		"onFailure Continue":                              {manager: Manager(10, Limits("1", "1"), MaxFailed("3"), OnFailure(v1.ContinueOnFailure))},
+		"OnDelete":                                        {manager: Manager(3, Strategy(v1.OnDeleteStrategy), MaxFailed("4"))},
+		"no pods":                                         {manager: Manager(0, MaxFailed("3"))},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestMisconfigured(t *testing.T) {
 	}
 }
 
-// A pod whose node is lost may say that it is ready for ever: neither what is done nor what is said relies on it.
+// A pod whose node is lost may stay Ready for ever: neither the plan nor the status relies on it.
 func TestPhaseUnknown(t *testing.T) {
 	lost := func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }
 	status, _ := Of(Reported(Manager(2), Pod(0), Pod(1, lost)))
@@ -279,7 +279,7 @@ func TestPhaseUnknown(t *testing.T) {
 	}
 }
 
-// Without a rollout there is nothing to refuse: what is too many goes.
+// Without a rollout InPlaceOnly refuses nothing: a surplus pod is deleted.
 func TestUnknownRevisionInPlaceOnly(t *testing.T) {
 	stray := Labelled(v1.LabelRevision, "unknown")
 	o := Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2), Pod(3, stray, NotReady))

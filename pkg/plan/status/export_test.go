@@ -1,5 +1,5 @@
 package status
 
-// What only tests look at from outside.
+// Unexported identifiers that the external tests use.
 
 var IsNews = isNews

@@ -14,37 +14,38 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// hints are what else there is to know.
-func hints(r Report, ready verdict, now situation) string {
+// hints is what to add to the message of Ready.
+func hints(r Report, ready verdict, in inputs) string {
 	text := foreignHint(r.Plan.Foreign)
-	if ready.status == metav1.ConditionTrue || now.rollout == nil {
+	if ready.status == metav1.ConditionTrue || in.rollout == nil {
 		return text
 	}
 	text += overdueHint(r)
-	if ready.reason != v1.ReasonBackOff { // which tells the same
-		text += disruptionHint(r, now.active)
+	if ready.reason != v1.ReasonBackOff { // the message of BackOff says the same
+		text += disruptionHint(r, in.active)
 	}
 	if ready.reason == v1.ReasonRollingOut {
-		text += undrainedHint(now.rollout)
+		text += undrainedHint(in.rollout)
 	}
 	return text
 }
 
-// misconfigured tells of what the spec asks for and cannot have; it has no reason if there is no such thing.
+// misconfigured is the condition Misconfigured: the spec has a setting that cannot take effect. It has no reason if there is none.
 func misconfigured(manager *v1.PodManager) verdict {
-	enough, most := manager.MaxFailedPods(), manager.DesiredReplicas()
+	maxFailed, maxUpdating := manager.MaxFailedPods(), manager.DesiredReplicas()
 	if manager.Strategy() == v1.RollingUpdateStrategy {
-		most = min(most, manager.MaxSurge()+manager.MaxUnavailable())
+		maxUpdating = min(maxUpdating, manager.MaxSurge()+manager.MaxUnavailable())
 	}
-	if manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || manager.DesiredReplicas() == 0 || enough <= most {
+	if manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || manager.DesiredReplicas() == 0 ||
+		maxFailed <= maxUpdating {
 		return verdict{}
 	}
 	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
 		"failurePolicy.maxFailedPods is %s, but no more than %s are updated at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower maxFailedPods, or raise maxSurge or maxUnavailable",
-		pods(enough), pods(most))}
+		pods(maxFailed), pods(maxUpdating))}
 }
 
-// undrainedHint tells of pods that are updated in place while they are in service.
+// undrainedHint names pods that are updated in place while they serve.
 func undrainedHint(r *rollout.State) string {
 	var names []string
 	for _, pod := range r.UpdatedPods {
@@ -68,7 +69,7 @@ func undrainedHint(r *rollout.State) string {
 	return fmt.Sprintf("; %s%s: changed without being drained, made before inPlaceGracePeriodSeconds was set", names[0], more)
 }
 
-// foreignHint tells of pods that have a name that we would have used.
+// foreignHint names pods of somebody else that have a name which the controller had to skip.
 func foreignHint(names []string) string {
 	switch len(names) {
 	case 0:
@@ -80,7 +81,7 @@ func foreignHint(names []string) string {
 	}
 }
 
-// disruptionHint tells of the pod that was disrupted last, while its place is empty or its replacement has yet to start.
+// disruptionHint names the pod that was disrupted last, while a pod is missing or a replacement is not ready.
 func disruptionHint(r Report, active []*corev1.Pod) string {
 	isStarting := func(pod *corev1.Pod) bool { return health.DisruptionsBefore(pod) > 0 && !podstate.IsReady(pod) }
 	if len(active) >= r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isStarting) {

@@ -12,25 +12,26 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// overdueAfter is how long after the end of its grace period a pod that is being deleted should be gone.
+// overdueAfter is how long after the end of its grace period a terminating pod should be gone.
 const overdueAfter = 30 * time.Second
 
-// waitsForGone tells whether pods that are being deleted hold up others: those that are to come, or to go.
-func waitsForGone(manager *v1.PodManager) bool {
+// waitsForTermination tells whether terminating pods hold up the creation or deletion of others.
+func waitsForTermination(manager *v1.PodManager) bool {
 	return manager.PacesScaleDown() || manager.Strategy() == v1.RecreateStrategy || manager.Spec.PodReplacementPolicy == v1.TerminationComplete
 }
 
-// overdue are the pods that should be gone, and hold up others, sorted by name; wait is how long it is until there is another.
+// overdue are the terminating pods that should be gone and hold up others, sorted by name; wait is how long it is until the next pod is
+// overdue.
 func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
-	if !waitsForGone(r.Manager) {
+	if !waitsForTermination(r.Manager) {
 		return nil, 0
 	}
 	for _, pod := range r.Pods {
 		if pod.DeletionTimestamp == nil {
 			continue
 		}
-		if left := pod.DeletionTimestamp.Add(overdueAfter).Sub(r.Now); left > 0 {
-			wait = requeue.Sooner(wait, left)
+		if untilOverdue := pod.DeletionTimestamp.Add(overdueAfter).Sub(r.Now); untilOverdue > 0 {
+			wait = requeue.Sooner(wait, untilOverdue)
 		} else {
 			stuck = append(stuck, pod)
 		}
@@ -39,13 +40,13 @@ func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
 	return stuck, wait
 }
 
-// untilOverdue is how long it is until there is something to say about a pod that does not go; zero for never.
+// untilOverdue is how long it is until the next pod is overdue; zero for never.
 func untilOverdue(r Report) time.Duration {
 	_, wait := overdue(r)
 	return wait
 }
 
-// overdueHint tells of the first pod that does not go.
+// overdueHint names the first pod that is overdue.
 func overdueHint(r Report) string {
 	stuck, _ := overdue(r)
 	if len(stuck) == 0 {

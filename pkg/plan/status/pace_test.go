@@ -31,50 +31,50 @@ func TestStatusPace(t *testing.T) {
 		"a user's change is answered at once": {
 			pace: Pace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
 		},
-		"a new object's pods are given a moment": {
-			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
+		"a new object's first status waits for firstStatus": {
+			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
 		},
-		"and for all of it, though one is there": {
+		"a new object's first status waits for the rest of firstStatus": {
 			pace: waiting(900 * time.Millisecond), old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
 		},
-		"but no longer, whatever is still done": {
+		"a new object's first status waits no longer than firstStatus": {
 			pace: waiting(time.Second), acted: true, old: ready(-1, ""), status: ready(1, "False"),
 		},
-		"a longer one where the API server is busy": {
+		"a new object's first status waits longer if the API server is busy": {
 			acted: true, latency: 100 * time.Millisecond, old: ready(-1, ""), status: starting, want: 5 * time.Second,
 		},
-		"but not if they are ready, and something else is to be waited for": {
-			latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: statusFirst,
+		"a new object's first status waits no longer if all its pods are ready": {
+			latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
 		},
-		"when all are there, there is no more to wait for": {
+		"a new object that is Ready is written at once": {
 			pace: waiting(0), old: ready(-1, ""), status: ready(1, "True"),
 		},
-		"a failure is told at once": {
+		"a failure is written at once": {
 			pace: Pace{written: now}, acted: true, failure: &requeue.Failure{}, old: ready(1, "True"), status: ready(1, "False"),
 		},
-		"and a revision that has failed, for nothing is undone before that is written": {
+		"a failed revision is written at once: no pod is rolled back before": {
 			pace: Pace{written: now}, acted: true, old: ready(1, "False"), status: failed,
 		},
-		"pods that were just made are given a moment": {
+		"after acting on pods the status waits for statusSettle": {
 			acted: true, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
 		},
-		"and for all of it": {
+		"after acting on pods the status waits for the rest of statusSettle": {
 			pace: Pace{settling: now.Add(100 * time.Millisecond)}, old: ready(1, "True"), status: ready(1, "False"), want: 100 * time.Millisecond,
 		},
-		"but not for ever, though more are made": {
+		"after acting on pods again and again the status waits for statusInterval": {
 			pace: waiting(time.Second), acted: true, old: ready(1, "True"), status: ready(1, "False"),
 		},
-		"news are told at once": {
+		"news are written at once": {
 			pace: Pace{written: now}, old: ready(1, "False"), status: ready(1, "True"),
 		},
 		"counts can wait": {
 			pace: Pace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
 		},
-		"the longer the busier the API server is": {
+		"counts wait longer if the API server is busy": {
 			pace: Pace{written: now.Add(-500 * time.Millisecond)}, latency: 50 * time.Millisecond, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
 		},
-		"within limits": {
-			pace: Pace{written: now}, latency: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: statusIntervalMost,
+		"counts wait for maxStatusInterval at the most": {
+			pace: Pace{written: now}, latency: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: maxStatusInterval,
 		},
 		"counts that were written long ago need not wait": {
 			pace: Pace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),
@@ -86,7 +86,7 @@ func TestStatusPace(t *testing.T) {
 				t.Errorf("wait %v, want %v", got, test.want)
 			}
 			if isWritten := test.pace.written.Equal(now); test.want == 0 && !isWritten {
-				t.Error("that it is written now is not remembered")
+				t.Error("the time of the write is not remembered")
 			}
 		})
 	}

@@ -20,34 +20,36 @@ func TestDeadline(t *testing.T) {
 	fresh := Pod(3, V2, NotReady)
 	tests := map[string]struct {
 		observed plan.Observed
-		// most, ran and spent are what is remembered: ran is negative for a clock that stands still.
+		// most, ran and spent are the record: most available pods, how long the clock has run (negative if it stands still), and the
+		// seconds spent before.
 		most  int32
 		ran   time.Duration
 		spent int32
-		late  bool
-		again time.Duration
+		// exceeded tells that the deadline has passed.
+		exceeded bool
+		again    time.Duration
 	}{
 		"the clock starts with the first pod": {
 			observed: RollingOut(Next(3), Pod(0), Pod(1), Pod(2), fresh),
 			again:    deadline,
 		},
-		"before that there is nothing to wait for": {
+		"the clock does not run before the first pod": {
 			observed: RollingOut(Next(3), Pods3()...),
 			ran:      -1,
 		},
-		"and goes on": {
+		"the clock goes on": {
 			observed: RollingOut(Next(3, Rolled(0, time.Minute, 0)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      time.Minute, again: 9 * time.Minute,
 		},
-		"a pod more makes it start anew": {
+		"a further available pod resets the clock": {
 			observed: RollingOut(Next(3, Rolled(0, time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2), fresh),
 			most:     1, again: deadline,
 		},
-		"one that was available before does not": {
+		"a pod that was available before does not reset the clock": {
 			observed: RollingOut(Next(3, Rolled(2, time.Minute, 0)), Pod(0), Pod(1, V2), Pod(2, V2), fresh),
 			most:     2, ran: time.Minute, again: 9 * time.Minute,
 		},
-		"the most there were is remembered when there are fewer": {
+		"fewer available pods than before do not reset the clock": {
 			observed: RollingOut(Next(3, Rolled(2, time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2), fresh),
 			most:     2, ran: time.Minute, again: 9 * time.Minute,
 		},
@@ -55,59 +57,59 @@ func TestDeadline(t *testing.T) {
 			observed: RollingOut(Next(3, Rolled(1, time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2), fresh),
 			most:     1, ran: time.Minute, again: 9 * time.Minute,
 		},
-		"what old pods take does not count": {
+		"the clock stands still while only an old pod is unavailable": {
 			observed: RollingOut(Next(3, Rolled(1, time.Minute, 0)), Pod(0, NotReady), Pod(1), Pod(2, V2)),
 			most:     1, ran: -1, spent: 60,
 		},
-		"nor does what waits for the partition": {
+		"the clock is reset once the partition is reached": {
 			observed: RollingOut(Next(3, Rolled(1, time.Minute, 0), Partition("2")), Pod(0, NotReady), Pod(1), Pod(2, V2)),
 			most:     1, ran: -1,
 		},
-		"pods that are moved back are to be earned again": {
+		"a higher partition lowers the maximum": {
 			observed: RollingOut(Next(3, Rolled(3, time.Minute, 0), Partition("2")), Pod(0), Pod(1, NotReady), Pod(2, V2, NotReady)),
 			most:     1, ran: time.Minute, again: 9 * time.Minute,
 		},
-		"it ends": {
+		"the deadline passes": {
 			observed: RollingOut(Next(3, Rolled(0, deadline, 0)), Pod(0), Pod(1), Pod(2), fresh),
-			ran:      -1, spent: 600, late: true,
+			ran:      -1, spent: 600, exceeded: true,
 		},
-		"and stays so": {
+		"the deadline has passed": {
 			observed: RollingOut(Next(3, Rolled(0, 0, 600)), Pod(0), Pod(1), Pod(2), fresh),
-			ran:      -1, spent: 600, late: true,
+			ran:      -1, spent: 600, exceeded: true,
 		},
-		"until the deadline is raised": {
+		"a higher deadline starts the clock again": {
 			observed: RollingOut(Next(3, Rolled(0, 0, 600), func(m *v1.PodManager) { m.Spec.ProgressDeadlineSeconds = ptr.To[int32](660) }), Pod(0), Pod(1), Pod(2), fresh),
 			spent:    600, again: time.Minute,
 		},
-		"just not yet": {
+		"a second before the deadline": {
 			observed: RollingOut(Next(3, Rolled(0, deadline-time.Second, 0)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      deadline - time.Second, again: time.Second,
 		},
-		"a pause stops it": {
+		"a pause stops the clock": {
 			observed: RollingOut(Next(3, Paused, Rolled(0, 9*time.Minute, 0)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      -1, spent: 540,
 		},
-		"and adds to what was spent before": {
+		"a pause adds to the time spent before": {
 			observed: RollingOut(Next(3, Paused, Rolled(0, time.Minute, 100)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      -1, spent: 160,
 		},
-		"and nothing is late as long as that lasts": {
+		"during a pause no deadline passes": {
 			observed: RollingOut(Next(3, Paused, Rolled(0, 0, 900)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      -1, spent: 900,
 		},
-		"then it goes on where it was": {
+		"after a pause the clock goes on": {
 			observed: RollingOut(Next(3, Rolled(0, 0, 540)), Pod(0), Pod(1), Pod(2), fresh),
 			spent:    540, again: time.Minute,
 		},
-		"what was spent before counts": {
+		"time spent before a pause counts": {
 			observed: RollingOut(Next(3, Rolled(0, time.Minute, 540)), Pod(0), Pod(1), Pod(2), fresh),
-			ran:      -1, spent: 600, late: true,
+			ran:      -1, spent: 600, exceeded: true,
 		},
-		"progress forgives that": {
+		"progress resets the time spent before": {
 			observed: RollingOut(Next(3, Rolled(0, time.Minute, 540)), Pod(0), Pod(1), Pod(2, V2), fresh),
 			most:     1, again: deadline,
 		},
-		"another template starts it anew": {
+		"another template resets the clock": {
 			observed: RollingOut(Next(3, Rolled(2, time.Hour, 540), other), Pod(0), Pod(1), Pod(2), fresh),
 			again:    deadline,
 		},
@@ -117,7 +119,7 @@ func TestDeadline(t *testing.T) {
 			status, again := Of(ReportOf(test.observed))
 			got := status.Rollout
 			if got == nil {
-				t.Fatal("nothing is remembered")
+				t.Fatal("the status has no record")
 			}
 			var want *metav1.Time
 			if test.ran >= 0 {
@@ -126,8 +128,8 @@ func TestDeadline(t *testing.T) {
 			if got.MostAvailable != test.most || got.SpentSeconds != test.spent || !want.Equal(got.Since) {
 				t.Errorf("remembers most %d, spent %d, since %v; want %d, %d, %v", got.MostAvailable, got.SpentSeconds, got.Since, test.most, test.spent, want)
 			}
-			if late := ReasonIn(&status, v1.ConditionStalled) == v1.ReasonDeadline; late != test.late {
-				t.Errorf("late: %v", late)
+			if exceeded := ReasonIn(&status, v1.ConditionStalled) == v1.ReasonDeadline; exceeded != test.exceeded {
+				t.Errorf("deadline exceeded: %v", exceeded)
 			}
 			if Until(again) != test.again {
 				t.Errorf("look again after %v, want %v", again, test.again)
@@ -136,7 +138,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// The API server stores whole seconds: a status with more would differ from what comes back, and be written again.
+// The API server stores whole seconds: a status with fractions would differ from the stored one, and be written again.
 func TestClockShowsWholeSeconds(t *testing.T) {
 	o := RollingOut(Next(3), Pod(0), Pod(1), Pod(2, V2, Crashing))
 	o.Now = Now.Add(700 * time.Millisecond)
@@ -167,7 +169,7 @@ func TestNoRolloutNoClock(t *testing.T) {
 	}
 }
 
-// failingFor tells since when web-2 has been failing.
+// failingFor records how long web-2 has been failing.
 func failingFor(ago time.Duration) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		Rolled(0, ago, 0)(m)
@@ -175,7 +177,7 @@ func failingFor(ago time.Duration) func(*v1.PodManager) {
 	}
 }
 
-// readyAgain tells since when it has been ready again.
+// readyAgain records how long web-2 has been ready again.
 func readyAgain(ago time.Duration) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Status.Rollout.Failing[0].ReadySince = ptr.To(metav1.NewTime(Now.Add(-ago)))
@@ -186,29 +188,29 @@ func TestFailedRevision(t *testing.T) {
 	rollback := OnFailure(v1.RollbackOnFailure)
 	bad := []*corev1.Pod{Pod(0), Pod(1), Pod(2, V2, Crashing)}
 	noCurrent := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
-	forgotten := func(o *plan.Observed) { o.Revisions = o.Revisions[1:] } // what the others were made from
+	forgotten := func(o *plan.Observed) { o.Revisions = o.Revisions[1:] } // the revision of the old pods
 	tests := map[string]struct {
 		observed plan.Observed
 		want     bool
 		failing  bool
 	}{
-		"pods have time to recover":       {observed: RollingOut(Next(3, rollback, failingFor(29*time.Second)), bad...), failing: true},
-		"then the revision has failed":    {observed: RollingOut(Next(3, rollback, failingFor(30*time.Second)), bad...), want: true},
-		"the time begins now":             {observed: RollingOut(Next(3, rollback), bad...), failing: true},
-		"it is up again":                  {observed: RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0), Pod(1), Pod(2, V2)), failing: true},
-		"none fails any more":             {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), readyAgain(30*time.Second)), Pod(0), Pod(1), Pod(2, V2))},
-		"too few fail":                    {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), MaxFailed("2")), bad...), failing: true},
-		"Halt only halts":                 {observed: RollingOut(Next(3, failingFor(time.Minute)), bad...), failing: true},
-		"paused":                          {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), Paused), bad...), failing: true},
-		"nothing is known to be good":     {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent), want: true},
-		"nothing that serves":             {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0, NotReady), Pod(1, NotReady), Pod(2, V2, Crashing)), noCurrent), failing: true},
-		"nothing to return to":            {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent, forgotten), failing: true},
-		"it does not get on":              {observed: RollingOut(Next(3, rollback, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady)), want: true},
-		"it does not get on, Halt":        {observed: RollingOut(Next(3, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady))},
-		"it stays failed":                 {observed: RollingOut(Next(3, rollback, FailedNow), Pods3()...), want: true},
-		"another template has not":        {observed: RollingOut(Next(3, rollback, FailedBefore), Pods3()...)},
-		"nor has the old one, put back":   {observed: Observe(Manager(3, rollback, FailedBefore), Pods3()...)},
-		"failures do not matter any more": {observed: RollingOut(Next(3, OnFailure(v1.ContinueOnFailure), FailedNow), bad...), failing: true},
+		"pods have time to recover":                     {observed: RollingOut(Next(3, rollback, failingFor(29*time.Second)), bad...), failing: true},
+		"then the revision has failed":                  {observed: RollingOut(Next(3, rollback, failingFor(30*time.Second)), bad...), want: true},
+		"the grace period begins now":                   {observed: RollingOut(Next(3, rollback), bad...), failing: true},
+		"the failing pod is ready again":                {observed: RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0), Pod(1), Pod(2, V2)), failing: true},
+		"the failing pod has recovered":                 {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), readyAgain(30*time.Second)), Pod(0), Pod(1), Pod(2, V2))},
+		"too few fail":                                  {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), MaxFailed("2")), bad...), failing: true},
+		"Halt only halts":                               {observed: RollingOut(Next(3, failingFor(time.Minute)), bad...), failing: true},
+		"paused":                                        {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), Paused), bad...), failing: true},
+		"no good revision, but old pods are available":  {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent), want: true},
+		"no good revision, and no old pod is available": {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0, NotReady), Pod(1, NotReady), Pod(2, V2, Crashing)), noCurrent), failing: true},
+		"nothing to return to":                          {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent, forgotten), failing: true},
+		"the deadline has passed":                       {observed: RollingOut(Next(3, rollback, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady)), want: true},
+		"the deadline has passed, Halt":                 {observed: RollingOut(Next(3, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady))},
+		"a failed revision stays failed":                {observed: RollingOut(Next(3, rollback, FailedNow), Pods3()...), want: true},
+		"another template has not failed":               {observed: RollingOut(Next(3, rollback, FailedBefore), Pods3()...)},
+		"the old template, put back, has not failed":    {observed: Observe(Manager(3, rollback, FailedBefore), Pods3()...)},
+		"onFailure Continue: failedRevision is dropped": {observed: RollingOut(Next(3, OnFailure(v1.ContinueOnFailure), FailedNow), bad...), failing: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -229,22 +231,22 @@ func TestFailedRevision(t *testing.T) {
 	}
 }
 
-// Nothing is undone before it is written down that the revision has failed: a controller that dies half way would find
-// nothing wrong any more. And a controller that comes later needs nothing but the status.
+// No pod is rolled back before the status has failedRevision: a controller that restarts half way would find no failing pod any more.
+// After that, the status is all that a controller needs.
 func TestRollbackIsWrittenDownFirst(t *testing.T) {
 	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
 	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
 	if got := MovesOf(plan.Make(o)); got != "" {
-		t.Errorf("before it is written down: %q", got)
+		t.Errorf("before the status has failedRevision: %q", got)
 	}
 	status, _ := Of(ReportOf(o))
 	m.Status = status
 	if got := MovesOf(plan.Make(o)); got != "+3 old, -2" {
-		t.Errorf("once it is: %q", got)
+		t.Errorf("once the status has failedRevision: %q", got)
 	}
-	// The failing pod is gone, and with it all that showed the failure.
+	// The failing pod, which showed the failure, is gone.
 	o.Pods = []*corev1.Pod{Pod(0), Pod(1), Pod(3)}
 	if status, _ = Of(ReportOf(o)); status.FailedRevision != m.Status.UpdateRevision || MovesOf(plan.Make(o)) != "" {
-		t.Errorf("after it: failed %q, plans %q", status.FailedRevision, MovesOf(plan.Make(o)))
+		t.Errorf("after the rollback: failed %q, plans %q", status.FailedRevision, MovesOf(plan.Make(o)))
 	}
 }

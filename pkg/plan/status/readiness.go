@@ -13,69 +13,69 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// readiness is the first thing that stands between the pods and the spec.
-func readiness(r Report, counts v1.PodManagerStatus, now situation) verdict {
-	wanted := int32(r.Manager.DesiredReplicas())
+// readiness is the condition Ready: it names the first difference between the pods and the spec.
+func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
+	desired := int32(r.Manager.DesiredReplicas())
 	no := func(reason, format string, args ...any) verdict {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
 	}
-	exist := fmt.Sprintf("%d of %s exist", counts.Replicas, pods(int(wanted)))
+	exist := fmt.Sprintf("%d of %s exist", counts.Replicas, pods(int(desired)))
 	switch {
 	case r.Manager.DeletionTimestamp != nil:
 		return no(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
 	case r.Failure != nil:
 		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist, r.Failure.Message)
-	case wanted == 0 && counts.Replicas == 0: // of any revision
+	case desired == 0 && counts.Replicas == 0: // of any revision
 		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
 	}
-	if verdict, found := rolloutReadiness(r, counts, now); found {
+	if verdict, found := rolloutReadiness(r, counts, in); found {
 		return verdict
 	}
 	switch {
-	case counts.Replicas < wanted && r.Plan.Waiting != nil:
+	case counts.Replicas < desired && r.Plan.Waiting != nil:
 		return no(v1.ReasonBackOff, "%s; %s", exist, r.Plan.Waiting)
-	case counts.Replicas < wanted:
+	case counts.Replicas < desired:
 		return no(v1.ReasonTooFew, "%s", exist)
-	case counts.Replicas > wanted:
-		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), wanted)
-	case counts.ReadyReplicas < wanted:
-		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(wanted)), health.Diagnose(now.active))
-	case counts.AvailableReplicas < wanted:
-		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(wanted)),
+	case counts.Replicas > desired:
+		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), desired)
+	case counts.ReadyReplicas < desired:
+		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(desired)), health.Diagnose(in.active))
+	case counts.AvailableReplicas < desired:
+		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(desired)),
 			r.Manager.Spec.MinReadySeconds)
-	case now.rollout.DueUpdated() < int(wanted) && !now.rollout.RolledBack:
+	case in.rollout.DueUpdated() < int(desired) && !in.rollout.RolledBack:
 		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
-			counts.AvailableReplicas, pods(int(wanted)), counts.UpdatedReplicas, len(now.rollout.OldPods))}
-	case now.rollout.Outdated() > 0:
+			counts.AvailableReplicas, pods(int(desired)), counts.UpdatedReplicas, len(in.rollout.OldPods))}
+	case in.rollout.Outdated() > 0:
 		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%d of %s available; %d outdated, each is updated when it is deleted",
-			counts.AvailableReplicas, pods(int(wanted)), now.rollout.Outdated())}
+			counts.AvailableReplicas, pods(int(desired)), in.rollout.Outdated())}
 	default:
-		reason, bake := baking(now.rollout)
-		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(wanted)), bake)}
+		reason, bake := baking(in.rollout)
+		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(desired)), bake)}
 	}
 }
 
-// baking says that all pods are updated and available, and until when the revision has to prove itself, if another one would be
-// returned to. The time is absolute, so that the text stays the same until then.
+// baking is the reason of Ready when all pods are updated and available, and until when the new revision has to prove itself, if there
+// is an old one to return to. The time is absolute, so that the message does not change with every sync.
 func baking(r *rollout.State) (reason, message string) {
-	wait, underway := r.UntilGood()
-	if r.Old == nil || !underway || wait == 0 {
+	wait, started := r.UntilGood()
+	if r.Old == nil || !started || wait == 0 {
 		return v1.ReasonAllAvailable, ""
 	}
 	until := rollout.WholeSecond(r.Now.Add(wait)).UTC().Format(time.RFC3339)
 	return v1.ReasonBaking, fmt.Sprintf("; if they stay so until %s, %s is the revision to return to", until, r.Revisions.Update.Name)
 }
 
-// rolloutReadiness is what a rollout has to say about readiness, if it has.
-func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verdict, bool) {
+// rolloutReadiness is the condition Ready if the rollout decides it; else false.
+func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict, bool) {
 	no := func(reason, format string, args ...any) (verdict, bool) {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}, true
 	}
-	rollout := now.rollout
+	rollout := in.rollout
 	updated := fmt.Sprintf("%d of %s updated", counts.UpdatedReplicas, pods(r.Manager.DesiredReplicas()))
 	switch {
 	case rollout.RolledBack:
-		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, now))
+		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, in))
 		if rollout.Obstacle != "" {
 			text += "; pods may only be updated in place, but " + rollout.Obstacle
 		}
@@ -83,51 +83,51 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, now situation) (verd
 	case rollout.IsUnstarted():
 		return no(v1.ReasonPaused, "paused before the first pod; set paused to false to begin")
 	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted):
-		return no(v1.ReasonHalted, "%s", halted(counts, now))
+		return no(v1.ReasonHalted, "%s", halted(counts, in))
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
-	case rollout.Outdated() == 0 && health.DescribeUnfinished(now.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(now.active))
+	case rollout.Outdated() == 0 && health.DescribeUnfinished(in.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(in.active))
 	case rollout.Outdated() == 0:
 		return verdict{}, false
 	case rollout.Frozen == v1.ReasonPaused:
 		return no(v1.ReasonPaused, "paused, %s", updated)
 	case rollout.Frozen == v1.ReasonUpdateOnDelete:
-		// Outdated pods are nothing to wait for: they may stay for as long as nobody deletes them.
+		// Outdated pods do not keep Ready from being True: they may stay for as long as nobody deletes them.
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(now.active))
-	case health.DescribeUnfinished(now.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(now.active))
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active))
+	case health.DescribeUnfinished(in.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(in.active))
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
 }
 
-// halted says what keeps a rollout from going on.
-func halted(counts v1.PodManagerStatus, now situation) string {
-	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, health.DescribeFailure(now.rollout.FailingPods))
+// halted is the message of a halted rollout.
+func halted(counts v1.PodManagerStatus, in inputs) string {
+	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, health.DescribeFailure(in.rollout.FailingPods))
 }
 
-// rolledBack says what has failed. That is known when it happens; later, the condition has it.
-func rolledBack(manager *v1.PodManager, now situation) string {
+// rolledBack is the message of a rollback. Its cause is known only when the revision fails: later the message of Progressing is kept.
+func rolledBack(manager *v1.PodManager, in inputs) string {
 	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
-	if now.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
+	if in.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
 		return before.Message
 	}
-	text := fmt.Sprintf("revision %s has failed", now.rollout.Revisions.Update.Name)
-	if now.rollout.Old == nil {
+	text := fmt.Sprintf("revision %s has failed", in.rollout.Revisions.Update.Name)
+	if in.rollout.Old == nil {
 		text += ", and the one to return to is not known any more"
 	} else {
-		text += " and was rolled back to " + now.rollout.Old.Name
+		text += " and was rolled back to " + in.rollout.Old.Name
 	}
-	if now.cause != "" {
-		text += ": " + now.cause
+	if in.cause != "" {
+		text += ": " + in.cause
 	}
 	return text
 }
 
-// worst says which pod is worst off.
-func worst(now situation) string {
-	return cmp.Or(health.DescribeFailure(now.rollout.FailingPods), health.Diagnose(now.active), health.DescribeUnfinished(now.active), "all pods are ready")
+// worstPod describes the pod that keeps the rollout from making progress.
+func worstPod(in inputs) string {
+	return cmp.Or(health.DescribeFailure(in.rollout.FailingPods), health.Diagnose(in.active), health.DescribeUnfinished(in.active), "all pods are ready")
 }

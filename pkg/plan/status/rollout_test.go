@@ -19,35 +19,35 @@ func TestRevisionsInStatus(t *testing.T) {
 	noCurrent := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
 	tests := map[string]struct {
 		observed plan.Observed
-		// good tells that the present revision becomes the current one.
-		good, base       bool
+		// good tells that the new revision becomes the current one, oldGood that the old one does.
+		good, oldGood    bool
 		updated, current int32
 	}{
-		"half way":                              {observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2)), updated: 1, current: 2},
-		"complete":                              {observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)), good: true, updated: 3, current: 3},
-		"not all available":                     {observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2, NotReady)), updated: 3},
-		"one too many":                          {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)), updated: 3},
-		"a partition":                           {observed: RollingOut(Next(3, one, Partition("1")), Pod(0), Pod(1, V2), Pod(2, V2)), updated: 2, current: 1},
-		"no pods prove nothing":                 {observed: RollingOut(Next(0, one))},
-		"one has failed a moment ago":           {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, Crashed(1, time.Minute), ReadyFor(29*time.Second))), updated: 2},
-		"not for long enough":                   {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, ReadyFor(29*time.Second))), updated: 2},
-		"for just long enough":                  {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
-		"it has recovered":                      {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, Crashed(1, time.Minute), ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
-		"failures do not matter":                {observed: RollingOut(Next(2, one, OnFailure(v1.ContinueOnFailure)), Pod(0, V2), Pod(1, V2, Crashed(1, 35*time.Second), ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
-		"the first revision":                    {observed: With(Observe(Manager(2), Pod(0), Pod(1)), noCurrent), good: true, updated: 2, current: 2},
-		"the first one, not available":          {observed: With(Observe(Manager(2), Pod(0), Pod(1, NotReady)), noCurrent), updated: 2},
-		"the first one, a moment ago failing":   {observed: With(Observe(Manager(2), Pod(0), Pod(1, Crashed(1, time.Minute), ReadyFor(29*time.Second))), noCurrent), updated: 2},
-		"OnDelete, and nobody did":              {observed: RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1)), current: 2},
-		"OnDelete, and somebody did for one":    {observed: RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1, V2)), updated: 1, current: 1},
-		"the old one proves itself as well":     {observed: With(RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1, V2)), noCurrent), base: true, updated: 1, current: 1},
-		"but not in a moment":                   {observed: With(RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0, ReadyFor(time.Second)), Pod(1, V2)), noCurrent), updated: 1},
-		"OnDelete, and somebody did":            {observed: RollingOut(Next(1, Strategy(v1.OnDeleteStrategy)), Pod(0, V2)), good: true, updated: 1, current: 1},
-		"paused, and yet complete":              {observed: RollingOut(Next(1, Paused), Pod(0, V2)), good: true, updated: 1, current: 1},
-		"a pod made by hand":                    {observed: Observe(Manager(2), Pod(0, Unlabelled), Pod(1)), updated: 2, current: 2},
-		"a pod of a third template":             {observed: RollingOut(Next(3, one), Pod(0), Pod(1, OfImage("v1.5")), Pod(2, V2)), updated: 1, current: 1},
-		"an ended pod is not counted":           {observed: RollingOut(Next(2, one), Pod(0), FailedPod(1, time.Hour, 0, V2)), current: 1},
-		"a node that cannot give the CPU":       {observed: RollingOut(Next(1, one, InPlace(v1.InPlaceIfPossible, 0)), Pod(0, V2, Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)))},
-		"a pod that is terminating, of the new": {observed: RollingOut(Next(1, one), Pod(0, V2, Terminating), Pod(1)), current: 1},
+		"half way":                                        {observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2)), updated: 1, current: 2},
+		"complete":                                        {observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)), good: true, updated: 3, current: 3},
+		"not all available":                               {observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2, NotReady)), updated: 3},
+		"one too many":                                    {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)), updated: 3},
+		"a partition":                                     {observed: RollingOut(Next(3, one, Partition("1")), Pod(0), Pod(1, V2), Pod(2, V2)), updated: 2, current: 1},
+		"no pods prove nothing":                           {observed: RollingOut(Next(0, one))},
+		"a pod has not recovered yet":                     {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, Crashed(1, time.Minute), ReadyFor(29*time.Second))), updated: 2},
+		"not available for long enough":                   {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, ReadyFor(29*time.Second))), updated: 2},
+		"available for exactly long enough":               {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
+		"a pod has recovered":                             {observed: RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2, Crashed(1, time.Minute), ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
+		"onFailure Continue":                              {observed: RollingOut(Next(2, one, OnFailure(v1.ContinueOnFailure)), Pod(0, V2), Pod(1, V2, Crashed(1, 35*time.Second), ReadyFor(30*time.Second))), good: true, updated: 2, current: 2},
+		"the first revision":                              {observed: With(Observe(Manager(2), Pod(0), Pod(1)), noCurrent), good: true, updated: 2, current: 2},
+		"the first revision, not available":               {observed: With(Observe(Manager(2), Pod(0), Pod(1, NotReady)), noCurrent), updated: 2},
+		"the first revision, a pod has not recovered yet": {observed: With(Observe(Manager(2), Pod(0), Pod(1, Crashed(1, time.Minute), ReadyFor(29*time.Second))), noCurrent), updated: 2},
+		"OnDelete, no pod deleted":                        {observed: RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1)), current: 2},
+		"OnDelete, one pod deleted":                       {observed: RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1, V2)), updated: 1, current: 1},
+		"OnDelete, the old revision proves itself":        {observed: With(RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1, V2)), noCurrent), oldGood: true, updated: 1, current: 1},
+		"OnDelete, the old revision not available for long enough": {observed: With(RollingOut(Next(2, Strategy(v1.OnDeleteStrategy)), Pod(0, ReadyFor(time.Second)), Pod(1, V2)), noCurrent), updated: 1},
+		"OnDelete, all pods deleted":                               {observed: RollingOut(Next(1, Strategy(v1.OnDeleteStrategy)), Pod(0, V2)), good: true, updated: 1, current: 1},
+		"paused, complete":                                         {observed: RollingOut(Next(1, Paused), Pod(0, V2)), good: true, updated: 1, current: 1},
+		"a pod created by hand":                                    {observed: Observe(Manager(2), Pod(0, Unlabelled), Pod(1)), updated: 2, current: 2},
+		"a pod of a third template":                                {observed: RollingOut(Next(3, one), Pod(0), Pod(1, OfImage("v1.5")), Pod(2, V2)), updated: 1, current: 1},
+		"a finished pod is not counted":                            {observed: RollingOut(Next(2, one), Pod(0), FailedPod(1, time.Hour, 0, V2)), current: 1},
+		"an infeasible resize is not counted as updated":           {observed: RollingOut(Next(1, one, InPlace(v1.InPlaceIfPossible, 0)), Pod(0, V2, Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)))},
+		"a terminating pod is not counted":                         {observed: RollingOut(Next(1, one), Pod(0, V2, Terminating), Pod(1)), current: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestRevisionsInStatus(t *testing.T) {
 			if test.good {
 				want = status.UpdateRevision
 			}
-			if test.base {
+			if test.oldGood {
 				want = RevisionFor(Manager(0)).Name
 			}
 			if status.CurrentRevision != want {
@@ -74,9 +74,8 @@ func TestRevisionsInStatus(t *testing.T) {
 	}
 }
 
-// Why a revision has failed is known when it happens. It is told for as long as it stays rolled back, although the pods
-// that showed it are gone.
-func TestRollbackIsToldToTheEnd(t *testing.T) {
+// The cause of a rollback stays in the message for as long as the revision is rolled back, although the failing pods are gone.
+func TestRollbackKeepsItsCause(t *testing.T) {
 	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
 	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
 	first, _ := Of(ReportOf(o))
@@ -96,7 +95,7 @@ func TestRollbackIsToldToTheEnd(t *testing.T) {
 	}
 }
 
-// With the template put back, all is as before.
+// Putting the old template back clears the rollback.
 func TestRollbackEndsWithTheOldTemplate(t *testing.T) {
 	m := Manager(3, OnFailure(v1.RollbackOnFailure), FailedBefore)
 	status, _ := Of(ReportOf(Observe(m, Pods3()...)))
@@ -111,15 +110,15 @@ func TestIsNews(t *testing.T) {
 		change func(*v1.PodManagerStatus)
 		want   bool
 	}{
-		"nothing":             {change: func(*v1.PodManagerStatus) {}},
-		"counts":              {change: func(s *v1.PodManagerStatus) { s.ReadyReplicas++ }},
-		"a message":           {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Message = "x" }},
-		"a condition":         {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Status = metav1.ConditionTrue }, want: true},
-		"a condition more":    {change: func(s *v1.PodManagerStatus) { s.Conditions = append(s.Conditions, metav1.Condition{Type: "x"}) }, want: true},
-		"a condition instead": {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Type = "x" }, want: true},
-		"a new revision":      {change: func(s *v1.PodManagerStatus) { s.UpdateRevision = "x" }, want: true},
-		"a good revision":     {change: func(s *v1.PodManagerStatus) { s.CurrentRevision = "x" }, want: true},
-		"a bad revision":      {change: func(s *v1.PodManagerStatus) { s.FailedRevision = "x" }, want: true},
+		"nothing":                     {change: func(*v1.PodManagerStatus) {}},
+		"counts":                      {change: func(s *v1.PodManagerStatus) { s.ReadyReplicas++ }},
+		"a message":                   {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Message = "x" }},
+		"a condition":                 {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Status = metav1.ConditionTrue }, want: true},
+		"another condition added":     {change: func(s *v1.PodManagerStatus) { s.Conditions = append(s.Conditions, metav1.Condition{Type: "x"}) }, want: true},
+		"a condition of another type": {change: func(s *v1.PodManagerStatus) { s.Conditions[0].Type = "x" }, want: true},
+		"a new revision":              {change: func(s *v1.PodManagerStatus) { s.UpdateRevision = "x" }, want: true},
+		"a good revision":             {change: func(s *v1.PodManagerStatus) { s.CurrentRevision = "x" }, want: true},
+		"a bad revision":              {change: func(s *v1.PodManagerStatus) { s.FailedRevision = "x" }, want: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -22,22 +22,22 @@ import (
 // maxPodNames bounds status.podNames, so that the status of a huge PodManager stays small.
 const maxPodNames = 100
 
-// Report is what is known once a plan was carried out.
+// Report is the outcome of carrying out a plan.
 type Report struct {
 	Manager *v1.PodManager
 	// Plan is what was decided.
 	Plan plan.Plan
-	// Pods are the pods whose controller is Manager, with what this sync itself has changed. Changed tells that they are not
-	// those that the plan was made for.
+	// Pods are the pods whose controller is Manager, including the changes of this sync. Changed tells that they differ from the pods
+	// that the plan was made for.
 	Pods    []*corev1.Pod
 	Changed bool
-	// Failure is why the plan could not be carried out in full.
+	// Failure is why the plan was not carried out in full.
 	Failure *requeue.Failure
 	Now     time.Time
 }
 
-// Of is what the PodManager's status shall say, and when that will change without any event, because pods become available
-// by staying ready, or a deadline passes.
+// Of is the new status of the PodManager, and when it will change without an event because pods become available by staying ready, or a
+// deadline passes.
 func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	kept, _ := plan.KeepOrRelease(r.Manager, r.Pods)
 	active, finished, _ := podstate.Split(kept)
@@ -60,7 +60,7 @@ func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	}
 	if r.Manager.DeletionTimestamp != nil {
 		status.UpdatedReplicas, status.CurrentReplicas = min(old.UpdatedReplicas, status.Replicas), min(old.CurrentReplicas, status.Replicas)
-		status.Conditions = conditions(r, status, situation{active: active})
+		status.Conditions = conditions(r, status, inputs{active: active})
 		return status, again
 	}
 	state := r.Plan.Assessed
@@ -70,7 +70,7 @@ func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	return statusOfRollout(r, status, state, active, finished, again)
 }
 
-// countReady counts the pods that are ready and available, and returns when that will change by itself.
+// countReady counts the ready and the available pods, and returns when the next ready pod becomes available.
 func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) requeue.LookAgain {
 	var next time.Duration
 	for _, pod := range active {
@@ -88,8 +88,10 @@ func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) req
 	return requeue.After(r.Now, next, requeue.AgainAvailable)
 }
 
-// statusOfRollout adds what there is to say about revisions.
-func statusOfRollout(r Report, status v1.PodManagerStatus, state *rollout.State, active, finished []*corev1.Pod, again requeue.LookAgain) (v1.PodManagerStatus, requeue.LookAgain) {
+// statusOfRollout adds the revisions, the record of the rollout and the conditions.
+func statusOfRollout(
+	r Report, status v1.PodManagerStatus, state *rollout.State, active, finished []*corev1.Pod, again requeue.LookAgain,
+) (v1.PodManagerStatus, requeue.LookAgain) {
 	available := 0
 	for _, pod := range state.UpdatedPods {
 		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) && !inplace.IsUpdating(pod) {
@@ -98,36 +100,36 @@ func statusOfRollout(r Report, status v1.PodManagerStatus, state *rollout.State,
 	}
 	status.UpdateRevision = state.Revisions.Update.Name
 	status.UpdatedReplicas = int32(len(state.UpdatedPods))
-	now := situation{active: active, rollout: state, progress: rollout.Follow(state, available)}
-	if status.FailedRevision = rollout.FailedRevision(state, now.progress); status.FailedRevision != "" && !state.RolledBack {
-		// From now on it is another situation.
-		now.cause = "its pods did not become available in time"
-		if now.progress.Condemned {
-			now.cause = health.DescribeFailure(state.FailingPods)
+	in := inputs{active: active, rollout: state, progress: rollout.Follow(state, available)}
+	if status.FailedRevision = rollout.FailedRevision(state, in.progress); status.FailedRevision != "" && !state.RolledBack {
+		// The revision fails with this status: the conditions describe the rollback.
+		in.cause = "its pods did not become available in time"
+		if in.progress.Condemned {
+			in.cause = health.DescribeFailure(state.FailingPods)
 		}
 		manager, revisions := *r.Manager, state.Revisions
 		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, state.Old
 		status.CurrentRevision = state.Old.Name
-		now.rollout, now.progress.Record = rollout.Assess(&manager, revisions, active, finished, r.Now), nil
+		in.rollout, in.progress.Record = rollout.Assess(&manager, revisions, active, finished, r.Now), nil
 	}
-	status.Rollout = now.progress.Record
+	status.Rollout = in.progress.Record
 	again = again.Sooner(nameGood(&status, state))
 	status.CurrentReplicas = state.Revisions.Count(active, status.CurrentRevision)
-	status.Conditions = conditions(r, status, now)
-	return status, again.Sooner(now.progress.Again).Sooner(now.untilSaid(r))
+	status.Conditions = conditions(r, status, in)
+	return status, again.Sooner(in.progress.Again).Sooner(in.nextChange(r))
 }
 
-// nameGood writes down which revision has proved itself, and returns when the next may have.
+// nameGood sets currentRevision once a revision has proved itself, and returns when the next one may have.
 func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
-	wait, underway := r.UntilGood()
-	if underway && wait == 0 && r.Revisions.Update.IsStored() {
+	wait, started := r.UntilGood()
+	if started && wait == 0 && r.Revisions.Update.IsStored() {
 		status.CurrentRevision = r.Revisions.Update.Name
 	}
-	baseWait, baseUnderway := r.UntilOldGood()
-	if baseUnderway && baseWait == 0 && status.CurrentRevision == "" {
+	oldWait, oldStarted := r.UntilOldGood()
+	if oldStarted && oldWait == 0 && status.CurrentRevision == "" {
 		status.CurrentRevision = r.Old.Name
 	}
-	return requeue.After(r.Now, requeue.Sooner(wait, baseWait), requeue.AgainProven)
+	return requeue.After(r.Now, requeue.Sooner(wait, oldWait), requeue.AgainProven)
 }
 
 // Differs tells whether a status is worth writing.
@@ -135,13 +137,13 @@ func Differs(old, status *v1.PodManagerStatus) bool {
 	return !equality.Semantic.DeepEqual(old, status)
 }
 
-// RemembersTheSame tells whether two statuses agree in what later decisions rest on.
+// RemembersTheSame tells whether two statuses agree in the fields that later plans are based on.
 func RemembersTheSame(a, b *v1.PodManagerStatus) bool {
 	return a.CurrentRevision == b.CurrentRevision && a.FailedRevision == b.FailedRevision && a.CollisionCount == b.CollisionCount &&
 		equality.Semantic.DeepEqual(a.Rollout, b.Rollout)
 }
 
-// images are the template's images, for people.
+// images are the images of the template's containers, for kubectl get.
 func images(template *corev1.PodTemplateSpec) string {
 	names := make([]string, 0, len(template.Spec.Containers))
 	for i := range template.Spec.Containers {
@@ -159,7 +161,8 @@ func podNames(pods []*corev1.Pod) []string {
 	return names[:min(len(names), maxPodNames)]
 }
 
-// IsUnfinished tells, at a glance, whether a PodManager's pods are not as it says of itself, or not as it wants them.
+// IsUnfinished is a quick test whether a PodManager may need work: its status is outdated or not Ready, or its number of pods is not the
+// desired one.
 func IsUnfinished(manager *v1.PodManager, pods []*corev1.Pod) bool {
 	status := &manager.Status
 	return manager.DeletionTimestamp != nil || status.ObservedGeneration != manager.Generation ||

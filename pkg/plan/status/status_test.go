@@ -26,7 +26,7 @@ func TestStatus(t *testing.T) {
 		counts  [5]int32
 		ready   string
 		message string
-		// others are the reasons of the conditions, "-" for one that must not exist.
+		// the status and reason of the other conditions, "-" for a condition that must not exist.
 		available, progressing, stalled, failure string
 		again                                    time.Duration
 	}{
@@ -141,7 +141,7 @@ func brief(condition *metav1.Condition) string {
 	return string(condition.Status) + "/" + condition.Reason
 }
 
-func TestStatusKeepsWhatStands(t *testing.T) {
+func TestStatusKeepsTransitionTimes(t *testing.T) {
 	m := Manager(3)
 	report := Reported(m, Pods3()...)
 	report.Failure = &requeue.Failure{Condition: v1.ReasonFailedDelete, Message: "x"}

@@ -30,7 +30,7 @@ func upAt(at time.Time, restarts int32) func(*corev1.Pod) {
 	}
 }
 
-// The grace period is the pod's, not the rollout's.
+// Each failing pod has a grace period of its own.
 func TestEachPodHasItsOwnGrace(t *testing.T) {
 	s := Tell(t, Next(3, Rollback), Pod(0), Pod(1, V2, Crashing), Pod(2, V2))
 	upAt(s.O.Now.Add(5*time.Second), 1)(s.Pods[1])
@@ -50,16 +50,16 @@ func TestEachPodHasItsOwnGrace(t *testing.T) {
 	}
 }
 
-// What a pod has recovered from is over.
-func TestForgivenessIsNotRevoked(t *testing.T) {
+// A failure that a pod has recovered from does not count against its next failure.
+func TestRecoveryIsFinal(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Partition("2")), Pod(0), Pod(1), Pod(2, V2, Crashing))
 	upAt(s.O.Now.Add(5*time.Second), 1)(s.Pods[2])
 	s.After(5 * time.Second)
 	if status := s.After(30 * time.Second); len(failingIn(status)) != 0 {
-		t.Errorf("not forgiven: %v", status.Rollout.Failing)
+		t.Errorf("not recovered: %v", status.Rollout.Failing)
 	}
 	if status := s.After(240 * time.Hour); len(status.Rollout.Failing) != 0 {
-		t.Errorf("not forgotten: %v", status.Rollout.Failing)
+		t.Errorf("the record has not expired: %v", status.Rollout.Failing)
 	}
 	NotReady(s.Pods[2])
 	s.After(time.Second)
@@ -72,7 +72,7 @@ func TestForgivenessIsNotRevoked(t *testing.T) {
 	}
 }
 
-// Nodes whose clocks are wrong condemn nobody.
+// A wrong clock of a node does not make a pod fail.
 func TestClocksOfNodes(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"ahead": 2 * time.Minute, "far ahead": time.Hour, "behind": -2 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestClocksOfNodes(t *testing.T) {
 	}
 }
 
-// A canary rests: what old pods do in the meantime, or pods that are made from the old revision, is not its doing.
+// While a partition holds the rollout, unavailable old pods do not make the new revision fail.
 func TestDeadlineOfARestingCanary(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Partition("2")), Pod(0), Pod(1), Pod(2, V2))
 	if status := s.After(time.Hour); ReasonIn(&status, v1.ConditionReady) != v1.ReasonPartition {
@@ -102,7 +102,7 @@ func TestDeadlineOfARestingCanary(t *testing.T) {
 	s.HasNotFailed(s.After(time.Hour), "a pod of the old revision is pending")
 }
 
-// With everything left as it is by the partition, there is nothing to fail.
+// A partition of 100% leaves the new revision without pods: it cannot fail.
 func TestDeadlineWithoutPods(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Partition("100%")), Pod(0, NotReady), Pod(1), Pod(2))
 	s.HasNotFailed(s.After(time.Hour), "the revision has no pod")
@@ -112,7 +112,7 @@ func TestDeadlineWithoutPods(t *testing.T) {
 	}
 }
 
-// Moving back takes as long as it takes.
+// Pods that move back to the old revision do not use up the deadline.
 func TestDeadlineWhileMovingBack(t *testing.T) {
 	s := Tell(t, Next(4, Rollback, Limits("0", "1")), Pod(0), Pod(1), Pod(2, V2), Pod(3, V2))
 	Partition("100%")(s.O.Manager)
@@ -133,7 +133,7 @@ func TestDeadlineWhileMovingBack(t *testing.T) {
 	s.HasNotFailed(s.After(9*time.Minute), "the second one: the first was progress, although there had been two")
 }
 
-// A scale-down at a pace is no lack of progress.
+// A scale-down that waits for maxTerminating does not use up the deadline.
 func TestDeadlineWhilePaced(t *testing.T) {
 	m := Next(1, Rollback, MaxTerminating("1"))
 	s := Tell(t, m, Pod(0), Pod(1), Pod(2, V2), Pod(3, Terminating))
@@ -142,7 +142,7 @@ func TestDeadlineWhilePaced(t *testing.T) {
 	}
 }
 
-// An obstacle stops a rollout, and is told. It is not the revision's failure: another policy carries it out.
+// An obstacle to updates in place stops the rollout and is reported, but the revision does not fail: another podUpdatePolicy rolls it out.
 func TestObstacleIsNoFailure(t *testing.T) {
 	m := Next(3, Rollback, InPlace(v1.InPlaceOnly, 0), func(m *v1.PodManager) {
 		m.Spec.Image, m.Spec.Template = "", history.Template(&m.Spec).DeepCopy()
@@ -160,8 +160,8 @@ func TestObstacleIsNoFailure(t *testing.T) {
 	}
 }
 
-// Somebody deletes what there is to return to, while all has returned. The failed revision stays failed; what is remembered is
-// stored again, and if nobody remembers, pods stay as they are.
+// Somebody deletes the current revision after a rollback. The failed revision stays failed. If the controller remembers the current
+// revision, it stores it again; otherwise pods stay as they are.
 func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	m := Next(3, Rollback, FailedNow)
 	s := Tell(t, m, Pods3()...)
@@ -181,7 +181,7 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	}
 }
 
-// A paced scale-down waits for a pod that does not go. That is told, and updates in place go on.
+// A scale-down with maxTerminating waits for a stuck terminating pod. The status names the pod, and updates in place go on.
 func TestStuckWhilePaced(t *testing.T) {
 	m := Next(2, MaxTerminating("1"), Limits("0", "1"), InPlace(v1.InPlaceIfPossible, 0))
 	s := Tell(t, m, Pod(0), Pod(1), Pod(2), Pod(3, Terminating))
@@ -194,7 +194,7 @@ func TestStuckWhilePaced(t *testing.T) {
 	}
 }
 
-// Ready and Stalled never contradict each other, nor what is done.
+// Ready and Stalled are never True together.
 func TestNeverReadyAndStalled(t *testing.T) {
 	s := Tell(t, Next(3, MaxFailed("2")), Pod(0, V2), Pod(1, V2, Crashing), Pod(2, V2, Crashing))
 	s.After(time.Minute)
@@ -208,7 +208,7 @@ func TestNeverReadyAndStalled(t *testing.T) {
 	}
 }
 
-// A halt that ends after the deadline: the rollout goes on, and nothing is stalled.
+// If failing pods recover after the deadline, the rollout goes on and is not stalled.
 func TestRecoveryAfterTheDeadline(t *testing.T) {
 	s := Tell(t, Next(3, Limits("1", "0")), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing))
 	s.After(time.Second)
@@ -223,7 +223,7 @@ func TestRecoveryAfterTheDeadline(t *testing.T) {
 	}
 }
 
-// All pods are updated and available: it is Ready, and says until when the revision has to prove itself.
+// When all pods are updated and available, Ready is True and says until when the revision has to prove itself.
 func TestBake(t *testing.T) {
 	at := upAt(Now, 0)
 	s := Tell(t, Next(3, Rollback), Pod(0, V2, at), Pod(1, V2, at), Pod(2, V2, at))

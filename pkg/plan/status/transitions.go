@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Transition is a step of a rollout that people want to hear of.
+// Transition is a step of a rollout that becomes an event.
 type Transition struct {
 	// Type and Reason are those of the event.
 	Type    string
@@ -19,15 +19,15 @@ type Transition struct {
 	Message string
 }
 
-// Transitions are the steps that lie between two statuses. They are told once the new one is written, so that each is told
-// once, however often the controller is restarted.
+// Transitions are the steps between two statuses. The controller emits them once the new status is written, so that each event is emitted
+// once, however often the controller restarts.
 func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Transition {
 	var steps []Transition
 	add := func(kind, reason, format string, args ...any) {
 		steps = append(steps, Transition{kind, reason, fmt.Sprintf(format, args...)})
 	}
 	before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady)
-	// With the first revision nothing is replaced: that pods are created says it all.
+	// The first revision needs no event: the events about created pods tell the same.
 	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision && status.UpdateRevision != status.CurrentRevision {
 		cause := ""
 		if text := manager.Annotations[v1.AnnotationChangeCause]; text != "" {
@@ -53,7 +53,7 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	if old.FailedRevision != status.FailedRevision && status.FailedRevision != "" {
 		add(corev1.EventTypeWarning, v1.EventRolledBack, "Rolling back: %s", messageOf(status, v1.ConditionProgressing))
 	}
-	if isLate(manager, status) && !isLate(manager, old) {
+	if isDeadlineExceeded(manager, status) && !isDeadlineExceeded(manager, old) {
 		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", cmp.Or(messageOf(status, v1.ConditionStalled), messageOf(status, v1.ConditionReady)))
 	}
 	if isCompleted(manager, old, status) {
@@ -63,14 +63,15 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	return steps
 }
 
-// isLate tells whether a rollout has used up the time until its deadline: it is told once, whatever else happens.
-func isLate(manager *v1.PodManager, status *v1.PodManagerStatus) bool {
+// isDeadlineExceeded tells whether a rollout has used up progressDeadlineSeconds. It reads the record and not the condition Stalled,
+// which comes and goes while the controller acts on pods: the event is emitted once.
+func isDeadlineExceeded(manager *v1.PodManager, status *v1.PodManagerStatus) bool {
 	rollout := status.Rollout
 	return rollout != nil && rollout.Since == nil && int(rollout.SpentSeconds) >= int(manager.ProgressDeadline()/time.Second)
 }
 
-// isCompleted tells whether a rollout has come to its end: all pods are updated and available. That of a new object is told by
-// its pods.
+// isCompleted tells whether a rollout has just completed: all pods are updated and available. The first rollout of a new object needs no
+// event.
 func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
 	isDone := func(s *v1.PodManagerStatus) bool {
 		reason := reasonOf(s, v1.ConditionReady)

@@ -32,8 +32,8 @@ func stalledBy(reason string) func(*v1.PodManagerStatus) {
 func TestTransitions(t *testing.T) {
 	failed := func(s *v1.PodManagerStatus) { s.FailedRevision = "two" }
 	rolling := v1.ReasonRollingOut
-	underway := func(s *v1.PodManagerStatus) { s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision} }
-	late := func(s *v1.PodManagerStatus) {
+	recorded := func(s *v1.PodManagerStatus) { s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision} }
+	exceeded := func(s *v1.PodManagerStatus) {
 		s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision, SpentSeconds: 600}
 	}
 	goingBack := func(s *v1.PodManagerStatus) {
@@ -54,29 +54,29 @@ func TestTransitions(t *testing.T) {
 			old: at("one", "one", v1.ReasonAllAvailable), now: at("two", "one", rolling),
 			want: []string{"Normal RolloutStarted Rolling out revision two, image v2"},
 		},
-		"and why": {
+		"a new template with a change cause": {
 			manager: Manager(3, Because("CVE-1")),
 			old:     at("one", "one", v1.ReasonAllAvailable), now: at("two", "one", rolling),
 			want: []string{"Normal RolloutStarted Rolling out revision two, image v2: CVE-1"},
 		},
 		"the old template put back": {old: at("two", "one", rolling), now: at("one", "one", rolling)},
 		"complete": {
-			old: at("two", "one", rolling, underway), now: at("two", "one", v1.ReasonBaking, underway),
+			old: at("two", "one", rolling, recorded), now: at("two", "one", v1.ReasonBaking, recorded),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
-		"complete, and good at once": {
-			old: at("two", "one", rolling, underway), now: at("two", "two", v1.ReasonAllAvailable),
+		"complete, and current at once": {
+			old: at("two", "one", rolling, recorded), now: at("two", "two", v1.ReasonAllAvailable),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
-		"good after a while: that it is complete was told": {old: at("two", "one", v1.ReasonBaking, underway), now: at("two", "two", v1.ReasonAllAvailable)},
-		"the first one is told by its pods": {
+		"current after a while: the event was emitted before": {old: at("two", "one", v1.ReasonBaking, recorded), now: at("two", "two", v1.ReasonAllAvailable)},
+		"the first rollout completes without an event": {
 			manager: Manager(3, func(m *v1.PodManager) { m.Generation = 1 }),
-			old:     at("one", "", v1.ReasonTooFew, underway), now: at("one", "", v1.ReasonAllAvailable),
+			old:     at("one", "", v1.ReasonTooFew, recorded), now: at("one", "", v1.ReasonAllAvailable),
 		},
-		"so is what happens to pods later": {old: at("one", "one", v1.ReasonTooFew, underway), now: at("one", "one", v1.ReasonAllAvailable)},
-		"OnDelete, and the last one was": {
+		"a lost pod comes back without an event": {old: at("one", "one", v1.ReasonTooFew, recorded), now: at("one", "one", v1.ReasonAllAvailable)},
+		"OnDelete, and the last pod was updated": {
 			manager: Manager(3, Strategy(v1.OnDeleteStrategy)),
-			old:     at("two", "one", v1.ReasonUpdateOnDelete, underway), now: at("two", "two", v1.ReasonAllAvailable),
+			old:     at("two", "one", v1.ReasonUpdateOnDelete, recorded), now: at("two", "two", v1.ReasonAllAvailable),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
 		"started while paused": {
@@ -100,17 +100,17 @@ func TestTransitions(t *testing.T) {
 			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonHalted),
 			want: []string{"Warning RolloutHalted No further pod is updated: why"},
 		},
-		"halted, and it stays so": {old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonHalted, stalledBy(v1.ReasonHalted))},
+		"still halted": {old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonHalted, stalledBy(v1.ReasonHalted))},
 		"impossible in place": {
 			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonNotInPlace),
 			want: []string{"Warning InPlaceImpossible why"},
 		},
-		"late": {
-			old: at("two", "one", rolling), now: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline)),
+		"the deadline passes": {
+			old: at("two", "one", rolling), now: at("two", "one", rolling, exceeded, stalledBy(v1.ReasonDeadline)),
 			want: []string{"Warning ProgressDeadlineExceeded stuck"},
 		},
-		"still late": {old: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline)), now: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline))},
-		"late, told once, whatever was done in between": {old: at("two", "one", rolling, late), now: at("two", "one", rolling, late, stalledBy(v1.ReasonDeadline))},
+		"the deadline has passed before":                     {old: at("two", "one", rolling, exceeded, stalledBy(v1.ReasonDeadline)), now: at("two", "one", rolling, exceeded, stalledBy(v1.ReasonDeadline))},
+		"the deadline has passed before, but Stalled is new": {old: at("two", "one", rolling, exceeded), now: at("two", "one", rolling, exceeded, stalledBy(v1.ReasonDeadline))},
 		"rolled back": {
 			old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonRolledBack, failed, goingBack),
 			want: []string{"Warning RolledBack Rolling back: broken"},
@@ -119,8 +119,8 @@ func TestTransitions(t *testing.T) {
 			old: at("two", "one", v1.ReasonRolledBack, failed, stalledBy(v1.ReasonRolledBack)),
 			now: at("two", "one", v1.ReasonRolledBack, failed, stalledBy(v1.ReasonRolledBack)),
 		},
-		"a failed one forgotten": {old: at("two", "one", v1.ReasonRolledBack, failed), now: at("one", "one", v1.ReasonAllAvailable)},
-		"no message, the reason will do": {
+		"the failed revision is dropped": {old: at("two", "one", v1.ReasonRolledBack, failed), now: at("one", "one", v1.ReasonAllAvailable)},
+		"without a message the event has the reason": {
 			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonHalted, func(s *v1.PodManagerStatus) { s.Conditions[0].Message = "" }),
 			want: []string{"Warning RolloutHalted No further pod is updated: RolloutHalted"},
 		},
