@@ -139,7 +139,7 @@ func (a Reviewer) has(ctx context.Context, namespace string, r Right) (bool, err
 	return review.Status.Allowed, nil
 }
 
-// user is the user name of the controller at the API server; empty if the API server has no SelfSubjectReview (before Kubernetes 1.28).
+// user is the user name of the controller at the API server; empty if the API server does not tell it, as before Kubernetes 1.28.
 func (a Reviewer) user(ctx context.Context) (string, error) {
 	review, err := a.Client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {

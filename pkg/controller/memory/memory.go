@@ -107,8 +107,8 @@ func (m *Memory) TrustIn(now time.Time) int {
 }
 
 // Trust notes how many pods were created, and whether all creates succeeded.
-func (m *Memory) Trust(created int, well bool, now time.Time) {
-	if well {
+func (m *Memory) Trust(created int, allSucceeded bool, now time.Time) {
+	if allSucceeded {
 		m.recentCreates += created
 	} else {
 		m.recentCreates = 0
