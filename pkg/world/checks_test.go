@@ -53,7 +53,7 @@ func (s *synced) checkNames() error {
 // checkSurge: creates never bring the pods above replicas + maxSurge; where they wait for others to be gone, those count.
 func (s *synced) checkSurge() error {
 	count, waits := len(s.plan.Create), s.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete
-	for _, p := range s.standing() {
+	for _, p := range s.activePods() {
 		if !isDeleted(s.plan, p) || waits {
 			count++
 		}
@@ -81,17 +81,17 @@ func (s *synced) checkFloor() error {
 		if c.Step == inplace.StepRestore {
 			containers := c.To.Template().Spec.Containers
 			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
-				return s.lives[c.Pod.UID].restartsFor(&container)
+				return s.hidden[c.Pod.UID].needsRestart(&container)
 			})
 		}
 	}
 	available, taken := 0, 0
-	for _, p := range s.standing() {
-		if !s.isUp(p) {
+	for _, p := range s.activePods() {
+		if !s.isServing(p) {
 			continue
 		}
 		available++
-		if s.isServing(p) && (isDeleted(s.plan, p) || changed[p]) {
+		if s.isAvailable(p) && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}
 	}
@@ -113,7 +113,7 @@ func (s *synced) checkOverlap() error {
 		}
 	}
 	for _, p := range slices.Concat(s.observed.Pods, s.observed.Orphans) {
-		if !hasEnded(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
+		if !isFinished(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
 			return fmt.Errorf("%s of %s is there while pods of %s are created", p.Name, s.hashOf(p), hash)
 		}
 	}
@@ -124,32 +124,32 @@ func (s *synced) checkOverlap() error {
 // more than a rollout needs, while there are pods to protect.
 func (s *synced) countUnproven() error {
 	s.unproven = 0
-	current, others := s.currentHash(), 0
-	if s.Manager.Strategy() != v1.RollingUpdateStrategy || s.Manager.Spec.Paused || current == "" || current == s.update {
+	current, oldPods := s.currentHash(), 0
+	if s.Manager.Strategy() != v1.RollingUpdateStrategy || s.Manager.Spec.Paused || current == "" || current == s.updateHash {
 		return nil
 	}
-	added, underway := 0, 0
+	added, unavailable := 0, 0
 	for _, c := range s.plan.Create {
-		if c.Revision.Hash == s.update && c.FailuresBefore == 0 {
+		if c.Revision.Hash == s.updateHash && c.FailuresBefore == 0 {
 			added++
 		}
 	}
 	for _, c := range s.plan.Update {
-		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain) && c.To.Hash == s.update {
+		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain) && c.To.Hash == s.updateHash {
 			added++
 		}
 	}
-	for _, p := range s.standing() {
-		if s.hashOf(p) != s.update {
-			others++
-		} else if !s.isServing(p) && !isDeleted(s.plan, p) && !s.isInfeasible(p) {
-			underway++
+	for _, p := range s.activePods() {
+		if s.hashOf(p) != s.updateHash {
+			oldPods++
+		} else if !s.isAvailable(p) && !isDeleted(s.plan, p) && !s.isInfeasible(p) {
+			unavailable++
 		}
 	}
-	guilty, _ := s.guilty()
+	guilty, _ := s.countBlamed()
 	isHalted := s.Manager.OnFailure() != v1.ContinueOnFailure && guilty >= s.Manager.MaxFailedPods()
-	if added > 0 && others > 0 && !isHalted {
-		s.unproven = added + underway - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
+	if added > 0 && oldPods > 0 && !isHalted {
+		s.unproven = added + unavailable - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
 	}
 	return nil
 }
@@ -157,11 +157,11 @@ func (s *synced) countUnproven() error {
 // checkUnproven: there are none. What is lost while nothing is moved, because of a halt or an obstacle, is replaced by the same,
 // though; and a revision that has failed is not tried.
 func (s *synced) checkUnproven() error {
-	isStill := func(status *v1.PodManagerStatus) bool {
+	isHalted := func(status *v1.PodManagerStatus) bool {
 		reason := reasonOf(status, v1.ConditionReady)
 		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
 	}
-	if s.unproven > 0 && s.before.FailedRevision == "" && !isStill(&s.before) && !isStill(&s.status) {
+	if s.unproven > 0 && s.before.FailedRevision == "" && !isHalted(&s.before) && !isHalted(&s.status) {
 		return fmt.Errorf("%d pods of the new revision too many are on their way", s.unproven)
 	}
 	return nil

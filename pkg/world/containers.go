@@ -20,7 +20,7 @@ const (
 // quality is that of an image, which may have been good before.
 func (w *World) quality(image string) quality {
 	switch {
-	case w.broken[image]:
+	case w.brokenImages[image]:
 		return crashing
 	case image == "flaky":
 		return flaky
@@ -47,7 +47,7 @@ func isSidecar(c *corev1.Container) bool {
 }
 
 // all are the statuses of all containers, in the order in which they start, with what the pod's spec says of them.
-func all(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+func containersOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
 		for i := range p.Status.InitContainerStatuses {
 			if !yield(&p.Status.InitContainerStatuses[i], &p.Spec.InitContainers[i]) {
@@ -63,10 +63,10 @@ func all(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 }
 
 // lasting are the statuses of those containers that run for as long as the pod does.
-func lasting(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+func longRunningOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
-		for status, c := range all(p) {
-			if !isInit(p, c) && !yield(status, c) {
+		for status, c := range containersOf(p) {
+			if !isInitContainer(p, c) && !yield(status, c) {
 				return
 			}
 		}
@@ -74,7 +74,7 @@ func lasting(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container
 }
 
 // isInit tells whether a container has to end before others start.
-func isInit(p *corev1.Pod, c *corev1.Container) bool {
+func isInitContainer(p *corev1.Pod, c *corev1.Container) bool {
 	for i := range p.Spec.InitContainers {
 		if c == &p.Spec.InitContainers[i] {
 			return !isSidecar(c)
@@ -84,7 +84,7 @@ func isInit(p *corev1.Pod, c *corev1.Container) bool {
 }
 
 // notYet are the statuses of containers that are yet to be started.
-func notYet(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
+func waitingStatuses(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
 	var list []corev1.ContainerStatus
 	for i := range containers {
 		reason := "ContainerCreating"
@@ -101,39 +101,39 @@ func waitingFor(reason string) corev1.ContainerState {
 }
 
 // isInTrouble tells whether something keeps a container from running, so that its status says what.
-func isInTrouble(status *corev1.ContainerStatus) bool {
+func isInBackOff(status *corev1.ContainerStatus) bool {
 	waiting := status.State.Waiting
 	return waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing"
 }
 
 // nextOfContainers is what is to be done about the pod's containers.
-func (w *World) nextOfContainers(p *corev1.Pod) func() {
+func (w *World) nextContainerStep(p *corev1.Pod) func() {
 	if p.Status.Phase == corev1.PodPending {
-		for status, c := range all(p) {
-			if w.Calm && isInTrouble(status) && w.quality(c.Image) != good {
+		for status, c := range containersOf(p) {
+			if w.Calm && isInBackOff(status) && w.quality(c.Image) != good {
 				return nil // it could go on like this for ever
 			}
 		}
-		return func() { w.launch(p) }
+		return func() { w.startContainers(p) }
 	}
-	for status := range lasting(p) {
-		image := w.lives[p.UID].runs[status.Name].image
+	for status := range longRunningOf(p) {
+		image := w.hidden[p.UID].starts[status.Name].image
 		switch {
 		case status.State.Running != nil && w.quality(image) == flaky && !isReady(p) && !w.Calm && w.chance(0.7):
 			// It has to become ready first.
 		case status.State.Running != nil && (w.quality(image) == flaky || w.quality(image) == crashing):
-			return func() { w.crash(p, status) }
-		case status.State.Running == nil && !(w.Calm && isInTrouble(status) && w.quality(w.imageOf(p, status.Name)) != good):
-			return func() { w.run(p, status) }
+			return func() { w.crashContainer(p, status) }
+		case status.State.Running == nil && !(w.Calm && isInBackOff(status) && w.quality(w.nextImageOf(p, status.Name)) != good):
+			return func() { w.startContainer(p, status) }
 		}
 	}
 	return nil
 }
 
 // imageOf is the image that a container is started with next: the one that its node knows of.
-func (w *World) imageOf(p *corev1.Pod, name string) string {
-	life := w.lives[p.UID]
-	if last, found := life.runs[name]; found && life.acted < p.Generation {
+func (w *World) nextImageOf(p *corev1.Pod, name string) string {
+	hidden := w.hidden[p.UID]
+	if last, found := hidden.starts[name]; found && hidden.applied < p.Generation {
 		return last.image
 	}
 	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
@@ -147,72 +147,72 @@ func (w *World) imageOf(p *corev1.Pod, name string) string {
 }
 
 // launch starts the pod's containers one after the other, as far as that goes.
-func (w *World) launch(p *corev1.Pod) {
-	for status, c := range all(p) {
+func (w *World) startContainers(p *corev1.Pod) {
+	for status, c := range containersOf(p) {
 		if status.State.Running != nil || status.State.Terminated != nil {
 			continue
 		}
-		if isInit(p, c) && w.fails(0.1) { // at its next try it works
-			w.say("  %s: container %s fails", p.Name, c.Name)
-			w.ends(p, status)
+		if isInitContainer(p, c) && w.fails(0.1) { // at its next try it works
+			w.logf("  %s: container %s fails", p.Name, c.Name)
+			w.terminateInBackOff(p, status)
 			status.RestartCount++
-			w.fault(p)
+			w.blamePod(p)
 			return
 		}
-		if w.run(p, status); status.State.Running == nil {
+		if w.startContainer(p, status); status.State.Running == nil {
 			return
 		}
-		if isInit(p, c) {
-			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: w.clock(p)}}
+		if isInitContainer(p, c) {
+			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: w.kubeletTime(p)}}
 		}
 	}
 	p.Status.Phase = corev1.PodRunning
 }
 
 // run starts a container, if its image can be had.
-func (w *World) run(p *corev1.Pod, status *corev1.ContainerStatus) {
-	life, image := w.lives[p.UID], w.imageOf(p, status.Name)
+func (w *World) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	hidden, image := w.hidden[p.UID], w.nextImageOf(p, status.Name)
 	if w.quality(image) == missing {
 		status.State = waitingFor(pick(w, "ErrImagePull", "ImagePullBackOff"))
 		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // that it names the image is what tells which one
-		w.fault(p)
+		w.blamePod(p)
 		return
 	}
-	before, isAgain := life.runs[status.Name]
+	before, isAgain := hidden.starts[status.Name]
 	if isAgain {
 		status.RestartCount++
 	} else {
-		for _, c := range all(p) {
+		for _, c := range containersOf(p) {
 			if c.Name == status.Name {
 				before.resources = c.Resources
 			}
 		}
 	}
 	before.image = image
-	life.runs[status.Name] = before
+	hidden.starts[status.Name] = before
 	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // runtimes spell names in their own way
-	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: w.clock(p)}}
+	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: w.kubeletTime(p)}}
 }
 
 // ends is how a container is after it has ended by itself.
-func (w *World) ends(p *corev1.Pod, status *corev1.ContainerStatus) {
-	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: w.clock(p)}
+func (w *World) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
+	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: w.kubeletTime(p)}
 	status.State = waitingFor("CrashLoopBackOff")
 }
 
 // crash ends a container, which its node starts again. If that has seen a change of the pod, it is started with it.
-func (w *World) crash(p *corev1.Pod, status *corev1.ContainerStatus) {
-	life := w.lives[p.UID]
-	if w.oldNodes && life.observed < p.Generation {
-		w.observe(p)
+func (w *World) crashContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	hidden := w.hidden[p.UID]
+	if w.oldKubelets && hidden.observed < p.Generation {
+		w.observeGeneration(p)
 	}
-	if life.observed == p.Generation && w.isBehind(p) {
-		w.act(p)
+	if hidden.observed == p.Generation && w.kubeletIsBehind(p) {
+		w.applySpec(p)
 	}
 	if status.State.Running == nil {
 		return
 	}
-	w.ends(p, status)
+	w.terminateInBackOff(p, status)
 	w.setReady(p, false)
-	w.fault(p)
+	w.blamePod(p)
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // serving is how many pods serve.
-func (s *synced) serving() (count int) {
-	for _, p := range s.standing() {
-		if s.isUp(p) {
+func (s *synced) countServing() (count int) {
+	for _, p := range s.activePods() {
+		if s.isServing(p) {
 			count++
 		}
 	}
@@ -24,13 +24,13 @@ func (s *synced) serving() (count int) {
 
 // isUp tells whether a pod serves. One whose change was begun and given up, on a node that does not tell what it has seen, does so
 // until that restarts it, which may be at any time.
-func (s *synced) isUp(p *corev1.Pod) bool {
-	return s.isServing(p) || s.oldNodes && s.lives[p.UID].halfway && isReady(p)
+func (s *synced) isServing(p *corev1.Pod) bool {
+	return s.isAvailable(p) || s.oldKubelets && s.hidden[p.UID].interrupted && isReady(p)
 }
 
 // checkCounts: no pod counts as available that does not serve. One whose node is not heard of does not, whatever it last said.
 func (s *synced) checkCounts() error {
-	if serving := s.serving(); int(s.status.AvailableReplicas) > serving {
+	if serving := s.countServing(); int(s.status.AvailableReplicas) > serving {
 		return fmt.Errorf("%d pods are told to be available, %d serve", s.status.AvailableReplicas, serving)
 	}
 	return nil
@@ -44,7 +44,7 @@ func isHalted(status *v1.PodManagerStatus) bool {
 // checkBlame: no pod counts against its revision for what was done to it, for what happened before its node had seen the revision,
 // or for what it has recovered from.
 func (s *synced) checkBlame() error {
-	if guilty, _ := s.guilty(); isHalted(&s.status) && guilty < s.Manager.MaxFailedPods() {
+	if guilty, _ := s.countBlamed(); isHalted(&s.status) && guilty < s.Manager.MaxFailedPods() {
 		return fmt.Errorf("halted because of %d pods, of which %d are to blame: %s", s.Manager.MaxFailedPods(), guilty, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
@@ -56,9 +56,9 @@ func (s *synced) checkFailed() error {
 	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
 		return nil
 	}
-	guilty, condemned := s.guilty()
-	_, isMissing := s.updated()
-	isLate := isMissing && s.deadline.ran >= s.Manager.ProgressDeadline()-6*time.Second // the controller sees what happens when it looks
+	guilty, condemned := s.countBlamed()
+	_, isMissing := s.countUpdated()
+	isLate := isMissing && s.progressClock.elapsed >= s.Manager.ProgressDeadline()-6*time.Second // the controller sees what happens when it looks
 	switch {
 	case s.status.FailedRevision != s.status.UpdateRevision:
 		return fmt.Errorf("%s is not the present revision", s.status.FailedRevision)
@@ -66,7 +66,7 @@ func (s *synced) checkFailed() error {
 		return errors.New("nobody has asked for that")
 	case condemned < s.Manager.MaxFailedPods() && !isLate:
 		return fmt.Errorf("%s has failed with %d pods to blame, %d of them for long enough, of %d, after %v of %v; %s", s.status.FailedRevision, guilty,
-			condemned, s.Manager.MaxFailedPods(), s.deadline.ran, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
+			condemned, s.Manager.MaxFailedPods(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (s *synced) checkGrace() error {
 	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
 		return nil
 	}
-	if _, condemned := s.guilty(); condemned < s.Manager.MaxFailedPods() {
+	if _, condemned := s.countBlamed(); condemned < s.Manager.MaxFailedPods() {
 		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", condemned, s.Manager.MaxFailedPods())
 	}
 	return nil
@@ -87,9 +87,9 @@ func (s *synced) checkReady() error {
 	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) {
 		return nil
 	}
-	serving, standing := s.serving(), len(s.standing())
-	if wanted := s.Manager.DesiredReplicas(); serving < wanted || standing != wanted {
-		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, standing, wanted, messageOf(&s.status, v1.ConditionReady))
+	serving, active := s.countServing(), len(s.activePods())
+	if wanted := s.Manager.DesiredReplicas(); serving < wanted || active != wanted {
+		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, active, wanted, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type podPatch struct {
 }
 
 // apply changes a pod as the API server would.
-func (w *World) apply(p *corev1.Pod, data []byte) {
+func (w *World) patchPod(p *corev1.Pod, data []byte) {
 	var patch podPatch
 	if err := json.Unmarshal(data, &patch); err != nil {
 		panic(err)

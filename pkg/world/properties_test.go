@@ -63,7 +63,7 @@ func replay(t *testing.T, seed uint64) {
 	w.Tell = func(format string, args ...any) {
 		lines = append(lines, w.Now.Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 	}
-	w.say("%s, old nodes %v", w.Describe(), w.oldNodes)
+	w.logf("%s, old nodes %v", w.Describe(), w.oldKubelets)
 	err := play(w)
 	const last = 60
 	if len(lines) > last {
@@ -119,9 +119,9 @@ func isSkipped(name string) bool { return slices.Contains(skipped, name) }
 func sync(w *World) (busy bool, err error) {
 	s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status}
 	s.plan = plan.Make(s.observed)
-	w.update = s.plan.Revisions.Update.Hash
+	w.updateHash = s.plan.Revisions.Update.Hash
 	if w.Tell != nil { // it takes a while
-		w.say("pods%s => %s", w.DescribePods(), strings.Join(digest(s.plan), ", "))
+		w.logf("pods%s => %s", w.DescribePods(), strings.Join(digest(s.plan), ", "))
 	}
 	check := func(choose func(promise) func(*synced) error) error {
 		for _, promise := range promises {
@@ -157,15 +157,15 @@ func play(w *World) error {
 		}
 	}
 	w.CalmDown()
-	if err := rest(w); err != nil {
+	if err := runUntilIdle(w); err != nil {
 		return err
 	}
 	w.pass(5 * time.Minute) // nodes whose clocks are ahead have written times that are yet to come
-	if err := rest(w); err != nil {
+	if err := runUntilIdle(w); err != nil {
 		return err
 	}
 	if !isSkipped("arrival") {
-		if err := w.checkArrived(); err != nil {
+		if err := w.checkFinalState(); err != nil {
 			return fmt.Errorf("arrival: %w", err)
 		}
 	}
@@ -178,7 +178,7 @@ func play(w *World) error {
 
 // rest waits until there is nothing left to do. That takes no more pods than there is reason for: each is replaced a few times at
 // the most, for a rollout, one that is taken back, and pods that were on their way.
-func rest(w *World) error {
+func runUntilIdle(w *World) error {
 	w.churn = 0
 	most := 6*(len(w.Pods)+w.Manager.DesiredReplicas()+w.Manager.MaxSurge()) + 20
 	for rounds := 200 + 40*(len(w.Pods)+w.Manager.DesiredReplicas()); ; rounds-- {

@@ -13,13 +13,13 @@ import (
 )
 
 // build is how all pods of a world are built.
-type build struct {
+type podShape struct {
 	side, init, proxy bool
 	resizePolicy      []corev1.ContainerResizePolicy
 }
 
-func (w *World) randomBuild() build {
-	b := build{side: w.chance(0.3), init: w.chance(0.2), proxy: w.chance(0.5)}
+func (w *World) randomShape() podShape {
+	b := podShape{side: w.chance(0.3), init: w.chance(0.2), proxy: w.chance(0.5)}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if w.chance(0.5) {
 			b.resizePolicy = append(b.resizePolicy, corev1.ContainerResizePolicy{
@@ -48,13 +48,13 @@ func (w *World) randomSpec() v1.PodManagerSpec {
 	w.Manager.Spec = spec
 	spec.Template = w.randomTemplate()
 	if w.chance(0.08) {
-		w.goneWrong(&spec)
+		w.makeItFail(&spec)
 	}
 	return spec
 }
 
 // goneWrong makes the spec that of a rollout which is about to be halted, with pods beside those that are wanted.
-func (w *World) goneWrong(spec *v1.PodManagerSpec) {
+func (w *World) makeItFail(spec *v1.PodManagerSpec) {
 	spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.HaltOnFailure}
 	spec.UpdateStrategy = v1.UpdateStrategy{Type: v1.RollingUpdateStrategy, RollingUpdate: &v1.RollingUpdate{
 		MaxSurge: ptr.To(intstr.FromInt32(2 + w.dice.Int32N(3))), MaxUnavailable: w.budget(),
@@ -143,13 +143,13 @@ func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 	if w.Manager.PodUpdatePolicy() == v1.InPlaceOnly {
 		isOther = 0.05
 	}
-	if w.build.side {
+	if w.shape.side {
 		template.Spec.Containers = append(template.Spec.Containers, w.container("side", pick(w, "side:1", "side:1", "side:1", "side:2", "side:2", "bad")))
 	}
-	if w.build.init {
+	if w.shape.init {
 		template.Spec.InitContainers = append(template.Spec.InitContainers, w.container("init", "init:1"))
 	}
-	if w.build.proxy {
+	if w.shape.proxy {
 		proxy := w.container("proxy", "proxy:1")
 		proxy.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
 		if w.chance(isOther / 3) {
@@ -170,7 +170,7 @@ func (w *World) container(name, image string) corev1.Container {
 	if name != "app" {
 		return c
 	}
-	c.ResizePolicy = w.build.resizePolicy
+	c.ResizePolicy = w.shape.resizePolicy
 	c.Resources.Requests[corev1.ResourceCPU] = pick(w, oneCPU, twoCPU)
 	c.Resources.Requests[corev1.ResourceMemory] = pick(w, oneGi, oneGi, twoGi)
 	return c

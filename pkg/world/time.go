@@ -28,20 +28,20 @@ func (w *World) Pass() {
 // pass lets so much time pass. The clock of a rollout runs while updated pods that are due are not available, and one of them is
 // there; where the controller could not write down that it has stopped, nobody can ask it to.
 func (w *World) pass(wait time.Duration) {
-	if w.deadline.revision != w.update {
-		w.deadline = stopwatch{revision: w.update}
+	if w.progressClock.revision != w.updateHash {
+		w.progressClock = progressStopwatch{revision: w.updateHash}
 	}
-	available, isMissing := w.updated()
-	if w.unwritten || !w.Manager.Spec.Paused && isMissing && available < w.due() {
-		w.deadline.ran += wait
+	available, isMissing := w.countUpdated()
+	if w.statusUnwritten || !w.Manager.Spec.Paused && isMissing && available < w.desiredUpdated() {
+		w.progressClock.elapsed += wait
 	}
 	w.Now = w.Now.Add(wait)
 }
 
 // progress starts the clock anew if more updated pods are available than ever, and the controller has seen that.
-func (w *World) progress() {
-	if available, _ := w.updated(); available > w.deadline.most || w.deadline.revision != w.update {
-		w.deadline = stopwatch{revision: w.update, most: available}
+func (w *World) noteProgress() {
+	if available, _ := w.countUpdated(); available > w.progressClock.mostAvailable || w.progressClock.revision != w.updateHash {
+		w.progressClock = progressStopwatch{revision: w.updateHash, mostAvailable: available}
 	}
 }
 
@@ -49,38 +49,38 @@ func (w *World) progress() {
 func (w *World) Happen() {
 	eager := w.dice.Float64()
 	for _, p := range slices.Clone(w.Pods) {
-		if step := w.next(p); step != nil && w.chance(eager) {
+		if step := w.nextStep(p); step != nil && w.chance(eager) {
 			step()
 		}
 	}
 	for range w.dice.IntN(3) {
-		if w.chance(0.4*w.noise) && len(w.Pods) > 0 && w.befall(w.Pods[w.dice.IntN(len(w.Pods))]) {
-			w.react()
+		if w.chance(0.4*w.mishapRate) && len(w.Pods) > 0 && w.mishap(w.Pods[w.dice.IntN(len(w.Pods))]) {
+			w.editAfterCrash()
 		}
 	}
 	switch {
 	case w.chance(0.25):
 		w.relapse()
 	case w.chance(0.01):
-		w.lose()
+		w.toggleNode()
 	case w.chance(0.01):
-		w.loseRevision()
+		w.deleteRevision()
 	case w.chance(0.007):
 		w.breakImage()
 	}
-	if w.chance(0.15 * w.noise) {
-		w.edit()
+	if w.chance(0.15 * w.mishapRate) {
+		w.editSpec()
 	}
 }
 
 // CalmDown ends the time of trouble. What is broken stays so, and some pods that are going never go.
 func (w *World) CalmDown() {
-	w.giveUp()
-	w.say("calm")
+	w.scaleToZeroIfStuck()
+	w.logf("calm")
 	w.Calm, w.churn = true, 0
-	clear(w.lost)
+	clear(w.lostNodes)
 	for _, p := range w.Pods {
-		w.lives[p.UID].stuck = w.lives[p.UID].stuck && w.chance(0.3)
+		w.hidden[p.UID].stuck = w.hidden[p.UID].stuck && w.chance(0.3)
 	}
 }
 
@@ -88,7 +88,7 @@ func (w *World) CalmDown() {
 func (w *World) Settle() bool {
 	moved := false
 	for _, p := range slices.Clone(w.Pods) {
-		if step := w.next(p); step != nil {
+		if step := w.nextStep(p); step != nil {
 			moved = true
 			if w.chance(0.7) {
 				step()
@@ -135,7 +135,7 @@ func (w *World) DescribePods() string {
 	for _, p := range w.Pods {
 		fmt.Fprintf(&text, " %s:%s", strings.TrimPrefix(p.Name, w.Manager.Name+"-"), p.Labels[v1.LabelRevision])
 		for i, set := range []bool{
-			!w.isServing(p), p.DeletionTimestamp != nil, hasEnded(p), w.isToBlame(p), isMarked(p), isDrained(p), w.isBehind(p),
+			!w.isAvailable(p), p.DeletionTimestamp != nil, isFinished(p), w.isBlamed(p), isMarkedForDeletion(p), isDrained(p), w.kubeletIsBehind(p),
 		} {
 			if set {
 				text.WriteByte("!~+?*|<"[i])

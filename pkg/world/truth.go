@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-func hasEnded(p *corev1.Pod) bool {
+func isFinished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
@@ -20,7 +20,7 @@ func isReady(p *corev1.Pod) bool {
 	return ready != nil && ready.Status == corev1.ConditionTrue
 }
 
-func isMarked(p *corev1.Pod) bool { return p.Annotations[v1.AnnotationDelete] == "true" }
+func isMarkedForDeletion(p *corev1.Pod) bool { return p.Annotations[v1.AnnotationDelete] == "true" }
 
 // isDrained tells whether our readiness gate is closed.
 func isDrained(p *corev1.Pod) bool {
@@ -35,11 +35,11 @@ func (w *World) isOurs(p *corev1.Pod) bool {
 }
 
 // standing are the pods that count: ours, or to be adopted, and neither ending nor ended.
-func (w *World) standing() []*corev1.Pod {
+func (w *World) activePods() []*corev1.Pod {
 	var found []*corev1.Pod
 	for _, p := range w.Pods {
 		isOrphan := metav1.GetControllerOf(p) == nil
-		if p.DeletionTimestamp == nil && !hasEnded(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) {
+		if p.DeletionTimestamp == nil && !isFinished(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) {
 			found = append(found, p)
 		}
 	}
@@ -55,7 +55,7 @@ func (w *World) hashOf(p *corev1.Pod) string {
 	if current := w.currentHash(); current != "" {
 		return current
 	}
-	return w.update
+	return w.updateHash
 }
 
 // currentHash is that of the last good revision; empty if there was none, or it is lost.
@@ -85,19 +85,19 @@ func (w *World) isStored(hash string) bool {
 			return true
 		}
 	}
-	return hash == w.update
+	return hash == w.updateHash
 }
 
 // isServing tells whether a pod is available: that it has been ready for long enough, since it was last changed. For how long, is
 // what the pod's node says: nobody can tell that its clock is wrong.
-func (w *World) isServing(p *corev1.Pod) bool {
-	life := w.lives[p.UID]
-	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !isReady(p) || isDrained(p) || w.isToBeRestarted(p) {
+func (w *World) isAvailable(p *corev1.Pod) bool {
+	hidden := w.hidden[p.UID]
+	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !isReady(p) || isDrained(p) || w.isRestartPending(p) {
 		return false
 	}
 	since := conditionOf(p, corev1.PodReady).LastTransitionTime.Time
-	if life.changed.After(since) && !w.isDelayed(p) {
-		since = life.changed
+	if hidden.updatedAt.After(since) && !w.isResizeDelayed(p) {
+		since = hidden.updatedAt
 	}
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
 }
@@ -107,25 +107,25 @@ func (w *World) isServing(p *corev1.Pod) bool {
 // A node that does not tell which generation it has seen is only known by the restarts that a change takes. So nobody can tell of a
 // change that takes none; nor of a pod that was made by hand, of which it is not known what it had; nor of a second change, or one
 // after another that was given up: a restart that was seen may have been for that one, or a crash.
-func (w *World) isToBeRestarted(p *corev1.Pod) bool {
-	life := w.lives[p.UID]
-	if !w.oldNodes {
-		return w.isBehind(p) && !w.isDelayed(p)
+func (w *World) isRestartPending(p *corev1.Pod) bool {
+	hidden := w.hidden[p.UID]
+	if !w.oldKubelets {
+		return w.kubeletIsBehind(p) && !w.isResizeDelayed(p)
 	}
-	if life.byHand || life.halfway || life.changes > 1 {
+	if hidden.byHand || hidden.interrupted || hidden.updates > 1 {
 		return false
 	}
-	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return hidden.needsRestart(&c) })
 }
 
 // isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
 func (w *World) isInfeasible(p *corev1.Pod) bool {
 	pending := conditionOf(p, corev1.PodResizePending)
-	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.lives[p.UID].acted == p.Generation
+	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.hidden[p.UID].applied == p.Generation
 }
 
 // isGood tells whether a pod of this template can run.
-func (w *World) isGood(template *corev1.PodTemplateSpec) bool {
+func (w *World) canRun(template *corev1.PodTemplateSpec) bool {
 	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
 		for i := range list {
 			if w.quality(list[i].Image) != good {
@@ -138,7 +138,7 @@ func (w *World) isGood(template *corev1.PodTemplateSpec) bool {
 
 // canChange tells whether a pod of one template can be made one of the other in place: only images, CPU and memory of its
 // containers differ, and no restart was asked for.
-func canChange(from, to *corev1.PodTemplateSpec) bool {
+func canUpdateInPlace(from, to *corev1.PodTemplateSpec) bool {
 	if from == nil || to == nil || from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] ||
 		len(from.Spec.Containers) != len(to.Spec.Containers) {
 		return false
@@ -152,18 +152,18 @@ func canChange(from, to *corev1.PodTemplateSpec) bool {
 }
 
 // stopwatch is how long a rollout has been without progress.
-type stopwatch struct {
-	revision string
-	most     int
-	ran      time.Duration
+type progressStopwatch struct {
+	revision      string
+	mostAvailable int
+	elapsed       time.Duration
 }
 
 // updated tells how many pods of the present revision are available with all that it says, and whether there is one that is not.
-func (w *World) updated() (available int, isMissing bool) {
+func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
-		case p.DeletionTimestamp != nil || w.hashOf(p) != w.update || p.Labels[v1.LabelManager] != w.Manager.Name:
-		case w.isServing(p) && !w.isBehind(p):
+		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name:
+		case w.isAvailable(p) && !w.kubeletIsBehind(p):
 			available++
 		default:
 			isMissing = true
@@ -173,23 +173,23 @@ func (w *World) updated() (available int, isMissing bool) {
 }
 
 // due is how many updated pods there are to be: all, if there is no other revision that some could be left with.
-func (w *World) due() int {
-	isOther := func(p *corev1.Pod) bool { return w.hashOf(p) != w.update && w.isStored(w.hashOf(p)) }
-	if current := w.currentHash(); current == w.update || current == "" && !slices.ContainsFunc(w.standing(), isOther) {
+func (w *World) desiredUpdated() int {
+	isOther := func(p *corev1.Pod) bool { return w.hashOf(p) != w.updateHash && w.isStored(w.hashOf(p)) }
+	if current := w.currentHash(); current == w.updateHash || current == "" && !slices.ContainsFunc(w.activePods(), isOther) {
 		return w.Manager.DesiredReplicas()
 	}
 	return w.Manager.DesiredReplicas() - w.Manager.Partition()
 }
 
 // pause is how many pods were wanted when the rollout of a revision last went on, or the most since.
-type pause struct {
+type pauseState struct {
 	revision string
 	wanted   int
 }
 
-func (p *pause) see(w *World) {
+func (p *pauseState) note(w *World) {
 	desired := w.Manager.DesiredReplicas()
-	if !w.Manager.Spec.Paused || p.revision != w.update || desired > p.wanted {
-		*p = pause{w.update, desired}
+	if !w.Manager.Spec.Paused || p.revision != w.updateHash || desired > p.wanted {
+		*p = pauseState{w.updateHash, desired}
 	}
 }

@@ -40,54 +40,54 @@ type World struct {
 	// remembered is what the last plan asked for, as long as nobody restarts the controller.
 	remembered []*history.Revision
 	// update is the hash of the present template, as of the last sync.
-	update string
+	updateHash string
 	// lives has what is known of each pod besides what the API server shows.
-	lives map[types.UID]*life
+	hidden map[types.UID]*hiddenState
 	// templates are all that the spec has had; known are those that pods were made from, by hash.
-	templates []*corev1.PodTemplateSpec
-	known     map[string]*corev1.PodTemplateSpec
+	templates      []*corev1.PodTemplateSpec
+	templateByHash map[string]*corev1.PodTemplateSpec
 	// broken are images that were good, and are so no more.
-	broken map[string]bool
+	brokenImages map[string]bool
 	// skews has how far the clock of each node is ahead; a lost node is not heard of.
-	skews map[string]time.Duration
-	lost  map[string]bool
+	clockSkews map[string]time.Duration
+	lostNodes  map[string]bool
 	// noise is how much happens: where it is little, what has happened has time to show its effects.
-	noise float64
+	mishapRate float64
 	// oldNodes do not tell which generation of a pod they have seen.
-	oldNodes bool
+	oldKubelets bool
 	// build is what all templates have in common: what differs there would be in the way of updates in place.
-	build build
+	shape podShape
 	// made counts pods, for their UIDs; churn counts those that the controller has created and deleted.
-	made, churn int
+	podCount, churn int
 	// deadline is how long the clock of progressDeadlineSeconds has run.
-	deadline stopwatch
+	progressClock progressStopwatch
 	// paused is what a pause has found, or the most that was wanted since.
-	paused pause
+	paused pauseState
 	// unwritten tells that the last status could not be written.
-	unwritten bool
+	statusUnwritten bool
 }
 
 // New is a world with a random beginning.
 func New(seed uint64) *World {
 	w := &World{
 		Now: beginning, dice: rand.New(rand.NewPCG(seed, 0)), holds: map[requeue.HoldKey]requeue.Hold{},
-		lives: map[types.UID]*life{}, known: map[string]*corev1.PodTemplateSpec{}, broken: map[string]bool{},
-		skews: map[string]time.Duration{}, lost: map[string]bool{},
+		hidden: map[types.UID]*hiddenState{}, templateByHash: map[string]*corev1.PodTemplateSpec{}, brokenImages: map[string]bool{},
+		clockSkews: map[string]time.Duration{}, lostNodes: map[string]bool{},
 	}
 	w.Manager = &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7},
 		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](0)},
 	}
-	w.oldNodes = w.chance(0.2)
-	w.noise = pick(w, 0.3, 0.6, 1, 1)
+	w.oldKubelets = w.chance(0.2)
+	w.mishapRate = pick(w, 0.3, 0.6, 1, 1)
 	for node := 'a'; node <= 'e'; node++ {
-		w.skews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
+		w.clockSkews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
 	}
-	w.build = w.randomBuild()
+	w.shape = w.randomShape()
 	w.Manager.Spec = w.randomSpec()
 	w.templates = append(w.templates, w.Manager.Spec.Template)
 	if w.chance(0.8) {
-		w.populate()
+		w.addPast()
 	}
 	return w
 }
@@ -100,9 +100,9 @@ func (w *World) fails(p float64) bool { return !w.Calm && w.chance(p) }
 func pick[T any](w *World, choices ...T) T { return choices[w.dice.IntN(len(choices))] }
 
 // stamp is the time as the API server and the controller write it.
-func (w *World) stamp() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
+func (w *World) now() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
 
-func (w *World) say(format string, args ...any) {
+func (w *World) logf(format string, args ...any) {
 	if w.Tell != nil {
 		w.Tell(format, args...)
 	}
@@ -142,19 +142,19 @@ func (w *World) Report(decided plan.Plan, failure *requeue.Failure) (told v1.Pod
 		told.Conditions[i].LastTransitionTime.Time = told.Conditions[i].LastTransitionTime.Truncate(time.Second)
 	}
 	changed = status.Differs(&w.Manager.Status, &told)
-	w.unwritten = changed && w.fails(0.2)
-	if w.unwritten {
-		w.say("  status not written")
+	w.statusUnwritten = changed && w.fails(0.2)
+	if w.statusUnwritten {
+		w.logf("  status not written")
 		return told, changed
 	}
 	if changed {
 		w.Manager = w.Manager.DeepCopy()
 		w.Manager.Status = *told.DeepCopy()
-		w.say("  status %s, current %s, failed %s", describeConditions(&told), told.CurrentRevision, told.FailedRevision)
+		w.logf("  status %s, current %s, failed %s", describeConditions(&told), told.CurrentRevision, told.FailedRevision)
 	}
-	w.watch()
-	w.progress()
-	w.paused.see(w)
+	w.noteRecoveries()
+	w.noteProgress()
+	w.paused.note(w)
 	return told, changed
 }
 
