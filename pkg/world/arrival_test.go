@@ -13,17 +13,17 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// arrival is how the pods stand in the end.
+// finalState is the state of the pods in the end.
 type finalState struct {
 	*World
 	update, current string
-	// count is how many there are, kinds the same by revision; bad are the revisions with pods that will never be available.
+	// count is the number of active pods, byRevision has it by revision; badRevisions have pods that will never be available.
 	count, available int
 	byRevision       map[string]int
 	badRevisions     map[string]bool
-	// stuck is how many pods are going and never go.
+	// stuck is how many pods stay terminating.
 	stuck int
-	// obstacle tells that pods may only be updated in place, and one cannot be.
+	// notInPlace tells that pods may only be updated in place, and that a pod cannot be.
 	notInPlace bool
 }
 
@@ -53,12 +53,12 @@ func (w *World) newFinalState() (*finalState, error) {
 		}
 	}
 	if a.available <= w.Manager.DesiredReplicas()-w.Manager.MaxUnavailable() {
-		unlike = nil // to give a pod back what its revision says may take a restart, and none can be spared
+		unlike = nil // restoring a pod may take a restart, and no further pod may become unavailable
 	}
 	return a, unlike
 }
 
-// isInTheWay tells whether a pod that may only be updated in place cannot be.
+// cannotUpdateInPlace tells whether a pod may only be updated in place, and cannot be.
 func (a *finalState) cannotUpdateInPlace(p *corev1.Pod) bool {
 	if a.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return false
@@ -70,7 +70,7 @@ func (a *finalState) cannotUpdateInPlace(p *corev1.Pod) bool {
 	return !a.isStored(hash) || a.hidden[p.UID].refused == a.update || !canUpdateInPlace(a.templateByHash[hash], a.templateByHash[a.update])
 }
 
-// checkSpec: a pod is what its label says, unless it was made by hand, or that cannot be told any more.
+// checkSpec: a pod has the spec of the revision in its label, unless it was created by hand or the revision is lost.
 func (w *World) checkSpec(p *corev1.Pod) error {
 	hash := p.Labels[v1.LabelRevision]
 	template := w.templateByHash[hash]
@@ -80,7 +80,7 @@ func (w *World) checkSpec(p *corev1.Pod) error {
 	return fmt.Errorf("%s is not what its revision %s says: %+v", p.Name, hash, p.Spec.Containers)
 }
 
-// base is the revision that pods may have besides the present one; empty if there is none.
+// baseHash is the hash of the old revision that pods may have besides the new revision; empty if there is none.
 func (a *finalState) baseHash() string {
 	if a.current != "" {
 		if a.current == a.update {
@@ -96,7 +96,7 @@ func (a *finalState) baseHash() string {
 	return ""
 }
 
-// checkArrived: all is as the spec says, and the status says so.
+// checkFinalState: the pods are as the spec says, and the status says so.
 func (w *World) checkFinalState() error {
 	a, err := w.newFinalState()
 	if err != nil {
@@ -113,13 +113,13 @@ func (w *World) checkFinalState() error {
 	return nil
 }
 
-// isHeldUp tells whether pods that never go keep others from going, or from coming.
+// isBlocked tells whether pods that stay terminating keep other pods from being deleted or created.
 func (a *finalState) isBlocked() bool {
 	return a.stuck > 0 && (a.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete || a.Manager.PacesScaleDown() ||
 		a.Manager.Strategy() == v1.RecreateStrategy)
 }
 
-// checkZero: where no pods are wanted there are none, whatever else holds; but no more may go at a time than the pace allows.
+// checkZero: with zero replicas there are no active pods, unless pods that stay terminating use up scaleDown.maxTerminating.
 func (a *finalState) checkZero() (string, bool) {
 	isHeldUp := a.stuck > 0 && a.Manager.PacesScaleDown()
 	return "zero is not zero", a.Manager.DesiredReplicas() > 0 || a.count == 0 || isHeldUp
@@ -130,8 +130,7 @@ func (a *finalState) isUnstarted() bool {
 	return a.Manager.Spec.Paused && a.current == "" && a.count == 0
 }
 
-// checkPaused: a pause keeps what a rollout has made beside the pods that are wanted, until somebody scales down: then there are as
-// many as are wanted, and none beside them.
+// checkPaused: a pause keeps the surge pods of a rollout until somebody scales down: then there are exactly the desired pods.
 func (a *finalState) checkPaused() (string, bool) {
 	desired := a.Manager.DesiredReplicas()
 	switch {
@@ -140,7 +139,7 @@ func (a *finalState) checkPaused() (string, bool) {
 	case a.isUnstarted():
 		ready := reasonOf(&a.Manager.Status, v1.ConditionReady)
 		return "unstarted", ready == v1.ReasonPaused || ready == v1.ReasonScaledToZero
-	case a.Manager.Strategy() == v1.RecreateStrategy: // they may not be completed with pods of another revision
+	case a.Manager.Strategy() == v1.RecreateStrategy: // Recreate may not add pods of another revision
 		return "paused with too many", a.count <= desired
 	case a.isMarkedWithoutReplacement(), desired >= a.paused.wanted && len(a.byRevision) > 1:
 		return "paused", a.count >= desired && a.count <= desired+a.Manager.MaxSurge()
@@ -149,20 +148,20 @@ func (a *finalState) checkPaused() (string, bool) {
 	}
 }
 
-// isMarkedInVain tells whether a pod is to be replaced beforehand, since none may be unavailable, and what is there for that never is
-// available.
+// isMarkedWithoutReplacement tells whether a pod is marked for deletion whose replacement must be available first, because maxUnavailable is
+// 0, and never will be.
 func (a *finalState) isMarkedWithoutReplacement() bool {
 	return len(a.badRevisions) > 0 && a.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(a.activePods(), isMarkedForDeletion)
 }
 
-// checkCount: there are as many pods as are wanted; those of a bad revision may need others beside them.
+// checkCount: there are as many active pods as desired; with a bad revision there may be surge pods, too.
 func (a *finalState) checkCount() (string, bool) {
 	m := a.Manager
 	desired, most := m.DesiredReplicas(), m.DesiredReplicas()
 	if len(a.badRevisions) > 0 || a.notInPlace {
 		most += m.MaxSurge()
 		if a.available <= desired-m.MaxUnavailable() {
-			most = a.count // the surplus may have to stay
+			most = a.count // no pod may be deleted
 		}
 	}
 	switch {
@@ -179,7 +178,7 @@ func (a *finalState) checkCount() (string, bool) {
 	}
 }
 
-// checkKinds: the pods have the revision that they are to have, and the status says so.
+// checkRevisions: the pods have the desired revisions, and the status says so.
 func (a *finalState) checkRevisions() (string, bool) {
 	m, status := a.Manager, &a.Manager.Status
 	desired, ready := m.DesiredReplicas(), reasonOf(status, v1.ConditionReady)
@@ -201,7 +200,7 @@ func (a *finalState) checkRevisions() (string, bool) {
 	case a.badRevisions[a.update] && (!isRolledBack || isLeftAlone):
 		return "stuck with a bad revision", a.isStuckSafely()
 	case len(a.badRevisions) > 0:
-		// The revision that pods are left with, or return to, is bad, too.
+		// The old revision, which pods keep or return to, is bad, too.
 		isToStay := isRolledBack || isLeftAlone || m.Partition() > 0 || a.available <= desired-m.MaxUnavailable()
 		return "left with bad pods", !isReady && isToStay
 	case status.FailedRevision == status.UpdateRevision && m.OnFailure() != v1.ContinueOnFailure && a.current == "":
@@ -221,7 +220,7 @@ func (a *finalState) checkRevisions() (string, bool) {
 	return "the end", isReady && isCurrent && isAsWanted
 }
 
-// cannotReturn tells whether no pod that is not of the current revision can be changed to it in place.
+// cannotReturn tells whether no pod of another revision can be updated to the current revision in place.
 func (a *finalState) cannotReturn() bool {
 	for _, p := range a.activePods() {
 		hash := a.hashOf(p)
@@ -232,7 +231,7 @@ func (a *finalState) cannotReturn() bool {
 	return true
 }
 
-// isStuckWell tells whether a bad revision has done no more harm than it may, and is told of.
+// isStuckSafely tells whether a bad revision has done no more harm than it may, and the status reports it.
 func (a *finalState) isStuckSafely() bool {
 	m, status := a.Manager, &a.Manager.Status
 	isStalled := reasonOf(status, v1.ConditionStalled) != ""
@@ -244,15 +243,15 @@ func (a *finalState) isStuckSafely() bool {
 	case m.OnFailure() == v1.RollbackOnFailure:
 		return false
 	default:
-		// Pods of a third revision may have to stay, because a bad pod is all that may be unavailable.
+		// Pods of a third revision may have to stay, because the bad pods use up maxUnavailable.
 		hasThird := a.count > a.byRevision[a.update]+a.byRevision[a.current]
 		return isStalled && (a.byRevision[a.current] >= m.Partition() || hasThird || reasonOf(status, v1.ConditionReady) == v1.ReasonNotInPlace)
 	}
 }
 
-// counts are two counts by revision, as far as they are not zero.
-func countsByRevision(one string, count int, other string, more int) map[string]int {
-	all := map[string]int{one: count, other: more}
+// countsByRevision has the counts of two revisions that are not zero.
+func countsByRevision(first string, firstCount int, second string, secondCount int) map[string]int {
+	all := map[string]int{first: firstCount, second: secondCount}
 	maps.DeleteFunc(all, func(_ string, count int) bool { return count == 0 })
 	return all
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// blame is what a pod has to answer for: a failure of its own, as a pod of this revision, that it has not recovered from.
+// blame is the failure of a pod of a revision by its own fault, from which the pod has not recovered.
 type blame struct {
 	revision string
-	// since is when the first of them was; zero if there was none.
+	// since is when the pod first failed; zero if it has not.
 	since time.Time
-	// condemned tells that the pod has had its time to recover: who grants it more of that later comes too late.
+	// graceOver tells that the grace period of the failure policy is over: a longer grace period comes too late.
 	graceOver bool
 }
 
-// fault notes that a pod has failed by itself. What happens before its node has seen the change to the revision that the pod has
-// is not that revision's fault. Nobody can tell a container that has crashed between the change and that moment from one that did
-// so right after it, though: from then on the pod is to blame, unless it has ended. A node that does not tell what it has seen leaves
-// no way to tell at all.
+// blamePod notes that a pod has failed by itself. A failure before the kubelet has seen the update to the pod's revision does not count
+// against that revision. But once the kubelet has seen it, nobody can tell such a crash from one right after the update: then the pod is
+// blamed, unless it is finished. With old kubelets nobody can tell at all.
 func (w *World) blamePod(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	if hidden.failedEarly = hidden.observed < hidden.revisionGeneration && !w.oldKubelets; hidden.failedEarly {
@@ -34,7 +33,7 @@ func (w *World) blamePod(p *corev1.Pod) {
 	}
 }
 
-// inherit lets a pod answer for the one in whose place it was made.
+// inheritBlame passes the blame of a pod on to its replacement of the same revision.
 func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 	if creation.Replaces == nil {
 		return
@@ -49,18 +48,18 @@ func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 	}
 }
 
-// isToBlame tells whether a pod has failed as one of its revision, and not recovered.
+// isBlamed tells whether a pod has failed as a pod of its revision, and has not recovered.
 func (w *World) isBlamed(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if other := hidden.replacement; other != nil && w.hidden[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
 		!isFinished(other) && w.hashOf(other) == hidden.blame.revision {
-		return false // the replacement answers for it, as long as it has the same revision
+		return false // the replacement has inherited the blame, as long as it has the same revision
 	}
 	return !hidden.blame.since.IsZero() && hidden.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
 		p.Labels[v1.LabelManager] == w.Manager.Name
 }
 
-// guilty is how many pods of the present revision are to blame, and how many of these have had their time to recover.
+// countBlamed is how many pods of the new revision are blamed, and for how many of these the grace period is over.
 func (w *World) countBlamed() (count, condemned int) {
 	for _, p := range w.Pods {
 		if !w.isBlamed(p) || w.hashOf(p) != w.updateHash {
@@ -74,13 +73,13 @@ func (w *World) countBlamed() (count, condemned int) {
 	return count, condemned
 }
 
-// isOver tells whether the time to recover is over. What is written down is good to the second.
+// isGraceOver tells whether the grace period is over, up to a second: timestamps have whole seconds.
 func (w *World) isGraceOver(b blame) bool {
 	return !b.since.IsZero() && w.Now.Sub(b.since) >= w.Manager.FailureGrace()-time.Second
 }
 
-// watch notes what the controller has had a chance to see of failing pods, and lets go of the failures of those that have been
-// available for long enough: it looks, and writes down what it sees, at this very time.
+// noteRecoveries notes what the controller has seen of failing pods in this sync, and ends the blame of pods that have been available for
+// long enough.
 func (w *World) noteRecoveries() {
 	for _, p := range w.Pods {
 		hidden := w.hidden[p.UID]
@@ -94,7 +93,7 @@ func (w *World) noteRecoveries() {
 			hidden.blame.graceOver = hidden.blame.graceOver || w.isGraceOver(hidden.blame)
 			continue
 		}
-		since := hidden.readySince // whatever the clock of its node says
+		since := hidden.readySince // whatever the kubelet's clock says
 		if hidden.updatedAt.After(since) {
 			since = hidden.updatedAt
 		}

@@ -19,7 +19,7 @@ func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
 	return slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == p })
 }
 
-// checkNames: no pod is created under a name that is in use, nor two under one, nor is one deleted twice.
+// checkNames: no pod is created with a name that is in use, no two pods are created with the same name, and no pod is deleted twice.
 func (s *synced) checkNames() error {
 	used := map[string]bool{}
 	for _, p := range s.Pods {
@@ -32,7 +32,7 @@ func (s *synced) checkNames() error {
 		}
 		used[name] = true
 		if c.Revision == nil || c.Revision.Template() == nil {
-			return fmt.Errorf("%s is made from nothing", name)
+			return fmt.Errorf("%s has no template", name)
 		}
 	}
 	deleted := map[*corev1.Pod]bool{}
@@ -50,7 +50,7 @@ func (s *synced) checkNames() error {
 	return nil
 }
 
-// checkSurge: creates never bring the pods above replicas + maxSurge; where they wait for others to be gone, those count.
+// checkSurge: creates never bring the pods above replicas + maxSurge. With TerminationComplete, terminating pods count, too.
 func (s *synced) checkSurge() error {
 	count, waits := len(s.plan.Create), s.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete
 	for _, p := range s.activePods() {
@@ -69,8 +69,8 @@ func (s *synced) checkSurge() error {
 	return nil
 }
 
-// checkFloor: the plan takes away, or changes, no available pod if fewer than replicas - maxUnavailable would be left; not even one
-// that is marked for deletion. What a pod is given back counts if it takes a restart.
+// checkFloor: the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable would
+// stay available. A restored pod counts if a container has to restart.
 func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
 		return nil
@@ -101,7 +101,7 @@ func (s *synced) checkFloor() error {
 	return nil
 }
 
-// checkOverlap: Recreate makes no pod while one of another revision may still run.
+// checkOverlap: Recreate creates no pod while a pod of another revision may still run.
 func (s *synced) checkOverlap() error {
 	if s.Manager.Strategy() != v1.RecreateStrategy || len(s.plan.Create) == 0 {
 		return nil
@@ -120,8 +120,8 @@ func (s *synced) checkOverlap() error {
 	return nil
 }
 
-// countUnproven counts by how many the pods of the new revision that are on their way, and those that the plan adds to them, are
-// more than a rollout needs, while there are pods to protect.
+// countUnproven counts by how many the unavailable pods of the new revision, with those that the plan adds, exceed maxSurge +
+// maxUnavailable while there are old pods.
 func (s *synced) countUnproven() error {
 	s.unproven = 0
 	current, oldPods := s.currentHash(), 0
@@ -154,15 +154,15 @@ func (s *synced) countUnproven() error {
 	return nil
 }
 
-// checkUnproven: there are none. What is lost while nothing is moved, because of a halt or an obstacle, is replaced by the same,
-// though; and a revision that has failed is not tried.
+// checkUnproven: a rollout has no unproven pods. This does not hold while it is halted or not possible in place, because lost pods are then
+// replaced by pods of the same revision; nor after the revision has failed.
 func (s *synced) checkUnproven() error {
 	isHalted := func(status *v1.PodManagerStatus) bool {
 		reason := reasonOf(status, v1.ConditionReady)
 		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
 	}
 	if s.unproven > 0 && s.before.FailedRevision == "" && !isHalted(&s.before) && !isHalted(&s.status) {
-		return fmt.Errorf("%d pods of the new revision too many are on their way", s.unproven)
+		return fmt.Errorf("%d pods of the new revision too many are unavailable", s.unproven)
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (s *synced) checkSame() error {
 	return nil
 }
 
-// checkCurrent: the present revision becomes the current one only when all pods have it.
+// checkCurrent: the new revision becomes the current revision only when all pods have it.
 func (s *synced) checkCurrent() error {
 	if status := &s.status; status.CurrentRevision == status.UpdateRevision && status.CurrentRevision != s.before.CurrentRevision &&
 		status.CurrentReplicas != status.Replicas {

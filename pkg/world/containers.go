@@ -7,17 +7,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// quality is what becomes of the containers of an image.
+// quality tells how the containers of an image behave.
 type quality int
 
 const (
 	good     quality = iota
-	flaky            // they are ready for a moment, and crash
-	crashing         // they crash at once
-	missing          // there is no such image
+	flaky            // the containers become ready and crash
+	crashing         // the containers crash at once
+	missing          // the image does not exist
 )
 
-// quality is that of an image, which may have been good before.
+// quality is the quality of an image now. A broken image was good before.
 func (w *World) quality(image string) quality {
 	switch {
 	case w.brokenImages[image]:
@@ -33,7 +33,7 @@ func (w *World) quality(image string) quality {
 	}
 }
 
-// imageID is that of an image. Two names may stand for one.
+// imageID is the ID of an image. Two names may have the same ID.
 func imageID(image string) string {
 	if image == "app:5" {
 		image = "app:1"
@@ -41,12 +41,12 @@ func imageID(image string) string {
 	return "id of " + image
 }
 
-// isSidecar tells whether an init container goes on to run beside the others.
+// isSidecar tells whether an init container is a sidecar.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// all are the statuses of all containers, in the order in which they start, with what the pod's spec says of them.
+// containersOf yields the status and spec of each container, in the order in which the containers start.
 func containersOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
 		for i := range p.Status.InitContainerStatuses {
@@ -62,7 +62,7 @@ func containersOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Cont
 	}
 }
 
-// lasting are the statuses of those containers that run for as long as the pod does.
+// longRunningOf yields the status and spec of each container that runs as long as the pod: sidecars and app containers.
 func longRunningOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
 		for status, c := range containersOf(p) {
@@ -73,7 +73,7 @@ func longRunningOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Con
 	}
 }
 
-// isInit tells whether a container has to end before others start.
+// isInitContainer tells whether a container has to complete before others start.
 func isInitContainer(p *corev1.Pod, c *corev1.Container) bool {
 	for i := range p.Spec.InitContainers {
 		if c == &p.Spec.InitContainers[i] {
@@ -83,7 +83,7 @@ func isInitContainer(p *corev1.Pod, c *corev1.Container) bool {
 	return false
 }
 
-// notYet are the statuses of containers that are yet to be started.
+// waitingStatuses are the statuses of containers that have not started yet.
 func waitingStatuses(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
 	var list []corev1.ContainerStatus
 	for i := range containers {
@@ -100,18 +100,18 @@ func waitingFor(reason string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
 }
 
-// isInTrouble tells whether something keeps a container from running, so that its status says what.
+// isInBackOff tells whether the status of a container says what keeps it from running.
 func isInBackOff(status *corev1.ContainerStatus) bool {
 	waiting := status.State.Waiting
 	return waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing"
 }
 
-// nextOfContainers is what is to be done about the pod's containers.
+// nextContainerStep is the next step of the kubelet for the pod's containers; nil if there is none.
 func (w *World) nextContainerStep(p *corev1.Pod) func() {
 	if p.Status.Phase == corev1.PodPending {
 		for status, c := range containersOf(p) {
 			if w.Calm && isInBackOff(status) && w.quality(c.Image) != good {
-				return nil // it could go on like this for ever
+				return nil // in calm, containers in back-off stay there: the back-off would never end
 			}
 		}
 		return func() { w.startContainers(p) }
@@ -120,7 +120,7 @@ func (w *World) nextContainerStep(p *corev1.Pod) func() {
 		image := w.hidden[p.UID].starts[status.Name].image
 		switch {
 		case status.State.Running != nil && w.quality(image) == flaky && !isReady(p) && !w.Calm && w.chance(0.7):
-			// It has to become ready first.
+			// A flaky container becomes ready before it crashes.
 		case status.State.Running != nil && (w.quality(image) == flaky || w.quality(image) == crashing):
 			return func() { w.crashContainer(p, status) }
 		case status.State.Running == nil && !(w.Calm && isInBackOff(status) && w.quality(w.nextImageOf(p, status.Name)) != good):
@@ -130,7 +130,7 @@ func (w *World) nextContainerStep(p *corev1.Pod) func() {
 	return nil
 }
 
-// imageOf is the image that a container is started with next: the one that its node knows of.
+// nextImageOf is the image that the kubelet starts a container with next: the last one if it has not applied the spec yet.
 func (w *World) nextImageOf(p *corev1.Pod, name string) string {
 	hidden := w.hidden[p.UID]
 	if last, found := hidden.starts[name]; found && hidden.applied < p.Generation {
@@ -146,13 +146,13 @@ func (w *World) nextImageOf(p *corev1.Pod, name string) string {
 	return ""
 }
 
-// launch starts the pod's containers one after the other, as far as that goes.
+// startContainers starts the pod's containers one after the other, up to the first that does not start.
 func (w *World) startContainers(p *corev1.Pod) {
 	for status, c := range containersOf(p) {
 		if status.State.Running != nil || status.State.Terminated != nil {
 			continue
 		}
-		if isInitContainer(p, c) && w.fails(0.1) { // at its next try it works
+		if isInitContainer(p, c) && w.fails(0.1) { // a later try may succeed
 			w.logf("  %s: container %s fails", p.Name, c.Name)
 			w.terminateInBackOff(p, status)
 			status.RestartCount++
@@ -169,12 +169,12 @@ func (w *World) startContainers(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodRunning
 }
 
-// run starts a container, if its image can be had.
+// startContainer starts a container, if its image exists.
 func (w *World) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	hidden, image := w.hidden[p.UID], w.nextImageOf(p, status.Name)
 	if w.quality(image) == missing {
 		status.State = waitingFor(pick(w, "ErrImagePull", "ImagePullBackOff"))
-		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // that it names the image is what tells which one
+		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // the planner finds the image by this message
 		w.blamePod(p)
 		return
 	}
@@ -190,17 +190,18 @@ func (w *World) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	}
 	before.image = image
 	hidden.starts[status.Name] = before
-	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // runtimes spell names in their own way
+	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalise image names
 	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: w.kubeletTime(p)}}
 }
 
-// ends is how a container is after it has ended by itself.
+// terminateInBackOff sets the status of a container that has ended by itself.
 func (w *World) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
 	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: w.kubeletTime(p)}
 	status.State = waitingFor("CrashLoopBackOff")
 }
 
-// crash ends a container, which its node starts again. If that has seen a change of the pod, it is started with it.
+// crashContainer ends a container, which the kubelet will restart. If the kubelet has seen an update of the pod, it applies the update
+// first.
 func (w *World) crashContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	hidden := w.hidden[p.UID]
 	if w.oldKubelets && hidden.observed < p.Generation {

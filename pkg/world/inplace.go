@@ -7,20 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// isBehind tells whether the pod's node has not carried out its spec.
+// kubeletIsBehind tells whether the kubelet has not carried out all of the pod's spec.
 func (w *World) kubeletIsBehind(p *corev1.Pod) bool {
 	return w.hidden[p.UID].applied < p.Generation || conditionOf(p, corev1.PodResizePending) != nil ||
 		conditionOf(p, corev1.PodResizeInProgress) != nil
 }
 
-// isDelayed tells whether the pod's node has done all that it can, and cannot give the CPU or memory: the pod runs on as it was.
+// isResizeDelayed tells whether the kubelet has applied the spec but cannot resize the pod: the pod runs on with its old resources.
 func (w *World) isResizeDelayed(p *corev1.Pod) bool {
 	pending, progress := conditionOf(p, corev1.PodResizePending), conditionOf(p, corev1.PodResizeInProgress)
 	return w.hidden[p.UID].applied == p.Generation && (pending != nil || progress != nil && progress.Reason == corev1.PodReasonError)
 }
 
-// observe lets a node see a change of the pod. It tells so with the statuses of the containers as they are, and acts a moment
-// later; only that something is resized is told at once.
+// observeGeneration lets the kubelet see an update of the pod. The kubelet may write the observedGeneration with the old container
+// statuses, and apply the update a moment later; it writes only the resize conditions at once.
 func (w *World) observeGeneration(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	hidden.observed = p.Generation
@@ -43,7 +43,7 @@ func (w *World) observeGeneration(p *corev1.Pod) {
 	}
 }
 
-// isResized tells whether a container is to have other CPU or memory than it has.
+// hasResize tells whether the spec of a container has other resources than the container was started with or resized to.
 func (w *World) hasResize(p *corev1.Pod) bool {
 	for i := range p.Spec.Containers {
 		last, found := w.hidden[p.UID].starts[p.Spec.Containers[i].Name]
@@ -54,8 +54,8 @@ func (w *World) hasResize(p *corev1.Pod) bool {
 	return false
 }
 
-// restartsFor tells whether the node has to restart a container to give it what it is to have: another image, or another amount
-// of what its resizePolicy says. One that was never started has nothing to lose.
+// needsRestart tells whether the kubelet has to restart a running container to apply its spec: for another image, or for a resize with the
+// resizePolicy RestartContainer.
 func (h *hiddenState) needsRestart(c *corev1.Container) bool {
 	last, found := h.starts[c.Name]
 	return found && (c.Image != last.image || needsRestartToResize(last.resources, c))
@@ -68,14 +68,14 @@ func needsRestartToResize(had corev1.ResourceRequirements, c *corev1.Container) 
 	})
 }
 
-// act follows a change of the pod's spec that its node has seen.
+// applySpec lets the kubelet apply an update of the pod's spec that it has seen.
 func (w *World) applySpec(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	if hidden.applied == p.Generation && w.fails(0.5) {
 		return
 	}
 	hidden.applied = p.Generation
-	// Old nodes get what they are given at once: until they say so nobody can tell.
+	// Old kubelets resize at once: the planner could not tell a delay.
 	isDelayed := w.hasResize(p) && !w.oldKubelets && w.fails(0.6)
 	dropCondition(p, corev1.PodResizePending)
 	dropCondition(p, corev1.PodResizeInProgress)
@@ -102,7 +102,7 @@ func (w *World) applySpec(p *corev1.Pod) {
 	}
 }
 
-// restart starts a container anew, as the pod's spec has it.
+// restartContainer restarts a container according to the pod's spec.
 func (w *World) restartContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	if status.State.Running != nil {
 		status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
@@ -116,7 +116,7 @@ func (w *World) restartContainer(p *corev1.Pod, status *corev1.ContainerStatus) 
 	}
 }
 
-// delayResize makes a pod wait for its CPU and memory.
+// delayResize sets a condition that says why the kubelet does not resize the pod.
 func (w *World) delayResize(p *corev1.Pod) {
 	delay := pick(w,
 		corev1.PodCondition{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible},

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// befall lets something happen to a pod, and tells whether that was a crash.
+// mishap lets something random go wrong with a pod, and tells whether a container has crashed.
 func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 	if p.DeletionTimestamp != nil || isFinished(p) {
 		return false
@@ -41,7 +41,7 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 		w.evictPod(p)
 	case what == 13 && p.Status.Phase == corev1.PodRunning:
 		w.logf("%s: phase unknown", p.Name)
-		p.Status.Phase = corev1.PodUnknown // whatever it last said of itself
+		p.Status.Phase = corev1.PodUnknown // the rest of the status stays
 	default:
 		w.logf("%s: not ready", p.Name)
 		w.setReady(p, false)
@@ -49,8 +49,7 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 	return false
 }
 
-// relapse makes a pod not ready that has recovered from a failure: mostly the one that has done so last, of which the least is
-// forgotten.
+// relapse makes a pod not ready that has recovered from a failure: mostly the one that has recovered last.
 func (w *World) relapse() {
 	var recovered []*corev1.Pod
 	for _, p := range w.Pods {
@@ -71,8 +70,8 @@ func (w *World) relapse() {
 	w.setReady(p, false)
 }
 
-// crashOne ends one of the containers that run, and tells whether there was one. Those beside the others are worth a closer look:
-// they go on as they are when the others are changed.
+// crashAnyContainer crashes a running container, and tells whether there was one. It prefers the first, which may be a sidecar: an update
+// in place does not change sidecars.
 func (w *World) crashAnyContainer(p *corev1.Pod) bool {
 	var running []*corev1.ContainerStatus
 	for status := range longRunningOf(p) {
@@ -92,7 +91,7 @@ func (w *World) crashAnyContainer(p *corev1.Pod) bool {
 	return true
 }
 
-// end ends the pod for good.
+// finishPod makes the pod fail for good.
 func (w *World) finishPod(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodFailed
 	w.setReady(p, false)
@@ -100,7 +99,7 @@ func (w *World) finishPod(p *corev1.Pod) {
 	w.blamePod(p)
 }
 
-// evict ends the pod for a reason that is its node's.
+// evictPod makes the pod fail for a reason of its node.
 func (w *World) evictPod(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodFailed
 	w.setReady(p, false)
@@ -117,7 +116,8 @@ func (w *World) terminateAll(p *corev1.Pod, code int32) {
 	}
 }
 
-// lose cuts a node off, or lets it be heard of again. Somebody finds out at some time, and says so in its place.
+// toggleNode cuts the kubelet of a node off, or brings it back. The node controller makes the pods of a lost node not ready, and may evict
+// them.
 func (w *World) toggleNode() {
 	node := "node-" + string(rune('a'+w.dice.IntN(5)))
 	if w.lostNodes[node] = !w.lostNodes[node]; !w.lostNodes[node] {
@@ -139,7 +139,7 @@ func (w *World) toggleNode() {
 	}
 }
 
-// loseRevision lets somebody delete a stored template, be it the current one.
+// deleteRevision lets somebody delete a revision, possibly the current one.
 func (w *World) deleteRevision() {
 	if len(w.Revisions) == 0 {
 		return
@@ -149,7 +149,7 @@ func (w *World) deleteRevision() {
 	w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r == gone })
 }
 
-// breakImage makes an image a bad one that was good, be it that of the current revision.
+// breakImage makes containers of a good image crash from now on, possibly of the current revision's image.
 func (w *World) breakImage() {
 	image := pick(w, "app:1", "app:2", "app:3", "app:4")
 	w.logf("%s breaks", image)

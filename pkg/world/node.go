@@ -7,39 +7,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// life is what the world knows of a pod besides what the API server shows.
+// hiddenState is the state of a pod that the API server does not show.
 type hiddenState struct {
-	// observed is the generation of the pod that its node has seen, acted the one that it has carried out.
+	// observed is the generation of the pod that its kubelet has seen, applied the one that the kubelet has carried out.
 	observed, applied int64
-	// runs is what each container was last started with.
+	// starts is what each container was last started with.
 	starts map[string]containerStart
-	// changes is how often the pod was updated in place, or was to be.
+	// updates is how often an update in place of the pod was completed or interrupted.
 	updates int
-	// halfway tells that an update in place was begun, and not completed; refused is the revision that the API server would not
-	// have for it.
+	// interrupted tells that an update in place was begun and not completed; refused is the hash of the revision to which the API server
+	// has refused an update.
 	interrupted bool
 	refused     string
-	// changed is when the pod was last updated in place, since the generation that it has had its revision from on.
+	// updatedAt is when the pod was last updated in place, revisionGeneration the generation with which it got its revision.
 	updatedAt          time.Time
 	revisionGeneration int64
-	// idle is until when nothing is done about the pod, because it cannot be scheduled or its images take so long.
+	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
 	idleUntil time.Time
-	// seen is since when the controller has seen the pod ready; zero while it is not.
+	// readySince is since when the controller has seen the pod ready; zero while it is not ready.
 	readySince time.Time
-	// stuck tells that the pod, once it is going, does not go.
+	// stuck tells that the pod stays terminating.
 	stuck bool
-	// byHand tells that somebody else has made the pod: it need not be what the template says.
+	// byHand tells that a user has created the pod: its spec may differ from all templates.
 	byHand bool
 	blame  blame
-	// early tells that it has failed after it was updated in place, and before its node had seen that.
+	// failedEarly tells that the pod has failed after an update in place, and before its kubelet had seen the update.
 	failedEarly bool
-	// recovered is when it last made up for a failure; zero if it never did.
+	// recoveredAt is when the pod last recovered from a failure; zero if it never did.
 	recoveredAt time.Time
-	// replacement is the pod that was made in its place.
+	// replacement is the pod that was created to replace this one.
 	replacement *corev1.Pod
 }
 
-// started is what a container was started with.
+// containerStart is what a container was started with.
 type containerStart struct {
 	image     string
 	resources corev1.ResourceRequirements
@@ -75,7 +75,7 @@ func dropCondition(p *corev1.Pod, kind corev1.PodConditionType) {
 	p.Status.Conditions = kept
 }
 
-// clock is the time as the pod's node writes it.
+// kubeletTime is the time as the pod's kubelet writes it.
 func (w *World) kubeletTime(p *corev1.Pod) metav1.Time {
 	return metav1.NewTime(w.Now.Add(w.clockSkews[p.Spec.NodeName]).Truncate(time.Second))
 }
@@ -90,7 +90,7 @@ func (w *World) setReady(p *corev1.Pod, ready bool) {
 	setCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: w.kubeletTime(p)})
 }
 
-// next is what a pod's node, or the scheduler, will do next about it; nil if that is nothing.
+// nextStep is the next step of the kubelet or the scheduler for a pod; nil if there is none.
 func (w *World) nextStep(p *corev1.Pod) func() {
 	hidden := w.hidden[p.UID]
 	switch {
@@ -121,7 +121,7 @@ func (w *World) nextStep(p *corev1.Pod) func() {
 	return nil
 }
 
-// mayServe tells whether all containers run that are any good, and all readiness gates are open.
+// shouldBeReady tells whether all readiness gates are open, and all long-running containers run and do not crash at once.
 func (w *World) shouldBeReady(p *corev1.Pod) bool {
 	for _, gate := range p.Spec.ReadinessGates {
 		if found := conditionOf(p, gate.ConditionType); found == nil || found.Status != corev1.ConditionTrue {
@@ -136,7 +136,7 @@ func (w *World) shouldBeReady(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodRunning
 }
 
-// schedule gives a pod a node, unless that will not have it.
+// schedule binds a pod to a node, whose kubelet may refuse to admit the pod.
 func (w *World) schedule(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	p.Spec.NodeName = "node-" + string(rune('a'+w.dice.IntN(5)))
@@ -146,7 +146,7 @@ func (w *World) schedule(p *corev1.Pod) {
 		reason := pick(w, "OutOfcpu", "NodeAffinity", "NodeShutdown", "UnexpectedAdmissionError", "SysctlForbidden")
 		w.logf("  %s is not admitted: %s", p.Name, reason)
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, reason
-		if reason == "SysctlForbidden" { // no node takes it
+		if reason == "SysctlForbidden" { // no kubelet admits the pod
 			w.blamePod(p)
 		}
 		return
@@ -164,7 +164,7 @@ func (w *World) schedule(p *corev1.Pod) {
 	}
 }
 
-// tellObserved writes down which generation the node has seen, if it is one that does.
+// writeObservedGeneration writes the observedGeneration of a pod, unless the kubelets are old.
 func (w *World) writeObservedGeneration(p *corev1.Pod) {
 	if !w.oldKubelets {
 		p.Status.ObservedGeneration = w.hidden[p.UID].observed

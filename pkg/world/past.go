@@ -12,11 +12,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
-// revise stores a template as the controller would, and returns it as a revision.
+// storeTemplate stores a template as the controller would, and returns its revision.
 func (w *World) storeTemplate(template *corev1.PodTemplateSpec) *history.Revision {
 	old := w.Manager.DeepCopy()
 	old.Spec.Template = template
-	old.Status.CurrentRevision = "another" // a second one has to be stored
+	old.Status.CurrentRevision = "another" // so that the plan stores a second revision, too
 	decided := plan.Make(plan.Observed{
 		Manager: old, Revisions: w.Revisions, Now: w.Now, PodNamed: func(string) *corev1.Pod { return nil },
 	})
@@ -24,7 +24,7 @@ func (w *World) storeTemplate(template *corev1.PodTemplateSpec) *history.Revisio
 	return decided.Revisions.Update
 }
 
-// populate lets a PodManager have been there for long: with pods, of several revisions, in all states.
+// addPast gives the PodManager a past: pods of several revisions in all states.
 func (w *World) addPast() {
 	var revisions []*history.Revision
 	for number := range 1 + w.dice.IntN(3) {

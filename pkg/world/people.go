@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// edit lets the user change the spec.
+// editSpec lets the user edit one or more fields of the spec.
 func (w *World) editSpec() {
 	w.applyEdit(func(spec *v1.PodManagerSpec) {
 		for again := true; again; again = w.chance(0.3) {
@@ -23,22 +23,22 @@ func (w *World) editSpec() {
 	})
 }
 
-// editing is one edit of the spec.
+// applyEdit applies one edit of the spec.
 func (w *World) applyEdit(edit func(*v1.PodManagerSpec)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
-	w.holds = map[requeue.HoldKey]requeue.Hold{} // a changed spec gets a fresh try
+	w.holds = map[requeue.HoldKey]requeue.Hold{} // an edit ends all holds
 	edit(&w.Manager.Spec)
 }
 
-// react lets the user do something about a crash.
+// editAfterCrash lets the user, sometimes, edit the template after a crash.
 func (w *World) editAfterCrash() {
 	if w.chance(0.4) {
 		w.applyEdit(w.editTemplate)
 	}
 }
 
-// giveUp lets the user stop all pods, because the rollout gets no further.
+// scaleToZeroIfStuck lets the user, sometimes, scale to zero if the rollout is stuck.
 func (w *World) scaleToZeroIfStuck() {
 	ready := meta.FindStatusCondition(w.Manager.Status.Conditions, v1.ConditionReady)
 	isStuck := ready != nil && slices.Contains([]string{v1.ReasonPaused, v1.ReasonHalted, v1.ReasonRolledBack, v1.ReasonNotInPlace}, ready.Reason)
@@ -53,7 +53,7 @@ func (w *World) editTemplate(spec *v1.PodManagerSpec) {
 	switch image := template.Spec.Containers[0].Image; {
 	case w.chance(0.3):
 		template = w.templates[w.dice.IntN(len(w.templates))]
-	case w.chance(0.5): // most releases are another image, and no more
+	case w.chance(0.5): // most releases change only the image
 		template = spec.Template.DeepCopy()
 		template.Spec.Containers[0].Image = image
 	}
@@ -62,7 +62,7 @@ func (w *World) editTemplate(spec *v1.PodManagerSpec) {
 	w.logf("user: template %s", describeTemplate(spec.Template))
 }
 
-// describeTemplate has what differs between templates.
+// describeTemplate describes the fields in which templates differ.
 func describeTemplate(template *corev1.PodTemplateSpec) string {
 	text := template.Annotations["note"]
 	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
@@ -90,7 +90,7 @@ func (w *World) editField(spec *v1.PodManagerSpec) {
 	case what < 9:
 		spec.Paused = !spec.Paused
 		w.logf("user: paused %v", spec.Paused)
-	case what == 9 && w.Manager.PodUpdatePolicy() != v1.InPlaceOnly: // where it is refused
+	case what == 9 && w.Manager.PodUpdatePolicy() != v1.InPlaceOnly: // the API server refuses restartAt with InPlaceOnly
 		spec.RestartAt = ptr.To(metav1.NewTime(w.Now.Truncate(time.Minute)))
 		w.logf("user: restart at %v", spec.RestartAt)
 	case what < 12 && spec.UpdateStrategy.RollingUpdate != nil:
@@ -120,7 +120,7 @@ func (w *World) editRolling(rolling *v1.RollingUpdate) {
 	w.logf("user: %s", describeStrategy(w.Manager))
 }
 
-// editRest changes what people seldom do.
+// editSeldomField edits a field that users seldom edit.
 func (w *World) editSeldomField(spec *v1.PodManagerSpec) {
 	switch w.dice.IntN(7) {
 	case 0:

@@ -22,7 +22,7 @@ import (
 
 var errNoAnswer = errors.New("no answer")
 
-// Apply carries out a plan as far as it goes, in the order of the controller.
+// Apply carries out a plan in the order of the controller, up to a failure that the rest depends on.
 func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	if decided.AddFinalizer || decided.RemoveFinalizer {
 		w.Manager = w.Manager.DeepCopy()
@@ -33,7 +33,7 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	}
 	w.updateHash, w.remembered = decided.Revisions.Update.Hash, decided.Remember
 	if w.fails(0.03) {
-		w.remembered = nil // another process goes on
+		w.remembered = nil // another controller remembers nothing
 		w.logf("  another controller takes over")
 	}
 	if !w.storeRevisions(decided.Store) {
@@ -65,7 +65,7 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	return failure
 }
 
-// replace deletes pods, and creates others if all of these are on their way: creates may count on the deletes.
+// deleteAndCreate deletes pods, and creates pods only if no delete failed: creates depend on the deletes.
 func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 	for _, deletion := range decided.Delete {
 		if w.fails(0.05) {
@@ -87,7 +87,7 @@ func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 	return nil
 }
 
-// store stores revisions, and tells whether all went through.
+// storeRevisions stores revisions, and tells whether no request failed.
 func (w *World) storeRevisions(stores []history.Store) bool {
 	for i := range stores {
 		if w.fails(0.1) {
@@ -98,7 +98,7 @@ func (w *World) storeRevisions(stores []history.Store) bool {
 	return true
 }
 
-// put stores revisions, or replaces those that are stored.
+// putRevisions creates or replaces revisions.
 func (w *World) putRevisions(stores []history.Store) {
 	for _, store := range stores {
 		w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == store.Revision.Name })
@@ -107,7 +107,7 @@ func (w *World) putRevisions(stores []history.Store) {
 	}
 }
 
-// create makes a pod, unless that fails. A refusal holds up the next try, as the controller's memory does.
+// createPod creates a pod, unless the request fails. A refusal starts a hold, as in the controller's memory.
 func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 	hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creation.Revision.Hash}
 	if w.fails(0.08) {
@@ -126,7 +126,7 @@ func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 	return nil
 }
 
-// add puts a new pod into the cluster.
+// addPod adds a new pod to the cluster.
 func (w *World) addPod(p *corev1.Pod) *corev1.Pod {
 	w.podCount++
 	p.UID = types.UID("uid-" + strconv.Itoa(w.podCount))
@@ -138,7 +138,7 @@ func (w *World) addPod(p *corev1.Pod) *corev1.Pod {
 	return p
 }
 
-// remove sends a pod away. One that has no node is gone at once.
+// deletePod makes a pod terminate. A pod without a node is gone at once.
 func (w *World) deletePod(p *corev1.Pod) {
 	if p.DeletionTimestamp == nil {
 		p.DeletionTimestamp = &metav1.Time{Time: w.now().Time}
@@ -154,7 +154,7 @@ func (w *World) removePod(p *corev1.Pod) {
 	delete(w.hidden, p.UID)
 }
 
-// change applies the patches of a step, or refuses them.
+// updatePod applies the patches of a step of an update in place, or refuses them.
 func (w *World) updatePod(change inplace.Update) {
 	if change.TurnsTheGate() {
 		w.patchPod(change.Pod, must(change.GatePatch(w.Now)))
@@ -164,7 +164,7 @@ func (w *World) updatePod(change inplace.Update) {
 	isRefused := change.Step == inplace.StepUpdate && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
 	switch {
 	case isRefused:
-		// The resize may have gone through before.
+		// The resize may have succeeded before.
 		resized := w.chance(0.5) && len(change.Diff().Resources) > 0
 		w.logf("  change of %s refused, resized: %v", change.Pod.Name, resized)
 		if resized {
@@ -181,7 +181,7 @@ func (w *World) updatePod(change inplace.Update) {
 		if i > 0 && w.fails(0.2) {
 			w.logf("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
 			hidden.interrupt()
-			if isNew { // that is what the pod says of itself
+			if isNew { // the first patch has written this time to the pod
 				hidden.updatedAt = w.now().Time
 			}
 			return
@@ -203,15 +203,15 @@ func (w *World) updatePod(change inplace.Update) {
 	}
 }
 
-// giveUp notes that a change was begun and not completed: what is done next is one more.
+// interrupt notes that an update was begun and not completed: the next one counts as another update.
 func (h *hiddenState) interrupt() {
 	if !h.interrupted {
 		h.interrupted, h.updates = true, h.updates+1
 	}
 }
 
-// changed notes that a pod has another revision: it begins anew. Trouble that it is in, and that goes on, is none of its new revision
-// until it fails once more.
+// noteUpdate notes that a pod has another revision. The pod is no longer blamed: an earlier failure that goes on does not count against
+// the new revision until the pod fails again.
 func (w *World) noteUpdate(change inplace.Update) {
 	hidden := w.hidden[change.Pod.UID]
 	w.templateByHash[change.To.Hash] = change.To.Template()

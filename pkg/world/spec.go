@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// build is how all pods of a world are built.
+// podShape is what all pods of a world share: which containers they have, and their resizePolicy.
 type podShape struct {
 	side, init, proxy bool
 	resizePolicy      []corev1.ContainerResizePolicy
@@ -30,7 +30,7 @@ func (w *World) randomShape() podShape {
 	return b
 }
 
-// randomSpec is one that the CRD lets in. Deadlines are longer than what they wait for.
+// randomSpec is a random spec that the CRD admits. Deadlines are longer than what they wait for.
 func (w *World) randomSpec() v1.PodManagerSpec {
 	spec := v1.PodManagerSpec{
 		Replicas:                ptr.To(w.size()),
@@ -44,7 +44,7 @@ func (w *World) randomSpec() v1.PodManagerSpec {
 		ScaleDown:               w.scaleDown(),
 		UpdateStrategy:          w.strategy(),
 	}
-	// What may be in the template depends on how pods are changed.
+	// randomTemplate depends on the update policy.
 	w.Manager.Spec = spec
 	spec.Template = w.randomTemplate()
 	if w.chance(0.08) {
@@ -53,7 +53,7 @@ func (w *World) randomSpec() v1.PodManagerSpec {
 	return spec
 }
 
-// goneWrong makes the spec that of a rollout which is about to be halted, with pods beside those that are wanted.
+// makeItFail makes the spec one of a rollout with surge that will be halted.
 func (w *World) makeItFail(spec *v1.PodManagerSpec) {
 	spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.HaltOnFailure}
 	spec.UpdateStrategy = v1.UpdateStrategy{Type: v1.RollingUpdateStrategy, RollingUpdate: &v1.RollingUpdate{
@@ -126,7 +126,7 @@ func (w *World) partition() *intstr.IntOrString {
 	return &value
 }
 
-// randomTemplate differs from others in one or more ways, not all of which can be had in place.
+// randomTemplate is a random template. Not all of its differences to other templates can be updated in place.
 func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 	app := w.container("app", pick(w, "app:1", "app:2", "app:3", "app:4", "app:5"))
 	switch {
@@ -139,7 +139,7 @@ func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": strconv.Itoa(w.dice.IntN(2))}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{app}},
 	}
-	isOther := 0.3 // how likely there is something that cannot be had in place
+	isOther := 0.3 // how likely a difference is that cannot be updated in place
 	if w.Manager.PodUpdatePolicy() == v1.InPlaceOnly {
 		isOther = 0.05
 	}

@@ -29,12 +29,12 @@ func isDrained(p *corev1.Pod) bool {
 		slices.Contains(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 }
 
-// isOurs tells whether the pod is in the PodManager's care.
+// isOurs tells whether the PodManager controls the pod, and the pod has the label.
 func (w *World) isOurs(p *corev1.Pod) bool {
 	return p.Labels[v1.LabelManager] == w.Manager.Name && metav1.IsControlledBy(p, w.Manager)
 }
 
-// standing are the pods that count: ours, or to be adopted, and neither ending nor ended.
+// activePods are the pods of the PodManager, including orphans to adopt, that are neither terminating nor finished.
 func (w *World) activePods() []*corev1.Pod {
 	var found []*corev1.Pod
 	for _, p := range w.Pods {
@@ -46,8 +46,8 @@ func (w *World) activePods() []*corev1.Pod {
 	return found
 }
 
-// hashOf is the revision of a pod. One that was made by hand has none, and counts for the last good one until the template
-// changes.
+// hashOf is the revision hash of a pod. A pod without one, created by hand, counts as a pod of the current revision, or else of the new
+// revision.
 func (w *World) hashOf(p *corev1.Pod) string {
 	if hash := p.Labels[v1.LabelRevision]; hash != "" {
 		return hash
@@ -58,14 +58,14 @@ func (w *World) hashOf(p *corev1.Pod) string {
 	return w.updateHash
 }
 
-// currentHash is that of the last good revision; empty if there was none, or it is lost.
+// currentHash is the hash of the current revision; empty if there is none, or it is lost.
 func (w *World) currentHash() string {
 	for _, r := range w.Revisions {
 		if r.Name == w.Manager.Status.CurrentRevision {
 			return r.Labels[v1.LabelRevision]
 		}
 	}
-	for _, r := range w.remembered { // it is stored again
+	for _, r := range w.remembered { // the controller stores it again
 		if r.Name == w.Manager.Status.CurrentRevision {
 			return r.Hash
 		}
@@ -73,7 +73,7 @@ func (w *World) currentHash() string {
 	return ""
 }
 
-// isStored tells whether the template of a revision can still be told.
+// isStored tells whether the template of a revision is stored, remembered, or in the spec.
 func (w *World) isStored(hash string) bool {
 	for _, r := range w.Revisions {
 		if r.Labels[v1.LabelRevision] == hash {
@@ -88,8 +88,8 @@ func (w *World) isStored(hash string) bool {
 	return hash == w.updateHash
 }
 
-// isServing tells whether a pod is available: that it has been ready for long enough, since it was last changed. For how long, is
-// what the pod's node says: nobody can tell that its clock is wrong.
+// isAvailable tells whether a pod has been ready for minReadySeconds, and since its last update in place. The kubelet's clock counts:
+// nobody can tell that it is wrong.
 func (w *World) isAvailable(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !isReady(p) || isDrained(p) || w.isRestartPending(p) {
@@ -102,11 +102,11 @@ func (w *World) isAvailable(p *corev1.Pod) bool {
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
 }
 
-// isToBeRestarted tells whether what a pod says of itself is no longer true, because its node has yet to follow a change.
+// isRestartPending tells whether the status of a pod is outdated, because its kubelet has yet to apply an update.
 //
-// A node that does not tell which generation it has seen is only known by the restarts that a change takes. So nobody can tell of a
-// change that takes none; nor of a pod that was made by hand, of which it is not known what it had; nor of a second change, or one
-// after another that was given up: a restart that was seen may have been for that one, or a crash.
+// With old kubelets, only restarts of containers show that an update was applied. So nobody can tell for an update without a restart; nor
+// for a pod created by hand, whose earlier spec is unknown; nor for a second update or one after an interrupted update: a restart may have
+// been for the earlier update, or a crash.
 func (w *World) isRestartPending(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if !w.oldKubelets {
@@ -118,13 +118,13 @@ func (w *World) isRestartPending(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return hidden.needsRestart(&c) })
 }
 
-// isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
+// isInfeasible tells whether the kubelet has refused to resize the pod.
 func (w *World) isInfeasible(p *corev1.Pod) bool {
 	pending := conditionOf(p, corev1.PodResizePending)
 	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.hidden[p.UID].applied == p.Generation
 }
 
-// isGood tells whether a pod of this template can run.
+// canRun tells whether a pod of this template can run.
 func (w *World) canRun(template *corev1.PodTemplateSpec) bool {
 	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
 		for i := range list {
@@ -136,8 +136,8 @@ func (w *World) canRun(template *corev1.PodTemplateSpec) bool {
 	return true
 }
 
-// canChange tells whether a pod of one template can be made one of the other in place: only images, CPU and memory of its
-// containers differ, and no restart was asked for.
+// canUpdateInPlace tells whether a pod of one template can be updated to the other in place: only images, CPU and memory of its containers
+// differ, and no restart was requested.
 func canUpdateInPlace(from, to *corev1.PodTemplateSpec) bool {
 	if from == nil || to == nil || from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] ||
 		len(from.Spec.Containers) != len(to.Spec.Containers) {
@@ -146,19 +146,19 @@ func canUpdateInPlace(from, to *corev1.PodTemplateSpec) bool {
 	a, b := from.DeepCopy(), to.DeepCopy()
 	for i := range a.Spec.Containers {
 		b.Spec.Containers[i].Image = a.Spec.Containers[i].Image
-		b.Spec.Containers[i].Resources = a.Spec.Containers[i].Resources // all of them request CPU and memory, and limit nothing
+		b.Spec.Containers[i].Resources = a.Spec.Containers[i].Resources // all containers have requests for CPU and memory, and no limits
 	}
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// stopwatch is how long a rollout has been without progress.
+// progressStopwatch measures how long the rollout of a revision has been without progress.
 type progressStopwatch struct {
 	revision      string
 	mostAvailable int
 	elapsed       time.Duration
 }
 
-// updated tells how many pods of the present revision are available with all that it says, and whether there is one that is not.
+// countUpdated tells how many pods of the new revision are available and fully updated, and whether one is not.
 func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
@@ -172,7 +172,7 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 	return available, isMissing
 }
 
-// due is how many updated pods there are to be: all, if there is no other revision that some could be left with.
+// desiredUpdated is how many pods of the new revision are desired: all replicas if there is no old revision for the partition.
 func (w *World) desiredUpdated() int {
 	isOther := func(p *corev1.Pod) bool { return w.hashOf(p) != w.updateHash && w.isStored(w.hashOf(p)) }
 	if current := w.currentHash(); current == w.updateHash || current == "" && !slices.ContainsFunc(w.activePods(), isOther) {
@@ -181,7 +181,7 @@ func (w *World) desiredUpdated() int {
 	return w.Manager.DesiredReplicas() - w.Manager.Partition()
 }
 
-// pause is how many pods were wanted when the rollout of a revision last went on, or the most since.
+// pauseState is how many replicas were desired when the rollout of a revision was last not paused, or the most since.
 type pauseState struct {
 	revision string
 	wanted   int
