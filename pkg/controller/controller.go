@@ -113,7 +113,7 @@ func (c *Controller) runWorker(ctx context.Context) {
 	}
 }
 
-// processNextWorkItem syncs one key. It is the only place where a key is forgotten or requeued.
+// processNextWorkItem syncs one key. It is the only place that requeues a key.
 func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	key, shutdown := c.queue.Get()
 	if shutdown {

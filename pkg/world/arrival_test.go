@@ -34,14 +34,14 @@ func (w *World) newFinalState() (*finalState, error) {
 			a.stuck++
 		}
 	}
-	var unlike error
+	var mismatch error
 	for _, p := range w.activePods() {
 		hash := w.hashOf(p)
 		a.count++
 		a.byRevision[hash]++
 		a.notInPlace = a.notInPlace || a.cannotUpdateInPlace(p)
 		if err := w.checkSpec(p); err != nil {
-			unlike = errors.Join(unlike, err)
+			mismatch = errors.Join(mismatch, err)
 		}
 		switch {
 		case w.isAvailable(p):
@@ -53,9 +53,9 @@ func (w *World) newFinalState() (*finalState, error) {
 		}
 	}
 	if a.available <= w.Manager.DesiredReplicas()-w.Manager.MaxUnavailable() {
-		unlike = nil // restoring a pod may take a restart, and no further pod may become unavailable
+		mismatch = nil // restoring a pod may take a restart, and no further pod may become unavailable
 	}
-	return a, unlike
+	return a, mismatch
 }
 
 // cannotUpdateInPlace tells whether a pod may only be updated in place, and cannot be.
@@ -148,8 +148,8 @@ func (a *finalState) checkPaused() (string, bool) {
 	}
 }
 
-// isMarkedWithoutReplacement tells whether a pod is marked for deletion whose replacement must be available first, because maxUnavailable is
-// 0, and never will be.
+// isMarkedWithoutReplacement tells whether a pod is marked for deletion whose replacement must be available first, because
+// maxUnavailable is 0, and never will be.
 func (a *finalState) isMarkedWithoutReplacement() bool {
 	return len(a.badRevisions) > 0 && a.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(a.activePods(), isMarkedForDeletion)
 }

@@ -60,17 +60,17 @@ func (w *World) isBlamed(p *corev1.Pod) bool {
 }
 
 // countBlamed is how many pods of the new revision are blamed, and for how many of these the grace period is over.
-func (w *World) countBlamed() (count, condemned int) {
+func (w *World) countBlamed() (count, graceOver int) {
 	for _, p := range w.Pods {
 		if !w.isBlamed(p) || w.hashOf(p) != w.updateHash {
 			continue
 		}
 		count++
 		if hidden := w.hidden[p.UID]; hidden.blame.graceOver || w.isGraceOver(hidden.blame) {
-			condemned++
+			graceOver++
 		}
 	}
-	return count, condemned
+	return count, graceOver
 }
 
 // isGraceOver tells whether the grace period is over, up to a second: timestamps have whole seconds.

@@ -146,9 +146,9 @@ func (s *synced) countUnproven() error {
 			unavailable++
 		}
 	}
-	guilty, _ := s.countBlamed()
-	isHalted := s.Manager.OnFailure() != v1.ContinueOnFailure && guilty >= s.Manager.MaxFailedPods()
-	if added > 0 && oldPods > 0 && !isHalted {
+	blamed, _ := s.countBlamed()
+	mustHalt := s.Manager.OnFailure() != v1.ContinueOnFailure && blamed >= s.Manager.MaxFailedPods()
+	if added > 0 && oldPods > 0 && !mustHalt {
 		s.unproven = added + unavailable - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
 	}
 	return nil
@@ -157,11 +157,11 @@ func (s *synced) countUnproven() error {
 // checkUnproven: a rollout has no unproven pods. This does not hold while it is halted or not possible in place, because lost pods are then
 // replaced by pods of the same revision; nor after the revision has failed.
 func (s *synced) checkUnproven() error {
-	isHalted := func(status *v1.PodManagerStatus) bool {
+	keepsRevisions := func(status *v1.PodManagerStatus) bool {
 		reason := reasonOf(status, v1.ConditionReady)
 		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
 	}
-	if s.unproven > 0 && s.before.FailedRevision == "" && !isHalted(&s.before) && !isHalted(&s.status) {
+	if s.unproven > 0 && s.before.FailedRevision == "" && !keepsRevisions(&s.before) && !keepsRevisions(&s.status) {
 		return fmt.Errorf("%d pods of the new revision too many are unavailable", s.unproven)
 	}
 	return nil

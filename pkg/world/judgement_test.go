@@ -22,8 +22,8 @@ func (s *synced) countServing() (count int) {
 	return count
 }
 
-// isServing tells whether a pod serves: it is available, or ready after an interrupted update with old kubelets. Such a pod serves until its
-// kubelet restarts it, which may be at any time.
+// isServing tells whether a pod serves: it is available, or ready after an interrupted update with old kubelets. Such a pod serves until
+// its kubelet restarts it, which may be at any time.
 func (s *synced) isServing(p *corev1.Pod) bool {
 	return s.isAvailable(p) || s.oldKubelets && s.hidden[p.UID].interrupted && isReady(p)
 }
@@ -36,7 +36,7 @@ func (s *synced) checkCounts() error {
 	return nil
 }
 
-// isHalted tells whether a status says that failing pods keep the rollout from going on.
+// isHalted tells whether a status says that failing pods have halted the rollout.
 func isHalted(status *v1.PodManagerStatus) bool {
 	return reasonOf(status, v1.ConditionReady) == v1.ReasonHalted || reasonOf(status, v1.ConditionStalled) == v1.ReasonHalted
 }
@@ -44,8 +44,8 @@ func isHalted(status *v1.PodManagerStatus) bool {
 // checkBlame: no pod counts against its revision for a disruption, for a failure before its kubelet had seen the revision, or for a failure
 // from which it has recovered.
 func (s *synced) checkBlame() error {
-	if guilty, _ := s.countBlamed(); isHalted(&s.status) && guilty < s.Manager.MaxFailedPods() {
-		return fmt.Errorf("halted because of %d pods, of which %d are to blame: %s", s.Manager.MaxFailedPods(), guilty, messageOf(&s.status, v1.ConditionReady))
+	if blamed, _ := s.countBlamed(); isHalted(&s.status) && blamed < s.Manager.MaxFailedPods() {
+		return fmt.Errorf("halted because of %d pods, of which %d are blamed: %s", s.Manager.MaxFailedPods(), blamed, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (s *synced) checkFailed() error {
 	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
 		return nil
 	}
-	guilty, condemned := s.countBlamed()
+	blamed, graceOver := s.countBlamed()
 	_, isMissing := s.countUpdated()
 	isLate := isMissing && s.progressClock.elapsed >= s.Manager.ProgressDeadline()-6*time.Second // the controller sees what happens only when it syncs
 	switch {
@@ -64,9 +64,9 @@ func (s *synced) checkFailed() error {
 		return fmt.Errorf("%s is not the new revision", s.status.FailedRevision)
 	case s.Manager.OnFailure() != v1.RollbackOnFailure || s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy:
 		return errors.New("the spec does not ask for a rollback")
-	case condemned < s.Manager.MaxFailedPods() && !isLate:
-		return fmt.Errorf("%s has failed with %d pods to blame, %d of them for long enough, of %d, after %v of %v; %s", s.status.FailedRevision, guilty,
-			condemned, s.Manager.MaxFailedPods(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
+	case graceOver < s.Manager.MaxFailedPods() && !isLate:
+		return fmt.Errorf("%s has failed with %d blamed pods, %d of them for longer than the grace period, of %d, after %v of %v; %s", s.status.FailedRevision, blamed,
+			graceOver, s.Manager.MaxFailedPods(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}
 	return nil
 }
@@ -76,8 +76,8 @@ func (s *synced) checkGrace() error {
 	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
 		return nil
 	}
-	if _, condemned := s.countBlamed(); condemned < s.Manager.MaxFailedPods() {
-		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", condemned, s.Manager.MaxFailedPods())
+	if _, graceOver := s.countBlamed(); graceOver < s.Manager.MaxFailedPods() {
+		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", graceOver, s.Manager.MaxFailedPods())
 	}
 	return nil
 }
@@ -102,8 +102,8 @@ func (s *synced) checkReadyStalled() error {
 	return nil
 }
 
-// checkStalledBusy: a rollout is not Stalled while pods are created, deleted or updated, unless a request fails. Deleting finished pods does
-// not count.
+// checkStalledBusy: a rollout is not Stalled while pods are created, deleted or updated, unless a request fails. Deleting finished pods
+// does not count.
 func (s *synced) checkStalledBusy() error {
 	stalled := reasonOf(&s.status, v1.ConditionStalled)
 	if stalled == "" || s.failure != nil {

@@ -90,7 +90,7 @@ func (w *World) editField(spec *v1.PodManagerSpec) {
 	case what < 9:
 		spec.Paused = !spec.Paused
 		w.logf("user: paused %v", spec.Paused)
-	case what == 9 && w.Manager.PodUpdatePolicy() != v1.InPlaceOnly: // the API server refuses restartAt with InPlaceOnly
+	case what == 9 && w.Manager.PodUpdatePolicy() != v1.InPlaceOnly: // a restart cannot be done in place
 		spec.RestartAt = ptr.To(metav1.NewTime(w.Now.Truncate(time.Minute)))
 		w.logf("user: restart at %v", spec.RestartAt)
 	case what < 12 && spec.UpdateStrategy.RollingUpdate != nil:

@@ -176,8 +176,8 @@ func play(w *World) error {
 	return nil
 }
 
-// runUntilIdle syncs until there is nothing left to do, and bounds the churn: each pod is replaced a few times at most, for a rollout, for a
-// rollback, and for pods that were being replaced before.
+// runUntilIdle syncs until there is nothing left to do, and bounds the churn: each pod is replaced a few times at most, for a rollout, for
+// a rollback, and for pods that were being replaced before.
 func runUntilIdle(w *World) error {
 	w.churn = 0
 	most := 6*(len(w.Pods)+w.Manager.DesiredReplicas()+w.Manager.MaxSurge()) + 20

@@ -139,9 +139,9 @@ func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": strconv.Itoa(w.dice.IntN(2))}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{app}},
 	}
-	isOther := 0.3 // how likely a difference is that cannot be updated in place
+	otherChance := 0.3 // how likely a difference is that cannot be updated in place
 	if w.Manager.PodUpdatePolicy() == v1.InPlaceOnly {
-		isOther = 0.05
+		otherChance = 0.05
 	}
 	if w.shape.side {
 		template.Spec.Containers = append(template.Spec.Containers, w.container("side", pick(w, "side:1", "side:1", "side:1", "side:2", "side:2", "bad")))
@@ -152,12 +152,12 @@ func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 	if w.shape.proxy {
 		proxy := w.container("proxy", "proxy:1")
 		proxy.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
-		if w.chance(isOther / 3) {
+		if w.chance(otherChance / 3) {
 			proxy.Image = pick(w, "proxy:2", "proxy:2", "bad")
 		}
 		template.Spec.InitContainers = append(template.Spec.InitContainers, proxy)
 	}
-	if w.chance(isOther) {
+	if w.chance(otherChance) {
 		template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "X", Value: strconv.Itoa(w.dice.IntN(3))}}
 	}
 	return template

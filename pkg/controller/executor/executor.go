@@ -86,12 +86,12 @@ func (e *Executor) abandonPlan(key cache.ObjectName, done *Outcome) {
 	done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
 }
 
-// newManagerAge is up to which age a PodManager needs no live read before its first plan. If it was edited or deleted meanwhile, the
+// newManagerAge is the age up to which a PodManager needs no live read before its first plan. If it was edited or deleted meanwhile, the
 // cache is only a moment behind, and the next sync or the garbage collector deletes the pods.
 const newManagerAge = 10 * time.Second
 
 // isOutdated tells, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, such as
-// that of a paused leader that does not know yet that another replica leads. One read is a small price for not creating, deleting or
+// that of a frozen leader that does not know yet that another replica leads. One read is a small price for not creating, deleting or
 // adopting pods that nobody wants any more.
 func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, done *Outcome) bool {
 	now := e.Clock.Now()

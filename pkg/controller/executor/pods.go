@@ -43,8 +43,9 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	}
 }
 
-// resolveNameInUse reads live a pod that the cache did not show and that has the name of a pod to create. If the PodManager controls it,
-// it counts as created. Otherwise, or if it is gone by now, nothing has failed: the next sync takes another name or finds this one free.
+// resolveNameInUse reads live a pod that the cache did not show and that has the name of a pod to create. If the PodManager controls it
+// and it has our label, it counts as created. Otherwise nothing has failed either: the next sync takes another name, releases the pod, or
+// finds the name free.
 func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) Result {
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
