@@ -16,55 +16,55 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// silentFor is how long the API server may say nothing before that is worth a note. Every process asks it something at
-// least every 15 s: for the lease, or whether it has gone back in time.
-const silentFor = 30 * time.Second
+// silenceLimit is how long the API server may leave all requests unanswered before a readiness check warns. Every process sends a request
+// at least every 15 s: for the lease, or to check for a rewind.
+const silenceLimit = 30 * time.Second
 
-// hearing notes when the API server last answered.
-type hearing struct {
-	last atomic.Pointer[time.Time]
+// contact records when the API server last answered.
+type contact struct {
+	lastAnswer atomic.Pointer[time.Time]
 }
 
 // wrap is for rest.Config.Wrap.
-func (h *hearing) wrap(next http.RoundTripper) http.RoundTripper {
-	return &listener{h, next}
+func (c *contact) wrap(next http.RoundTripper) http.RoundTripper {
+	return &contactTransport{c, next}
 }
 
-// note says for how long there was no answer, if that is long.
-func (h *hearing) note() string {
-	last := h.last.Load()
+// warning says for how long the API server has not answered, if that is longer than silenceLimit.
+func (c *contact) warning() string {
+	last := c.lastAnswer.Load()
 	if last == nil {
 		return "has not answered yet"
 	}
-	if silent := time.Since(*last); silent > silentFor {
+	if silent := time.Since(*last); silent > silenceLimit {
 		return fmt.Sprintf("has not answered for %v; nothing is done meanwhile", silent.Round(time.Second))
 	}
 	return ""
 }
 
-// listener is the part of a client that hears the answers.
-type listener struct {
-	hearing *hearing
+// contactTransport records the answers to a client's requests.
+type contactTransport struct {
+	contact *contact
 	next    http.RoundTripper
 }
 
-func (l *listener) RoundTrip(request *http.Request) (*http.Response, error) {
-	response, err := l.next.RoundTrip(request)
-	// One that answers with errors of its own, because it has lost etcd, might as well be away.
+func (t *contactTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(request)
+	// An API server that answers with 5xx, because it has lost etcd, might as well be unreachable.
 	if err == nil && response.StatusCode < http.StatusInternalServerError {
 		now := time.Now()
-		l.hearing.last.Store(&now)
+		t.contact.lastAnswer.Store(&now)
 	}
 	return response, err
 }
 
 // WrappedRoundTripper lets client-go reach the transport underneath.
-func (l *listener) WrappedRoundTripper() http.RoundTripper { return l.next }
+func (t *contactTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// feature is something that not every API server serves.
+// feature is a subresource that not every API server serves.
 type feature struct {
 	resource string // in the core group
-	effect   string // of its absence
+	effect   string // what does not work without it
 	since    string
 }
 
@@ -72,8 +72,8 @@ var features = []feature{
 	{"pods/resize", "CPU and memory cannot be updated in place", "Kubernetes 1.33"},
 }
 
-// examine says in the log what the API server lacks. All else works without it, so nothing else follows.
-func examine(ctx context.Context, client discovery.DiscoveryInterface) {
+// logMissingFeatures logs which features the API server lacks. It is no error: everything else works without them.
+func logMissingFeatures(ctx context.Context, client discovery.DiscoveryInterface) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
 	logger := klog.FromContext(ctx)
@@ -91,7 +91,7 @@ func examine(ctx context.Context, client discovery.DiscoveryInterface) {
 	}
 }
 
-// serverVersion is what the API server says that it is.
+// serverVersion is the version of the API server.
 func serverVersion(ctx context.Context, client discovery.DiscoveryInterface) string {
 	var info version.Info
 	data, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
@@ -101,10 +101,10 @@ func serverVersion(ctx context.Context, client discovery.DiscoveryInterface) str
 	return info.GitVersion
 }
 
-// tellGates says so in the log if the environment has turned off what the controller is built on.
-func tellGates(logger klog.Logger, gates clientfeatures.Gates) {
+// logDisabledGates logs an error if the environment has turned off a client-go feature that the controller needs.
+func logDisabledGates(logger klog.Logger, gates clientfeatures.Gates) {
 	if !gates.Enabled(clientfeatures.AtomicFIFO) {
-		// Without it no cache tells how far it is, so that none is ever seen to show what was written.
+		// Without AtomicFIFO the stores have no resourceVersion, so that the Tracker never finds an own write in them.
 		logger.Error(nil, "Each write will be followed by a wait of 10 s: client-go's feature AtomicFIFO is off; "+
 			"do not set KUBE_FEATURE_AtomicFIFO=false")
 	}

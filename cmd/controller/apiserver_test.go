@@ -12,14 +12,14 @@ import (
 	"k8s.io/klog/v2/ktesting"
 )
 
-// logged is what a function says in the log.
-func logged(t *testing.T, say func(klog.Logger)) string {
+// logged is what a function logs.
+func logged(t *testing.T, run func(klog.Logger)) string {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
-	say(logger)
+	run(logger)
 	return logger.GetSink().(ktesting.Underlier).GetBuffer().String()
 }
 
-func TestExamine(t *testing.T) {
+func TestMissingFeatures(t *testing.T) {
 	const list = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods"},{"name":%q}]}`
 	tests := map[string]struct {
 		core, version http.Handler
@@ -28,8 +28,8 @@ func TestExamine(t *testing.T) {
 		"all there": {answer(200, fmt.Sprintf(list, "pods/resize")), answer(200, `{"gitVersion":"v1.36.3"}`), nil},
 		"no resize": {answer(200, fmt.Sprintf(list, "pods/log")), answer(200, `{"gitVersion":"v1.31.2"}`),
 			[]string{"pods/resize", "CPU and memory cannot be updated in place", "Kubernetes 1.33", "v1.31.2"}},
-		"no resize, no version": {answer(200, fmt.Sprintf(list, "pods/log")), status(403, "Forbidden"), []string{"pods/resize", "unknown"}},
-		"may not ask":           {status(403, "Forbidden"), status(403, "Forbidden"), nil},
+		"no resize, no version": {answer(200, fmt.Sprintf(list, "pods/log")), statusAnswer(403, "Forbidden"), []string{"pods/resize", "unknown"}},
+		"may not ask":           {statusAnswer(403, "Forbidden"), statusAnswer(403, "Forbidden"), nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -45,16 +45,16 @@ func TestExamine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			said := logged(t, func(logger klog.Logger) {
-				examine(klog.NewContext(t.Context(), logger.V(0)), c.PodManagers.Discovery())
+			output := logged(t, func(logger klog.Logger) {
+				logMissingFeatures(klog.NewContext(t.Context(), logger.V(0)), c.PodManagers.Discovery())
 			})
-			lines := strings.Count(said, "INFO The API server lacks")
+			lines := strings.Count(output, "INFO The API server lacks")
 			if (lines == 1) != (len(test.want) > 0) {
-				t.Errorf("%d lines: %s", lines, said)
+				t.Errorf("%d lines: %s", lines, output)
 			}
 			for _, part := range test.want {
-				if !strings.Contains(said, part) {
-					t.Errorf("said %q, want %q in it", said, part)
+				if !strings.Contains(output, part) {
+					t.Errorf("logged %q, want %q in it", output, part)
 				}
 			}
 		})
@@ -67,29 +67,29 @@ type gates bool
 func (g gates) Enabled(clientfeatures.Feature) bool { return bool(g) }
 
 func TestGates(t *testing.T) {
-	if said := logged(t, func(logger klog.Logger) { tellGates(logger, gates(true)) }); said != "" {
-		t.Errorf("said %q about nothing", said)
+	if output := logged(t, func(logger klog.Logger) { logDisabledGates(logger, gates(true)) }); output != "" {
+		t.Errorf("logged %q about nothing", output)
 	}
-	said := logged(t, func(logger klog.Logger) { tellGates(logger, gates(false)) })
-	if strings.Count(said, "\n") != 1 || !strings.Contains(said, "do not set KUBE_FEATURE_AtomicFIFO=false") {
-		t.Errorf("said %q", said)
+	output := logged(t, func(logger klog.Logger) { logDisabledGates(logger, gates(false)) })
+	if strings.Count(output, "\n") != 1 || !strings.Contains(output, "do not set KUBE_FEATURE_AtomicFIFO=false") {
+		t.Errorf("logged %q", output)
 	}
 }
 
-// An API server that only ever has errors of its own to tell counts as away.
-func TestHearing(t *testing.T) {
-	for code, isHeard := range map[int]bool{200: true, 404: true, 429: true, 500: false, 503: false} {
-		server := httptest.NewServer(status(code, "Any"))
+// An API server that answers only with 5xx counts as unreachable.
+func TestContact(t *testing.T) {
+	for code, isAnswer := range map[int]bool{200: true, 404: true, 429: true, 500: false, 503: false} {
+		server := httptest.NewServer(statusAnswer(code, "Any"))
 		defer server.Close()
-		h := &hearing{}
-		client := http.Client{Transport: h.wrap(http.DefaultTransport)}
+		c := &contact{}
+		client := http.Client{Transport: c.wrap(http.DefaultTransport)}
 		response, err := client.Get(server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
 		response.Body.Close()
-		if got := h.note() == ""; got != isHeard {
-			t.Errorf("%d: heard is %v, want %v", code, got, isHeard)
+		if got := c.warning() == ""; got != isAnswer {
+			t.Errorf("%d: counts as an answer: %v, want %v", code, got, isAnswer)
 		}
 	}
 }

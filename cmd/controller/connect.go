@@ -25,23 +25,23 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// discoveryTimeout is how long a server that does not answer keeps somebody waiting for the error.
+// discoveryTimeout bounds discovery requests, so that a user does not wait long for the error of an API server that does not answer.
 const discoveryTimeout = 10 * time.Second
 
-// servedGrace is how long after kubectl apply -f artifacts/crd.yaml the API server may take to serve PodManagers.
+// servedGrace is how long the API server may take to serve PodManagers after kubectl apply -f artifacts/crd.yaml.
 const servedGrace = 5 * time.Second
 
 // clients are the connections to one API server.
 type clients struct {
 	source.Clients
 	server string
-	// lease has neither the limits nor the queue of the others: a leader must not lose the Lease because it is busy.
+	// lease does not share the rate limiter of the other clients: a leader must not lose the Lease because it is busy.
 	lease kubernetes.Interface
-	// hearing is shared by all of them.
-	hearing *hearing
+	// contact is shared by all clients.
+	contact *contact
 }
 
-// connect makes the clients and looks whether the server is there and serves PodManagers.
+// connect makes the clients, and checks that the API server can be reached and serves PodManagers.
 func connect(ctx context.Context, config *Config) (*clients, error) {
 	restConfig, err := loadRESTConfig(config.Kubeconfig, config.Master)
 	if err != nil {
@@ -58,8 +58,8 @@ func connect(ctx context.Context, config *Config) (*clients, error) {
 	return c, nil
 }
 
-// loadRESTConfig goes without clientcmd.BuildConfigFromFlags, which warns in the log about the in-cluster case and
-// falls back to it when a file turns out to be empty.
+// loadRESTConfig does not use clientcmd.BuildConfigFromFlags, which logs a warning in a cluster, and falls back to the in-cluster
+// config if a kubeconfig is empty.
 func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
 	if kubeconfig == "" && master == "" {
 		config, err := rest.InClusterConfig()
@@ -80,7 +80,7 @@ func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
 	overrides := &clientcmd.ConfigOverrides{ClusterInfo: clientcmdapi.Cluster{Server: master}}
 	config, err := clientcmd.NewDefaultClientConfig(*file, overrides).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		err = errors.New("it names no cluster") // client-go's own words ask for an environment variable that we do not read
+		err = errors.New("it names no cluster") // client-go's message asks for an environment variable that has no effect here
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be used: %w; check it with kubectl config view", configSource(kubeconfig), err)
@@ -89,12 +89,12 @@ func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
 }
 
 func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
-	hearing := &hearing{}
-	restConfig.Wrap(hearing.wrap)
+	contact := &contact{}
+	restConfig.Wrap(contact.wrap)
 	leaseConfig := rest.CopyConfig(restConfig)
-	c := &clients{server: restConfig.Host, hearing: hearing}
+	c := &clients{server: restConfig.Host, contact: contact}
 	reports := rest.CopyConfig(restConfig)
-	// The flags are about everything that is done to pods, so these clients draw from one bucket.
+	// These clients share one rate limiter, so that the flags bound their requests together.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	var err error
 	if c.PodManagers, err = versioned.NewForConfig(restConfig); err != nil { // JSON: custom resources have no protobuf
@@ -109,8 +109,8 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	if c.Metadata, err = metadata.NewForConfig(restConfig); err != nil {
 		return nil, err
 	}
-	// What is told about pods draws from another bucket, so that it never keeps the pods waiting; the controller sees to it that
-	// there is not too much of it at a time.
+	// Events and statuses have another rate limiter, so that pod requests never wait for them; the controller bounds how many are
+	// written at the same time.
 	reports.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	if c.Statuses, err = versioned.NewForConfig(reports); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	}
 	if config.Lease != nil {
 		leaseConfig.UserAgent += "/leader-election"
-		// One request that hangs must leave time for another before the deadline.
+		// A request that hangs must leave time for a second one before the renew deadline.
 		leaseConfig.Timeout = max(time.Second, config.Lease.RenewDeadline/2)
 		if c.lease, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func withProtobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-// checkServed looks whether PodManagers are served, and gives a CRD that was only just applied the time for that.
+// checkServed checks that the API server serves PodManagers, and waits up to servedGrace for a CRD that was only just applied.
 func checkServed(ctx context.Context, client discovery.DiscoveryInterface, server string) error {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -150,7 +150,7 @@ func checkServed(ctx context.Context, client discovery.DiscoveryInterface, serve
 		case served:
 			return nil
 		case err != nil && answered:
-			return notServed // that was its answer before; most likely the time is over
+			return notServed // the answer before was "not served"; this error is most likely the timeout
 		case err != nil:
 			return explain(err, server)
 		}
@@ -164,7 +164,7 @@ func checkServed(ctx context.Context, client discovery.DiscoveryInterface, serve
 	}
 }
 
-// isServed asks for our group version. It does what ServerResourcesForGroupVersion does, but takes a context.
+// isServed asks for our group version like ServerResourcesForGroupVersion, which takes no context.
 func isServed(ctx context.Context, client discovery.DiscoveryInterface) (bool, error) {
 	var resources metav1.APIResourceList
 	err := client.RESTClient().Get().AbsPath("/apis/" + podmanagerv1.GroupVersion.String()).Do(ctx).Into(&resources)
@@ -175,7 +175,7 @@ func isServed(ctx context.Context, client discovery.DiscoveryInterface) (bool, e
 	return slices.ContainsFunc(resources.APIResources, isOurs), err
 }
 
-// explain says what to do about an API server that does not answer as it should.
+// explain adds to an error of the API server what to do about it.
 func explain(err error, server string) error {
 	var certificate *tls.CertificateVerificationError
 	var status apierrors.APIStatus

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// answer is an API server that says the same to every request.
+// answer is an API server that gives the same answer to every request.
 func answer(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -22,7 +22,8 @@ func answer(code int, body string) http.HandlerFunc {
 	}
 }
 
-func status(code int, reason string) http.HandlerFunc {
+// statusAnswer is an API server that answers every request with an error.
+func statusAnswer(code int, reason string) http.HandlerFunc {
 	return answer(code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"no"}`, code, reason))
 }
 
@@ -34,18 +35,18 @@ func TestConnect(t *testing.T) {
 		want    []string // in the error; none for success
 	}{
 		"served":          {answer(200, fmt.Sprintf(resources, "podmanagers")), nil},
-		"no CRD":          {status(404, "NotFound"), []string{"does not know podmanagers.apps.mycompany.com", "kubectl apply -f artifacts/crd.yaml"}},
+		"no CRD":          {statusAnswer(404, "NotFound"), []string{"does not know podmanagers.apps.mycompany.com", "kubectl apply -f artifacts/crd.yaml"}},
 		"no CRD, no JSON": {http.NotFoundHandler(), []string{"kubectl apply -f artifacts/crd.yaml"}},
 		"another CRD":     {answer(200, fmt.Sprintf(resources, "others")), []string{"kubectl apply -f artifacts/crd.yaml"}},
-		"unauthorized":    {status(401, "Unauthorized"), []string{"does not accept the credentials", "kubeconfig"}},
-		"forbidden":       {status(403, "Forbidden"), []string{"does not let this user in", "rbac.yaml"}},
-		"server error":    {status(500, "InternalError"), []string{"is in trouble", "kubectl get --raw"}},
+		"unauthorized":    {statusAnswer(401, "Unauthorized"), []string{"does not accept the credentials", "kubeconfig"}},
+		"forbidden":       {statusAnswer(403, "Forbidden"), []string{"does not let this user in", "rbac.yaml"}},
+		"server error":    {statusAnswer(500, "InternalError"), []string{"is in trouble", "kubectl get --raw"}},
 		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 			[]string{"cannot be reached", "check that it runs"}},
 		// client-go would try ten times, a minute apart.
 		"overloaded": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "60")
-			status(429, "TooManyRequests")(w, r)
+			statusAnswer(429, "TooManyRequests")(w, r)
 		}), []string{"cannot be reached"}},
 	}
 	for name, test := range tests {
@@ -161,7 +162,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// expectError wants an error with all these parts, or none if there are none.
+// expectError wants an error that contains all parts, or no error if parts is empty.
 func expectError(t *testing.T, err error, parts []string, more ...string) {
 	t.Helper()
 	if len(parts) == 0 {

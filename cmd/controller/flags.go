@@ -11,7 +11,7 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// Flags that error messages elsewhere name too.
+// Names of flags that error messages mention, too.
 const (
 	metricsFlag = "metrics-bind-address"
 	healthFlag  = "health-probe-bind-address"
@@ -23,8 +23,8 @@ type flagGroup struct {
 	flags   *flag.FlagSet
 }
 
-// Parse reads the command line. It goes on after an error, so that all of them are known at once. The error is
-// flag.ErrHelp if help was asked for.
+// Parse reads the command line. It goes on after an error, so that it returns all errors at once. It returns flag.ErrHelp if the user
+// asked for help.
 func (o *Options) Parse(args []string) error {
 	flags := flag.NewFlagSet(programName, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // command prints the errors and the help
@@ -46,7 +46,7 @@ func (o *Options) Parse(args []string) error {
 	return errors.Join(p...)
 }
 
-// PrintHelp prints what -help prints.
+// PrintHelp prints the help.
 func (o *Options) PrintHelp(out io.Writer) {
 	fmt.Fprintf(out, `%[1]s keeps the pods of PodManagers (apps.mycompany.com/v1) running and reports how that goes.
 
@@ -113,7 +113,7 @@ func (o *Options) addServerFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
 }
 
-// addLoggingFlags takes three of component-base's flags. The others need a feature gate, or do nothing here.
+// addLoggingFlags adds three of component-base's flags. The others need a feature gate, or have no effect here.
 func (o *Options) addLoggingFlags(flags *flag.FlagSet) {
 	all := flagSet(func(flags *flag.FlagSet) { logsapi.AddGoFlags(o.Logging, flags) })
 	for name, usage := range map[string]string{
@@ -150,7 +150,7 @@ func (v explainedValue) Set(text string) error {
 	if err == nil || !ok {
 		return err
 	}
-	_ = v.Value.Set(old) // a failed Set leaves 0 behind, about which Validate would complain once more
+	_ = v.Value.Set(old) // a failed Set leaves 0, which Validate would report as a second problem
 	switch getter.Get().(type) {
 	case int, logsapi.VerbosityLevel:
 		return errors.New("give a whole number, such as 5")

@@ -18,23 +18,23 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller"
 )
 
-// The end of the process has to fit into the Deployment's terminationGracePeriodSeconds of 30: these two, and
-// serverShutdownTimeout.
+// workerDrainTimeout, releaseTimeout and serverShutdownTimeout together have to fit into the Deployment's terminationGracePeriodSeconds
+// of 30. workerDrainTimeout is longer than the controller's own syncDrainTimeout of 20 s, after which syncs are cancelled.
 const (
-	drainTimeout   = 25 * time.Second
-	releaseTimeout = 3 * time.Second
+	workerDrainTimeout = 25 * time.Second
+	releaseTimeout     = 3 * time.Second
 )
 
-// After these the workers may still be at it, so the process has to end without further ado.
+// After these errors workers may still be running, so the process has to end at once.
 var (
 	errLeaseLost  = errors.New("the lease was lost: another replica may lead now")
-	errNotDrained = fmt.Errorf("the workers did not finish within %v", drainTimeout)
+	errNotDrained = fmt.Errorf("the workers did not finish within %v", workerDrainTimeout)
 )
 
-// work runs until its context is done, then finishes what it has begun, and returns.
+// work runs until its context is done, then drains and returns.
 type work func(context.Context) error
 
-// runAndDrain runs work, and after the end of ctx gives it drainTimeout to return.
+// runAndDrain runs work, and gives it workerDrainTimeout to return after ctx is done.
 func runAndDrain(ctx context.Context, run work) error {
 	done := make(chan error, 1)
 	go func() {
@@ -49,16 +49,16 @@ func runAndDrain(ctx context.Context, run work) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(drainTimeout):
+	case <-time.After(workerDrainTimeout):
 		return errNotDrained
 	}
 }
 
-// election runs work only while this process holds a lock.
+// election runs work only while this process holds the lock.
 type election struct {
 	lock    resourcelock.Interface
 	elector *leaderelection.LeaderElector
-	// leading receives a context that is done when the lock is no longer held.
+	// leading receives a context once this process leads; the context is done when the lock is lost.
 	leading chan context.Context
 }
 
@@ -70,7 +70,7 @@ func newLeaseLock(client coordinationclient.LeasesGetter, lease *LeaseOptions) (
 	return &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
 		Client:    client,
-		// The host's name is for people. It alone would let two processes on one host both lead.
+		// The host name is for people. Without the UUID, two processes on one host could both lead.
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}, nil
 }
@@ -84,12 +84,12 @@ func newElection(ctx context.Context, lock resourcelock.Interface, lease *LeaseO
 		LeaseDuration: lease.Duration,
 		RenewDeadline: lease.RenewDeadline,
 		RetryPeriod:   lease.RetryPeriod,
-		// client-go would release before it tells us that a renewal failed: the workers would go on for up to
-		// another renew deadline, into the next leader's term. We release by ourselves, after the workers.
+		// client-go would release the lease before it reports that a renewal failed: the workers would go on for up to
+		// another renew deadline, into the next leader's term. run releases the lease instead, after the workers have drained.
 		ReleaseOnCancel: false,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) { e.leading <- ctx },
-			OnStoppedLeading: func() {}, // the end of elector.Run tells the same
+			OnStoppedLeading: func() {}, // run notices that elector.Run returns
 			OnNewLeader: func(identity string) {
 				if identity != "" && identity != lock.Identity() {
 					logger.Info("Standing by", "leader", identity)
@@ -104,8 +104,8 @@ func newElection(ctx context.Context, lock resourcelock.Interface, lease *LeaseO
 	return e, nil
 }
 
-// run stands for election and, once elected, runs work until ctx is done. The lock is renewed while the work drains and
-// released only when it has: the next leader never meets a worker of ours.
+// run stands for election and, once elected, runs work until ctx is done. It renews the lock while the work drains, and releases it only
+// then: no worker of this process runs during the next leader's term.
 func (e *election) run(ctx context.Context, run work) error {
 	logger := klog.FromContext(ctx)
 	electionCtx, stopElection := context.WithCancel(context.WithoutCancel(ctx))
@@ -133,8 +133,8 @@ func (e *election) run(ctx context.Context, run work) error {
 	return workErr
 }
 
-// lead runs work until ctx is done or the lock is lost. In the latter case the workers are told to break off, but not
-// waited for: the end of the process stops them for certain, and before the next leader's term if it comes at once.
+// lead runs work until ctx is done or the lock is lost. If the lock is lost, lead stops the workers with ErrStopNow but does not wait for
+// them: the process ends at once, which stops them for certain before the next leader's term.
 func (e *election) lead(ctx, leading context.Context, run work) error {
 	workCtx, stopWork := context.WithCancelCause(ctx)
 	defer stopWork(controller.ErrStopNow)
@@ -148,8 +148,7 @@ func (e *election) lead(ctx, leading context.Context, run work) error {
 	}
 }
 
-// release lets a standby take over at once instead of after the lease duration. It is a courtesy: if it fails, the
-// lease runs out.
+// release releases the lock, so that a standby takes over at once instead of after the lease duration. If it fails, the lease expires.
 func (e *election) release(ctx context.Context) {
 	if !e.elector.IsLeader() {
 		return
@@ -157,7 +156,7 @@ func (e *election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "lease", e.lock.Describe())
-	record, _, err := e.lock.Get(ctx) // for the resourceVersion, too: nobody else's hold is undone
+	record, _, err := e.lock.Get(ctx) // also gets the resourceVersion, so that Update cannot release another holder's lock
 	if err == nil && record.HolderIdentity != e.lock.Identity() {
 		return
 	}

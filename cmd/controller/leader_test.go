@@ -13,18 +13,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller"
 )
 
-// testWork is work that takes drain to come to an end.
+// testWork is work that drains for a given time.
 type testWork struct {
-	drain          time.Duration
-	started, asked time.Time // asked to stop
-	cause          error
-	ended          time.Time
+	drain            time.Duration
+	started, stopped time.Time // stopped is when its context was done
+	cause            error
+	ended            time.Time
 }
 
 func (w *testWork) run(ctx context.Context) error {
 	w.started = time.Now()
 	<-ctx.Done()
-	w.asked, w.cause = time.Now(), context.Cause(ctx)
+	w.stopped, w.cause = time.Now(), context.Cause(ctx)
 	time.Sleep(w.drain)
 	w.ended = time.Now()
 	return nil
@@ -44,7 +44,7 @@ func testContext(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// pass lets time pass and everything settle.
+// pass lets time pass and waits until all goroutines are blocked.
 func pass(duration time.Duration) {
 	time.Sleep(duration)
 	synctest.Wait()
@@ -69,11 +69,11 @@ func TestDrainBeforeRelease(t *testing.T) {
 			t.Errorf("the leader ended with %v", err)
 		}
 		synctest.Wait()
-		freed := lease.look().freed
+		freed := lease.get().freed
 		if gap := freed.Sub(first.ended); freed.IsZero() || gap < 0 {
 			t.Errorf("released %v after the workers had ended", gap)
 		}
-		if silence := freed.Sub(lease.look().renewed); silence > 3*time.Second {
+		if silence := freed.Sub(lease.get().renewed); silence > 3*time.Second {
 			t.Errorf("not renewed for %v while the workers drained", silence)
 		}
 		pass(10 * time.Second)
@@ -104,17 +104,17 @@ func TestLeaseLost(t *testing.T) {
 		if !errors.Is(err, errLeaseLost) {
 			t.Errorf("got %v, want errLeaseLost", err)
 		}
-		if late := work.asked.Sub(lock.look().renewed); work.asked.IsZero() || late >= 15*time.Second {
+		if late := work.stopped.Sub(lock.get().renewed); work.stopped.IsZero() || late >= 15*time.Second {
 			t.Errorf("the workers were stopped %v after the last renewal, when others may lead", late)
 		}
-		if late := time.Since(work.asked); late > 0 {
+		if late := time.Since(work.stopped); late > 0 {
 			t.Errorf("returned %v after the workers were stopped, want at once", late)
 		}
 		if !errors.Is(work.cause, controller.ErrStopNow) {
 			t.Errorf("the workers were stopped because of %v, want ErrStopNow", work.cause)
 		}
-		if !lock.look().freed.IsZero() {
-			t.Error("a lease was released that may be another's")
+		if !lock.get().freed.IsZero() {
+			t.Error("released a lease that another replica may hold")
 		}
 		pass(work.drain)
 	})
@@ -129,12 +129,12 @@ func TestDrainTakesTooLong(t *testing.T) {
 		go func() { ended <- testElection(ctx, t, lock).run(ctx, work.run) }()
 		pass(time.Minute)
 		stop()
-		told := time.Now()
-		if err := <-ended; !errors.Is(err, errNotDrained) || time.Since(told) != drainTimeout {
-			t.Errorf("got %v after %v, want errNotDrained after %v", err, time.Since(told), drainTimeout)
+		stoppedAt := time.Now()
+		if err := <-ended; !errors.Is(err, errNotDrained) || time.Since(stoppedAt) != workerDrainTimeout {
+			t.Errorf("got %v after %v, want errNotDrained after %v", err, time.Since(stoppedAt), workerDrainTimeout)
 		}
-		if !lock.look().freed.IsZero() {
-			t.Error("the lease was released while workers were at work")
+		if !lock.get().freed.IsZero() {
+			t.Error("the lease was released while workers were running")
 		}
 		pass(work.drain)
 	})
@@ -149,17 +149,17 @@ func TestStandbyStops(t *testing.T) {
 		go func() { ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a"}).run(ctx, work.run) }()
 		pass(time.Minute)
 		stop()
-		told := time.Now()
-		if err := <-ended; err != nil || time.Since(told) > 0 {
-			t.Errorf("ended with %v after %v", err, time.Since(told))
+		stoppedAt := time.Now()
+		if err := <-ended; err != nil || time.Since(stoppedAt) > 0 {
+			t.Errorf("ended with %v after %v", err, time.Since(stoppedAt))
 		}
-		if !work.started.IsZero() || lease.look().version != 1 {
-			t.Errorf("a standby worked (%v) or touched the lease (%+v)", work.started, lease.look().record)
+		if !work.started.IsZero() || lease.get().version != 1 {
+			t.Errorf("a standby worked (%v) or touched the lease (%+v)", work.started, lease.get().record)
 		}
 	})
 }
 
-// Somebody took the lease by force, and we are told to stop before we could notice.
+// Another replica has taken the lease by force, and this one is stopped before it could notice.
 func TestNoReleaseOfAnothersLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
@@ -176,7 +176,7 @@ func TestNoReleaseOfAnothersLease(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Errorf("ended with %v", err)
 		}
-		if holder := lock.look().record.HolderIdentity; holder != "other" {
+		if holder := lock.get().record.HolderIdentity; holder != "other" {
 			t.Errorf("the lease is held by %q, want other", holder)
 		}
 	})
@@ -189,8 +189,8 @@ func TestWorkFails(t *testing.T) {
 		broken := errors.New("broken")
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
 		err := testElection(ctx, t, lock).run(ctx, func(context.Context) error { return broken })
-		if !errors.Is(err, broken) || lock.look().freed.IsZero() {
-			t.Errorf("got %v, released at %v; want the error and a release", err, lock.look().freed)
+		if !errors.Is(err, broken) || lock.get().freed.IsZero() {
+			t.Errorf("got %v, released at %v; want the error and a release", err, lock.get().freed)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// testLease is the Lease as the API server would have it, with its history.
+// testLease is the Lease on a fake API server.
 type testLease struct {
 	mutex sync.Mutex
 	leaseState
@@ -21,23 +21,23 @@ type leaseState struct {
 	version int
 	record  *resourcelock.LeaderElectionRecord
 	renewed time.Time
-	freed   time.Time // when a holder last gave it up
+	freed   time.Time // when a holder last released it
 }
 
-func (l *testLease) look() leaseState {
+func (l *testLease) get() leaseState {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.leaseState
 }
 
-// testLock is one candidate's way to the lease.
+// testLock is the lock of one candidate for the lease.
 type testLock struct {
 	*testLease
 	identity string
 	seen     int
-	// cut makes every request hang until its own deadline, like a network that drops packets.
+	// cut makes each request hang until its deadline, like a network that drops packets.
 	cut bool
-	// stuck, if not nil, makes every request hang until it is closed, whatever its deadline.
+	// stuck, if not nil, makes each request hang until stuck is closed, even beyond its deadline.
 	stuck chan struct{}
 }
 

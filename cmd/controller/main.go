@@ -16,15 +16,15 @@ import (
 
 const programName = "podmanager-controller"
 
-// Exit codes, so that a script can tell a typing error from a cluster that is not there.
+// Exit codes, so that a script can tell wrong flags from a cluster that cannot be reached.
 const (
 	exitOK = iota
 	exitFailure
 	exitUsage
 )
 
-// gcPercent is how much garbage, for each part of what is in use, may gather before it is collected. Most of the memory is
-// caches, which stay: with Go's 100 as much again would be taken for garbage that does not come.
+// gcPercent replaces Go's GOGC of 100. Most of the heap is caches, which stay: with 100 the heap would grow to twice their size before it
+// is collected.
 const gcPercent = 50
 
 func main() {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// The exit codes and what a person sees are those of a real process: this test, started again as the controller.
+// asController makes the test binary run as the controller, so that exit codes and output are those of a real process.
 const asController = "PODMANAGER_TEST_AS_CONTROLLER"
 
 func TestMain(m *testing.M) {
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestCommand(t *testing.T) {
-	noCRD := httptest.NewServer(status(404, "NotFound"))
+	noCRD := httptest.NewServer(statusAnswer(404, "NotFound"))
 	t.Cleanup(noCRD.Close)
 	served := httptest.NewServer(answer(200, fmt.Sprintf(resources, "podmanagers")))
 	t.Cleanup(served.Close)

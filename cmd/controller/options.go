@@ -19,13 +19,13 @@ import (
 	logsapi "k8s.io/component-base/logs/api/v1"
 )
 
-// Where the kubelet tells a container the namespace it is in.
+// serviceAccountNamespaceFile is where the kubelet mounts the namespace of a pod.
 const serviceAccountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// off as a bind address turns the server off.
+// off is the bind address that turns a server off.
 const off = "0"
 
-// Options are the flags as they were given. What is made of them is a Config.
+// Options are the flags as given. Config turns them into a Config.
 type Options struct {
 	Kubeconfig string
 	Master     string
@@ -47,7 +47,7 @@ type Options struct {
 	Version bool
 }
 
-// LeaseOptions are about the Lease on which the leader is elected.
+// LeaseOptions are the options of leader election.
 type LeaseOptions struct {
 	Namespace     string
 	Name          string
@@ -59,21 +59,20 @@ type LeaseOptions struct {
 // NewOptions returns the defaults.
 func NewOptions() *Options {
 	return &Options{
-		// The API server protects itself: priority and fairness queues us behind others and answers 429 when
-		// it has to, and the client obeys. A tight limit here would only slow a large scale-up down without telling
-		// why. This one lies above what a small control plane can create (about 250 pods a second), so that it
-		// stops a loop gone wild and nothing else.
+		// The API server protects itself: API Priority and Fairness queues requests or answers 429, and the client
+		// obeys. A tight limit here would only slow down a large scale-up for no visible reason. This limit is above
+		// what a small control plane can create (about 250 pods a second), so that it stops only a runaway loop.
 		QPS:   500,
 		Burst: 1000,
 
-		// They wait for the API server most of the time. ReplicaSets have 5, which leaves it idle half of the time when many
-		// are created at once; see make bench.
+		// Workers wait for the API server most of the time. The ReplicaSet controller has 5, which leaves the API server idle
+		// half of the time when many objects are created at once; see make bench.
 		Workers: 100,
-		// Watches miss nothing, and what is due later is queued for then. A resync would hide a bug of ours.
+		// Watches miss nothing, and keys that are due later are requeued. A resync would only hide bugs.
 		Resync: 0,
 
-		// Two processes at work on one cluster would get in each other's way, but `go run` on a laptop should
-		// not need a namespace for a Lease. The Deployment turns it on.
+		// Two controllers without leader election would get in each other's way, but `go run` on a laptop should not
+		// need a namespace for a Lease. The Deployment turns it on.
 		LeaderElect: false,
 		// The durations of the core controllers: a dead leader is replaced within 15 s plus a retry.
 		Lease: LeaseOptions{
@@ -111,7 +110,7 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	}
 }
 
-// Validate returns everything that is wrong with the options, not just the first of it.
+// Validate returns all problems of the options, not just the first.
 func (o *Options) Validate() error {
 	var p problems
 	p.refuse(!(o.QPS > 0), "-kube-api-qps must be above 0, not %v", o.QPS)
@@ -145,7 +144,7 @@ func (o *Options) validateAddresses() problems {
 		_, port, err := net.SplitHostPort(address)
 		if number, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 			p.refuse(true, "-%s must be host:port or :port, or 0 to turn it off, not %q", name, address)
-		} else if number == 0 { // any free port: never the same one twice
+		} else if number == 0 { // any free port: the two servers get different ones
 			return ""
 		}
 		return address
@@ -165,7 +164,7 @@ func (l LeaseOptions) validate() problems {
 		"-leader-elect-renew-deadline must be longer than %v (1.2 times the retry period), not %v", least, l.RenewDeadline)
 	p.refuse(l.Duration <= l.RenewDeadline,
 		"-leader-elect-lease-duration must be longer than the renew deadline of %v, not %v", l.RenewDeadline, l.Duration)
-	// A Lease holds whole seconds: others would see a shorter one than we count on.
+	// A Lease has whole seconds: other replicas would see a shorter duration than this one.
 	p.refuse(l.Duration%time.Second != 0, "-leader-elect-lease-duration must be in whole seconds, not %v", l.Duration)
 	p.refuse(len(validation.IsDNS1123Subdomain(l.Name)) > 0,
 		"-leader-elect-resource-name must be the name of a Lease such as %s, not %q", programName, l.Name)
@@ -179,7 +178,7 @@ func (l LeaseOptions) validate() problems {
 	return p
 }
 
-// problems collects what is wrong, so that a user can put it right in one go.
+// problems collects the problems of the options, so that a user can solve all at once.
 type problems []error
 
 func (p *problems) refuse(wrong bool, format string, args ...any) {
@@ -192,7 +191,7 @@ func isLabel(name string) bool {
 	return len(validation.IsDNS1123Label(name)) == 0
 }
 
-// Config is what the process runs with: the options, checked and settled.
+// Config is the configuration of the process, made from valid options.
 type Config struct {
 	Kubeconfig string
 	Master     string
@@ -200,7 +199,7 @@ type Config struct {
 	Burst      int
 
 	Workers    int
-	Namespaces []string // at least one; metav1.NamespaceAll is all of them
+	Namespaces []string // at least one; metav1.NamespaceAll for all namespaces
 	Selector   string
 	Resync     time.Duration
 
@@ -210,7 +209,7 @@ type Config struct {
 	HealthAddress  string
 }
 
-// Config settles valid options.
+// Config turns valid options into a Config.
 func (o *Options) Config() *Config {
 	config := &Config{
 		Kubeconfig:     o.Kubeconfig,
@@ -233,7 +232,7 @@ func (o *Options) Config() *Config {
 	return config
 }
 
-// namespaces is for the log.
+// namespaces describes the namespaces for the log.
 func (c *Config) namespaces() string {
 	return cmp.Or(strings.Join(c.Namespaces, ","), "all")
 }

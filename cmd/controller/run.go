@@ -20,35 +20,35 @@ import (
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
-// livenessGrace is how long beyond its lease a leader that neither renews nor exits is left alive.
+// livenessGrace is how long after its lease has expired a leader that neither renews nor exits still passes the liveness check.
 const livenessGrace = 20 * time.Second
 
 // process is everything that runs, ready to be started.
 type process struct {
 	config     *Config
-	controller worker
+	controller reconciler
 	scopes     scopes
-	hearing    *hearing
-	examine    func(context.Context) // says in the log what the API server lacks
+	contact    *contact
+	examine    func(context.Context) // logs which features the API server lacks
 	election   *election             // nil without leader election
 	metrics    *server               // nil if turned off
 	health     *server               // nil if turned off
 }
 
-// worker is the part of *controller.Controller that the process needs.
-type worker interface {
+// reconciler is the part of *controller.Controller that the process needs.
+type reconciler interface {
 	Run(ctx context.Context, workers int) error
 	Shutdown()
 }
 
-// scopes is the part of *controller.Scopes that the process needs.
+// scopes is the part of *source.Scopes that the process needs.
 type scopes interface {
 	Run(ctx context.Context)
 	Served() <-chan struct{}
 	States() []source.ScopeState
 }
 
-// prepare does all that can fail at the start. Nothing runs yet when it returns.
+// prepare does everything at the start that can fail. Nothing runs yet when it returns.
 func prepare(ctx context.Context, config *Config) (*process, error) {
 	p := &process{config: config}
 	c, err := connect(ctx, config)
@@ -65,8 +65,8 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	klog.FromContext(ctx).Info("Starting the PodManager controller", "version", build.version, "commit", build.commit,
 		"goVersion", runtime.Version(), "server", c.server, "namespaces", config.namespaces(), "selector", config.Selector,
 		"workers", config.Workers, "leaderElection", config.Lease != nil)
-	tellGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
-	p.hearing, p.examine = c.hearing, func(ctx context.Context) { examine(ctx, c.PodManagers.Discovery()) }
+	logDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
+	p.contact, p.examine = c.contact, func(ctx context.Context) { logMissingFeatures(ctx, c.PodManagers.Discovery()) }
 	if err := p.addController(ctx, c); err != nil {
 		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
 	}
@@ -87,7 +87,7 @@ func (p *process) addController(ctx context.Context, c *clients) error {
 	metrics.Register()
 	selector, err := labels.Parse(p.config.Selector)
 	if err != nil {
-		return err // the flags were looked at before
+		return err // cannot happen: Validate has parsed the selector
 	}
 	var all []source.Scope
 	for _, namespace := range p.config.Namespaces {
@@ -102,18 +102,18 @@ func (p *process) addController(ctx context.Context, c *clients) error {
 	return err
 }
 
-// run runs the process until ctx is done, and ends it in order: workers, lease, informers, servers.
+// run runs the process until ctx is done, and stops it in order: workers, lease, informers, servers.
 func (p *process) run(ctx context.Context) error {
-	// All but the workers outlive the signal, because the workers need it to the end.
-	lasting, stop := context.WithCancel(context.WithoutCancel(ctx))
+	// Informers and servers outlive the signal, because the workers need them until they have stopped.
+	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	p.metrics.start(lasting, metricsHandler())
-	p.health.start(lasting, healthHandler(p.liveChecks(), p.readyChecks()))
+	p.metrics.start(outlivingCtx, metricsHandler())
+	p.health.start(outlivingCtx, healthHandler(p.liveChecks(), p.readyChecks()))
 	var running sync.WaitGroup
-	running.Go(func() { p.scopes.Run(lasting) }) // on a standby too: it takes over with its caches filled
-	running.Go(func() { p.examine(lasting) })
+	running.Go(func() { p.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
+	running.Go(func() { p.examine(outlivingCtx) })
 
-	err := p.work(ctx)
+	err := p.runWorkers(ctx)
 	if errors.Is(err, errLeaseLost) || errors.Is(err, errNotDrained) {
 		return err
 	}
@@ -126,13 +126,13 @@ func (p *process) run(ctx context.Context) error {
 	return err
 }
 
-// work runs the workers, if need be only while leading.
-func (p *process) work(ctx context.Context) error {
+// runWorkers runs the workers; with leader election, only while leading.
+func (p *process) runWorkers(ctx context.Context) error {
 	run := func(ctx context.Context) error { return p.controller.Run(ctx, p.config.Workers) }
 	if p.election == nil {
 		return runAndDrain(ctx, run)
 	}
-	// A replica that cannot read the cluster would be a leader that does nothing, so it does not stand.
+	// A replica that cannot read the cluster would be a leader that does nothing, so it does not stand for election.
 	select {
 	case <-p.scopes.Served():
 		return p.election.run(ctx, run)
@@ -146,8 +146,8 @@ func (p *process) liveChecks() []check {
 	return p.leaderChecks(livenessGrace)
 }
 
-// readyChecks fail while nothing is served. An API server that is away does not count: a restart would not bring it back, and
-// what there is in the caches is still good to take over with.
+// readyChecks fail while no namespace is served. They do not fail if the API server cannot be reached: a restart would not help, and a
+// standby can still take over with its caches.
 func (p *process) readyChecks() []check {
 	checks := []check{{"namespaces", p.checkNamespaces}}
 	if states := p.scopes.States(); len(states) > 1 {
@@ -155,7 +155,7 @@ func (p *process) readyChecks() []check {
 			checks = append(checks, check{state.Name(), func() (string, error) { return p.scopes.States()[i].Why, nil }})
 		}
 	}
-	checks = append(checks, check{"apiServer", func() (string, error) { return p.hearing.note(), nil }})
+	checks = append(checks, check{"apiServer", func() (string, error) { return p.contact.warning(), nil }})
 	return append(checks, p.leaderChecks(0)...)
 }
 
@@ -167,14 +167,14 @@ func (p *process) checkNamespaces() (string, error) {
 	case len(states) == 1 && isServed(states[0]):
 		return states[0].Why, nil
 	case slices.ContainsFunc(states, isServed):
-		return "", nil // each has a line of its own
+		return "", nil // each namespace has its own check
 	case len(states) == 1:
 		return "", fmt.Errorf("%s: %s", states[0].Name(), states[0].Why)
 	}
 	return "", errors.New("none is served")
 }
 
-// leaderChecks fail for a leader that has not renewed its lease for longer than it lasts plus grace, never for a standby.
+// leaderChecks fail for a leader that has not renewed its lease for longer than the lease duration plus grace, never for a standby.
 func (p *process) leaderChecks(grace time.Duration) []check {
 	if p.election == nil {
 		return nil

@@ -12,21 +12,21 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 )
 
-// testWorker stands for the controller.
-type testWorker struct {
+// fakeController stands for the controller.
+type fakeController struct {
 	testWork
 	workers int
 }
 
-func (w *testWorker) Shutdown() {}
+func (w *fakeController) Shutdown() {}
 
-func (w *testWorker) Run(ctx context.Context, workers int) error {
+func (w *fakeController) Run(ctx context.Context, workers int) error {
 	w.workers = workers
 	return w.run(ctx)
 }
 
-// testScopes stands for the informers.
-type testScopes struct {
+// fakeScopes stands for the informers.
+type fakeScopes struct {
 	ctx            context.Context
 	started, ended time.Time
 	served         chan struct{}
@@ -35,31 +35,31 @@ type testScopes struct {
 	states []source.ScopeState
 }
 
-func (s *testScopes) Run(ctx context.Context) {
+func (s *fakeScopes) Run(ctx context.Context) {
 	s.ctx, s.started = ctx, time.Now()
 	<-ctx.Done()
 	s.ended = time.Now()
 }
 
-func (s *testScopes) Served() <-chan struct{} { return s.served }
+func (s *fakeScopes) Served() <-chan struct{} { return s.served }
 
-func (s *testScopes) States() []source.ScopeState {
+func (s *fakeScopes) States() []source.ScopeState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.states
 }
 
-func (s *testScopes) serve() {
+func (s *fakeScopes) serve() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.states = []source.ScopeState{{Phase: source.ScopeServed}}
 	close(s.served)
 }
 
-func testProcess(ctx context.Context, t *testing.T, lock *testLock) (*process, *testWorker, *testScopes) {
-	worker := &testWorker{testWork: testWork{drain: 10 * time.Second}}
-	scopes := &testScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
-	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, hearing: &hearing{}, examine: func(context.Context) {}}
+func testProcess(ctx context.Context, t *testing.T, lock *testLock) (*process, *fakeController, *fakeScopes) {
+	worker := &fakeController{testWork: testWork{drain: 10 * time.Second}}
+	scopes := &fakeScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
+	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &contact{}, examine: func(context.Context) {}}
 	if lock != nil {
 		p.election = testElection(ctx, t, lock)
 	}
@@ -95,7 +95,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A replica that cannot fill its caches leaves the lease to one that can.
+// A replica that cannot fill its caches does not stand for election.
 func TestCandidateNeedsCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
@@ -104,13 +104,13 @@ func TestCandidateNeedsCaches(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- p.run(ctx) }()
 		pass(time.Minute)
-		if lock.look().record != nil || scopes.started.IsZero() {
-			t.Errorf("lease %+v, informers started at %v; want none, and started", lock.look().record, scopes.started)
+		if lock.get().record != nil || scopes.started.IsZero() {
+			t.Errorf("lease %+v, informers started at %v; want none, and started", lock.get().record, scopes.started)
 		}
 		scopes.serve()
 		pass(time.Second)
-		if lock.look().record == nil || worker.started.IsZero() {
-			t.Errorf("lease %+v, workers started at %v; want both now", lock.look().record, worker.started)
+		if lock.get().record == nil || worker.started.IsZero() {
+			t.Errorf("lease %+v, workers started at %v; want both now", lock.get().record, worker.started)
 		}
 		stop()
 		if err := <-ended; err != nil {
@@ -144,14 +144,14 @@ func TestHealth(t *testing.T) {
 		expect("at the start", "/readyz", 500, "[+]ping ok\n[-]namespaces failed: all namespaces: not yet\n", "[+]leaderElection ok", "readyz check failed")
 		scopes.serve()
 		answered := time.Now()
-		p.hearing.last.Store(&answered)
+		p.contact.lastAnswer.Store(&answered)
 		pass(time.Second)
 		expect("when leading", "/healthz", 200, "ok")
 		expect("when leading", "/readyz", 200, "ok")
 		expect("when leading", "/readyz?verbose", 200, "[+]ping ok\n[+]namespaces ok\n[+]apiServer ok\n[+]leaderElection ok\nreadyz check passed\n")
 		expect("when leading", "/metrics", 404)
 
-		// A renewal that never comes back, which the elector cannot get out of.
+		// A renewal that never returns, so that the elector is stuck.
 		release := make(chan struct{})
 		lock.set(func() { lock.stuck = release })
 		pass(18 * time.Second)
@@ -186,16 +186,16 @@ func TestReady(t *testing.T) {
 			"[+]ping ok\n[+]namespaces ok\n[+]namespace a ok\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check passed\n"},
 		"none of two is": {[]source.ScopeState{state("a", source.ScopeStarting, "not yet"), state("b", source.ScopeMissing, "is not there")}, 0, 500,
 			"[+]ping ok\n[-]namespaces failed: none is served\n[!]namespace a: not yet\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check failed\n"},
-		// Caches that were filled are still good to take over with, and a restart would bring back nobody.
+		// A standby can still take over with its filled caches, and a restart would not help.
 		"the API server is away": {[]source.ScopeState{state("", source.ScopeServed, "")}, 95 * time.Second, 200,
 			"[+]ping ok\n[+]namespaces ok\n[!]apiServer: has not answered for 1m35s; nothing is done meanwhile\nreadyz check passed\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &process{scopes: &testScopes{states: test.states}, hearing: &hearing{}}
+				p := &process{scopes: &fakeScopes{states: test.states}, contact: &contact{}}
 				answered := time.Now()
-				p.hearing.last.Store(&answered)
+				p.contact.lastAnswer.Store(&answered)
 				time.Sleep(test.silent)
 				answer := httptest.NewRecorder()
 				healthHandler(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))

@@ -16,17 +16,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// serverShutdownTimeout is for a scrape that is under way when the process ends.
+// serverShutdownTimeout is how long a running scrape may take when the process ends.
 const serverShutdownTimeout = time.Second
 
-// server is an HTTP server whose address is already taken, so that nothing is served by halves.
+// server is an HTTP server that already listens, so that an address in use is found before anything is served.
 type server struct {
 	name     string
 	http     *http.Server
 	listener net.Listener
 }
 
-// listen takes the address that flagName asks for. It returns nil for off.
+// listen listens on the address of the flag flagName. It returns nil for off.
 func listen(name, flagName, address string) (*server, error) {
 	if address == off {
 		return nil, nil
@@ -41,7 +41,7 @@ func listen(name, flagName, address string) (*server, error) {
 		http: &http.Server{
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       90 * time.Second,
-			// component-base has made slog's default our logger. This is where recovered panics go.
+			// Recovered panics go here. component-base has made klog the default of slog.
 			ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelError),
 		},
 	}, nil
@@ -57,7 +57,7 @@ func (s *server) start(ctx context.Context, handler http.Handler) {
 	go func() {
 		defer utilruntime.HandleCrashWithContext(ctx)
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			// No reason to stop working. If it is the health server, the kubelet will notice.
+			// No reason to stop the controller. If the health server fails, the kubelet will notice.
 			logger.Error(err, "Server ended", "what", s.name)
 		}
 	}()
@@ -83,8 +83,8 @@ func metricsHandler() http.Handler {
 // check is one part of a health check.
 type check struct {
 	name string
-	// look returns why it fails, or else what is worth a note.
-	look func() (note string, err error)
+	// run returns an error if the check fails, and otherwise a warning or nothing.
+	run func() (warning string, err error)
 }
 
 func healthHandler(live, ready []check) http.Handler {
@@ -95,19 +95,19 @@ func healthHandler(live, ready []check) http.Handler {
 	return mux
 }
 
-// checksHandler answers in the words of the API server's own health checks, with all of them if one fails or if
-// asked by ?verbose. A note, which the API server has none of, is marked by [!].
+// checksHandler answers in the format of the API server's own health checks, and lists all checks if one fails or with ?verbose. A
+// warning, which the API server does not have, is marked by [!].
 func checksHandler(name string, checks []check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body strings.Builder
 		failed := false
 		for _, check := range append([]check{{"ping", func() (string, error) { return "", nil }}}, checks...) {
-			switch note, err := check.look(); {
+			switch warning, err := check.run(); {
 			case err != nil:
 				failed = true
 				fmt.Fprintf(&body, "[-]%s failed: %v\n", check.name, err)
-			case note != "":
-				fmt.Fprintf(&body, "[!]%s: %s\n", check.name, note)
+			case warning != "":
+				fmt.Fprintf(&body, "[!]%s: %s\n", check.name, warning)
 			default:
 				fmt.Fprintf(&body, "[+]%s ok\n", check.name)
 			}

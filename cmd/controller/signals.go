@@ -9,8 +9,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// signalContext is done at the first SIGTERM or SIGINT, which asks for an orderly end. The second is from somebody
-// who does not want to wait for it.
+// signalContext is done at the first SIGTERM or SIGINT, which asks for an orderly shutdown. A second signal ends the process at once.
 func signalContext() context.Context {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), klog.Background()))
 	signals := make(chan os.Signal, 2)

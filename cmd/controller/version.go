@@ -9,12 +9,12 @@ import (
 	"k8s.io/component-base/version"
 )
 
-// build is what this binary was made from.
+// build is the version and commit of this binary.
 type build struct {
 	version, commit string
 }
 
-// readBuild takes what the Makefile stamped into component-base's version package, or else what `go build` knows.
+// readBuild returns what the Makefile has stamped into component-base's version package, or else what `go build` has recorded.
 func readBuild() build {
 	if stamped := version.Get(); !strings.Contains(stamped.GitVersion, "$Format") {
 		return newBuild(stamped.GitVersion, stamped.GitCommit, stamped.GitTreeState == "dirty")
@@ -53,7 +53,7 @@ func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", b.version, b.commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// userAgent tells an administrator who reads the audit log what the requests come from.
+// userAgent identifies the requests of the controller in audit logs.
 func (b build) userAgent() string {
 	return programName + "/" + b.version
 }

@@ -1,7 +1,10 @@
 // Package consistency lets a controller read its own writes.
 //
-// An informer's store is a rumour: it lags behind what this very process has just written, and a decision made on the
-// older state would repeat the write. The Tracker remembers, per owner, the resourceVersion of each write; a sync asks
-// whether the store has got that far, and waits if not. It holds no stores and no clients: the caller says how far the
-// store is.
+// An informer's store lags behind the writes of its own process, and a decision made on the older state would repeat a write.
+// The Tracker remembers the resourceVersion of each write per owner. A sync asks the Tracker whether the stores show all writes of the
+// owner, and waits until they do. The Tracker does the work of expectations, but with resourceVersions instead of counts.
+//
+// An echo is a watch event that shows nothing but a write of this process: no sync is needed for it.
+//
+// The Tracker holds no stores and no clients: the caller passes the resourceVersion of each store.
 package consistency

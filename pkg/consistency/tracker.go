@@ -9,32 +9,32 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Resource is a kind of object that is written and watched, such as "pods".
+// Resource is a resource that the controller writes and watches, such as "pods".
 type Resource string
 
-// maxEchoes bounds how many own writes are remembered for the question "was that event mine?". An event whose write is
-// forgotten counts as news, and costs a look that was not needed.
+// maxEchoes bounds how many own writes per owner are remembered to recognise their events. The event of a forgotten write counts as
+// somebody else's, and costs one unnecessary sync.
 const maxEchoes = 32
 
-// Tracker remembers what was written for each owner. It is safe for concurrent use.
+// Tracker remembers the writes for each owner. It is safe for concurrent use.
 type Tracker struct {
 	mu     sync.Mutex
-	owners map[cache.ObjectName]*record
+	owners map[cache.ObjectName]*ownerRecord
 }
 
-// record is what is known about one owner's writes. It is dropped when there is nothing left to wait for.
-type record struct {
-	// newest is the highest resourceVersion written, by resource. What is absent need not be waited for.
+// ownerRecord holds the writes for one owner. The Tracker drops an empty record.
+type ownerRecord struct {
+	// newest is the highest resourceVersion written or read live, by resource. The stores need not catch up with other resources.
 	newest map[Resource]string
-	// since is when the first of them was written that the stores were not seen to have; zero while there is none.
+	// since is when the stores fell behind: the time of the first entry in newest. It is zero while newest is empty.
 	since time.Time
-	// echoes are own writes whose events have not been seen yet, the latest maxEchoes of them.
+	// echoes are the latest own writes whose events have not arrived yet, at most maxEchoes.
 	echoes []echo
-	// unsettled are names of objects of which only a live look tells what became of them.
+	// unsettled are the names of objects whose fate only a live read can tell.
 	unsettled map[string]bool
 }
 
-func (r *record) saw(resource Resource, version string, now time.Time) {
+func (r *ownerRecord) saw(resource Resource, version string, now time.Time) {
 	if r.since.IsZero() {
 		r.since = now
 	}
@@ -43,7 +43,7 @@ func (r *record) saw(resource Resource, version string, now time.Time) {
 	}
 }
 
-func (r *record) isEmpty() bool { return len(r.newest)+len(r.echoes)+len(r.unsettled) == 0 }
+func (r *ownerRecord) isEmpty() bool { return len(r.newest)+len(r.echoes)+len(r.unsettled) == 0 }
 
 type echo struct {
 	resource Resource
@@ -52,22 +52,22 @@ type echo struct {
 
 // NewTracker returns a Tracker that knows of no writes.
 func NewTracker() *Tracker {
-	return &Tracker{owners: map[cache.ObjectName]*record{}}
+	return &Tracker{owners: map[cache.ObjectName]*ownerRecord{}}
 }
 
-// Saw notes that owner's objects were read, past the store, at this resourceVersion: the store has to catch up with it.
+// Saw notes that a live read has returned this resourceVersion for owner: the store has to catch up with it.
 func (t *Tracker) Saw(owner cache.ObjectName, resource Resource, version string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.record(owner).saw(resource, version, now)
+	t.recordOf(owner).saw(resource, version, now)
 }
 
-// Wrote notes that a write for owner was answered with this resourceVersion, and that there is nothing in the answer
-// that the writer did not know: the event that shows it is an echo.
+// Wrote notes that a write for owner was answered with this resourceVersion: the store has to catch up with it. The answer must
+// contain nobody else's changes, because the event with this resourceVersion will count as an echo.
 func (t *Tracker) Wrote(owner cache.ObjectName, resource Resource, version string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.record(owner)
+	r := t.recordOf(owner)
 	r.saw(resource, version, now)
 	if len(r.echoes) == maxEchoes {
 		r.echoes = slices.Delete(r.echoes, 0, 1)
@@ -75,7 +75,7 @@ func (t *Tracker) Wrote(owner cache.ObjectName, resource Resource, version strin
 	r.echoes = append(r.echoes, echo{resource, version})
 }
 
-// IsEcho tells, once for each write, whether an event shows nothing but what this process itself wrote for owner.
+// IsEcho tells whether an event shows nothing but an own write for owner. It is true once for each write.
 func (t *Tracker) IsEcho(owner cache.ObjectName, resource Resource, version string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,17 +83,17 @@ func (t *Tracker) IsEcho(owner cache.ObjectName, resource Resource, version stri
 	if !found {
 		return false
 	}
-	at := slices.Index(r.echoes, echo{resource, version})
-	if at < 0 {
+	i := slices.Index(r.echoes, echo{resource, version})
+	if i < 0 {
 		return false
 	}
-	r.echoes = slices.Delete(r.echoes, at, at+1)
-	t.tidy(owner, r)
+	r.echoes = slices.Delete(r.echoes, i, i+1)
+	t.dropIfEmpty(owner, r)
 	return true
 }
 
-// Behind tells for how long the stores have not shown all of owner's writes; it is false once they do. seen is how far
-// each store is.
+// Behind tells whether the stores are behind the writes and live reads of owner, and for how long. seen has the resourceVersion of
+// each store.
 func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now time.Time) (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,11 +108,11 @@ func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now t
 	}
 	r.since = time.Time{}
 	clear(r.newest)
-	t.tidy(owner, r)
+	t.dropIfEmpty(owner, r)
 	return 0, false
 }
 
-// Waiting tells whether there are writes that the stores have not been seen to show.
+// Waiting tells whether owner has writes or live reads that Behind has not found in the stores yet.
 func (t *Tracker) Waiting(owner cache.ObjectName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,30 +120,30 @@ func (t *Tracker) Waiting(owner cache.ObjectName) bool {
 	return found && len(r.newest) > 0
 }
 
-// ReadLive notes that all of owner's objects were just read from the API server itself, and which versions the stores have to
-// catch up with for that; those that are not named show all of it already. What was written before is in what was read; and if
-// the server has gone back in time, the old versions will never be seen again.
+// ReadLive notes a live read of all objects of owner. versions has the resourceVersions that the stores have to catch up with; a
+// resource without one is up to date. Earlier writes need no waiting any more: the live read contains them, or the API server has gone
+// back in time and will never show them.
 func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.record(owner)
+	r := t.recordOf(owner)
 	r.since = time.Time{}
 	clear(r.newest)
 	for resource, version := range versions {
 		r.saw(resource, version, now)
 	}
-	t.tidy(owner, r)
+	t.dropIfEmpty(owner, r)
 }
 
-// Unknown notes that only a live look can tell what became of the object with this name: the answer to its create was lost, or it
-// vanished without having been seen to end.
+// Unknown notes that only a live read can tell the fate of the object with this name: the answer to its create was lost, or it left
+// the cache without a deletionTimestamp.
 func (t *Tracker) Unknown(owner cache.ObjectName, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.record(owner).unsettled[name] = true
+	t.recordOf(owner).unsettled[name] = true
 }
 
-// Unsettled are the names that Unknown was told and Settled was not.
+// Unsettled returns the names that were passed to Unknown and not yet to Settled.
 func (t *Tracker) Unsettled(owner cache.ObjectName) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,42 +159,42 @@ func (t *Tracker) Unsettled(owner cache.ObjectName) []string {
 	return names
 }
 
-// Settled notes that a live look has told what became of the name.
+// Settled notes that a live read has told the fate of the object with this name.
 func (t *Tracker) Settled(owner cache.ObjectName, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r, found := t.owners[owner]; found {
 		delete(r.unsettled, name)
-		t.tidy(owner, r)
+		t.dropIfEmpty(owner, r)
 	}
 }
 
-// Forget drops all that is known about an owner that is gone.
+// Forget drops the record of a deleted owner.
 func (t *Tracker) Forget(owner cache.ObjectName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.owners, owner)
 }
 
-// record returns the owner's record, a new one if need be. The lock is held.
-func (t *Tracker) record(owner cache.ObjectName) *record {
+// recordOf returns the record of owner, and makes one if there is none. The caller holds the lock.
+func (t *Tracker) recordOf(owner cache.ObjectName) *ownerRecord {
 	r, found := t.owners[owner]
 	if !found {
-		r = &record{newest: map[Resource]string{}, unsettled: map[string]bool{}}
+		r = &ownerRecord{newest: map[Resource]string{}, unsettled: map[string]bool{}}
 		t.owners[owner] = r
 	}
 	return r
 }
 
-// tidy drops a record that says nothing any more. The lock is held.
-func (t *Tracker) tidy(owner cache.ObjectName, r *record) {
+// dropIfEmpty drops an empty record. The caller holds the lock.
+func (t *Tracker) dropIfEmpty(owner cache.ObjectName, r *ownerRecord) {
 	if r.isEmpty() {
 		delete(t.owners, owner)
 	}
 }
 
-// IsNewer tells whether version a comes after b. A store that has not told a version yet has seen nothing. Versions
-// that cannot be compared are no reason to wait: the server does not number its objects the way that this relies on.
+// IsNewer tells whether resourceVersion a comes after b. An empty b is a store that has seen nothing. Versions that cannot be compared
+// are no reason to wait: such an API server has no ordered resourceVersions.
 func IsNewer(a, b string) bool {
 	if b == "" {
 		return a != ""

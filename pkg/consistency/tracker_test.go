@@ -31,8 +31,8 @@ func TestBehind(t *testing.T) {
 		want  bool
 	}{
 		"nothing written":           {func(*Tracker) {}, seen("1", "1"), false},
-		"store is exactly there":    {func(t *Tracker) { t.Wrote(web, pods, "10", now) }, seen("10", "1"), false},
-		"store is further":          {func(t *Tracker) { t.Wrote(web, pods, "9", now) }, seen("10", "1"), false},
+		"store has caught up":       {func(t *Tracker) { t.Wrote(web, pods, "10", now) }, seen("10", "1"), false},
+		"store is ahead":            {func(t *Tracker) { t.Wrote(web, pods, "9", now) }, seen("10", "1"), false},
 		"numbers, not text":         {func(t *Tracker) { t.Wrote(web, pods, "10", now) }, seen("9", "1"), true},
 		"store has seen nothing":    {func(t *Tracker) { t.Wrote(web, pods, "10", now) }, seen("", ""), true},
 		"the newest write counts":   {func(t *Tracker) { t.Wrote(web, pods, "10", now); t.Wrote(web, pods, "5", now) }, seen("7", "1"), true},
@@ -90,7 +90,7 @@ func TestIsEcho(t *testing.T) {
 		{shop, pods, "10", false},
 		{web, managers, "10", false},
 		{web, pods, "10", true},
-		{web, pods, "10", false}, // told once
+		{web, pods, "10", false}, // true once for each write
 		{web, pods, "11", true},
 		{web, pods, "12", false}, // only read
 	}
@@ -114,7 +114,7 @@ func TestEchoesDoNotPileUp(t *testing.T) {
 	}
 }
 
-// A live read finds a store that shows the same: nothing is to be waited for. What is written after that is.
+// After a live read without a version for pods, the pod store need not catch up; a later write makes it wait again.
 func TestWritesAfterALiveRead(t *testing.T) {
 	tracker := NewTracker()
 	tracker.Wrote(web, pods, "10", now)

@@ -24,27 +24,26 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// drainTimeout is how long syncs under way may go on once the controller is told to stop.
-const drainTimeout = 20 * time.Second
+// syncDrainTimeout is how long running syncs may go on after the controller was told to stop.
+const syncDrainTimeout = 20 * time.Second
 
-// ErrStopNow, as the cause of the cancelled context given to Run, makes it break off syncs under way instead of
-// letting them finish. It is for a leader that has lost its lease: another one is at work already.
+// ErrStopNow, as the cause of the cancelled context given to Run, cancels running syncs instead of letting them finish.
+// It is for a leader that has lost its lease: another leader may already be running.
 var ErrStopNow = errors.New("stop without draining")
 
 // Controller reconciles PodManagers. Make one with New.
 type Controller struct {
 	executor.Deps
 	agenda *queue.Agenda
-	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the agenda's
+	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the workqueue of the agenda
 
 	executor *executor.Executor
 	reporter *report.Reporter
-	// decide is plan.Make.
+	// decide is plan.Make; tests replace it.
 	decide func(plan.Observed) plan.Plan
 }
 
-// New returns a controller for the PodManagers and pods of the given scopes. Their informers are started by the caller; see
-// Scopes.
+// New returns a controller for the PodManagers and pods of the given scopes. The caller starts their informers; see source.Scopes.
 func New(ctx context.Context, clients source.Clients, scopes []source.Scope) (*Controller, error) {
 	byNamespace, err := source.NewByNamespace(scopes)
 	if err != nil {
@@ -69,8 +68,8 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope) (*C
 	}, nil
 }
 
-// Run syncs PodManagers with the given number of workers until ctx is done. It then takes no more work, lets the
-// syncs under way finish (see ErrStopNow), and returns when no worker is left.
+// Run syncs PodManagers with the given number of workers until ctx is done. It then shuts the workqueue down, lets running syncs
+// finish (but see ErrStopNow), and returns when all workers have stopped.
 func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
@@ -78,43 +77,43 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	if err := c.reporter.Start(ctx); err != nil {
 		return err
 	}
-	var watching sync.WaitGroup
+	var watchers sync.WaitGroup
 	for _, scope := range c.Scopes {
-		watching.Go(func() { c.takeUp(ctx, scope) })
+		watchers.Go(func() { c.startHandlers(ctx, scope) })
 	}
-	watching.Go(func() { c.Scopes.WatchForRewinds(ctx) })
-	defer watching.Wait()
+	watchers.Go(func() { c.Scopes.WatchForRewinds(ctx) })
+	defer watchers.Wait()
 
-	// The syncs get a context that outlives ctx, so that a write under way is not torn off by a polite shutdown.
-	syncCtx, abort := context.WithCancel(context.WithoutCancel(ctx))
-	defer abort()
+	// Syncs get a context that outlives ctx, so that an orderly shutdown does not cancel their requests.
+	syncCtx, cancelSyncs := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelSyncs()
 	var running sync.WaitGroup
 	logger.Info("Starting workers", "count", workers)
 	for range workers {
-		running.Go(func() { c.work(syncCtx) })
+		running.Go(func() { c.runWorker(syncCtx) })
 	}
 
 	<-ctx.Done()
 	c.queue.ShutDown()
 	if errors.Is(context.Cause(ctx), ErrStopNow) {
-		abort()
+		cancelSyncs()
 	}
-	logger.Info("Draining workers", "timeout", drainTimeout)
-	defer time.AfterFunc(drainTimeout, abort).Stop()
+	logger.Info("Draining workers", "timeout", syncDrainTimeout)
+	defer time.AfterFunc(syncDrainTimeout, cancelSyncs).Stop()
 	running.Wait()
 	logger.Info("Workers have stopped")
 	return nil
 }
 
-// Shutdown writes the events of the last syncs. It comes after Run, and after the lease was released: nobody should wait for it.
+// Shutdown writes the events of the last syncs. Call it after Run, and after releasing the lease: no standby should wait for events.
 func (c *Controller) Shutdown() { c.reporter.Stop() }
 
-func (c *Controller) work(ctx context.Context) {
+func (c *Controller) runWorker(ctx context.Context) {
 	for c.processNextWorkItem(ctx) {
 	}
 }
 
-// processNextWorkItem is the one place where a key is forgotten or tried again.
+// processNextWorkItem syncs one key. It is the only place that requeues a key.
 func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	key, shutdown := c.queue.Get()
 	if shutdown {
@@ -144,8 +143,8 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	return true
 }
 
-// syncHandler brings one PodManager a step nearer to its spec. It gathers what is known, decides, applies the plan,
-// and reports. The status is written even when applying failed: that is when it matters most. Its answer is when to look again.
+// syncHandler brings one PodManager a step nearer to its spec: it gathers, decides, applies the plan and reports. It writes the status
+// even if applying failed, because then the status matters most. It returns when to requeue the key.
 func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (metrics.Result, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	now := c.Clock.Now()
@@ -166,17 +165,17 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
 	c.Memories.Of(key).Remember(observed.Manager, decided)
 
-	done, goesOn := c.executor.Begin(ctx, key, observed, decided)
-	if goesOn && decided.TellsAhead(observed.Manager) {
+	done, proceed := c.executor.Begin(ctx, key, observed, decided)
+	if proceed && decided.TellsAhead(observed.Manager) {
 		c.reporter.TellAhead(ctx, key, observed, decided, done)
 	}
-	if goesOn {
+	if proceed {
 		c.executor.Apply(ctx, key, observed, decided, done)
 	}
 	wrote, err := c.reporter.Report(ctx, key, observed, decided, done)
 	done.LookAgain(c.Memories.Of(key).NextRecheck())
 	if c.Tracker.Waiting(key) {
-		// The events of our own writes bring no sync. If they do not come at all, this does.
+		// Echoes of own writes do not enqueue the key. This requeue comes even if the watch stands still.
 		done.LookAgain(requeue.After(c.Clock.Now(), executor.StaleLimit, requeue.AgainUncertain))
 	}
 	logger.V(4).Info("Synced", "duration", c.Clock.Since(now), "created", len(done.Created), "deleted", len(done.Deleted), "statusWritten", wrote)

@@ -1,14 +1,14 @@
-// Package controller keeps the cluster as plan.Make wants it. All I/O is here and in the rooms below, and no policy: what to do, and
-// what to say, is decided in pkg/plan.
+// Package controller brings the cluster to what plan.Make wants. All I/O is here and in the packages below, and no policy: pkg/plan
+// decides what to do and what to report.
 //
 // Start with controller.go: New, Run, the workers, and syncHandler, which gathers, decides, applies and reports. handlers.go turns events
-// into keys. gather.go collects what a sync may rest on, from the cache or from the API server. strayed.go finds pods that were relabelled
-// while no controller ran. isolation.go keeps one broken object from stopping the others.
+// into keys. gather.go collects the objects for a sync, from the caches or by a live read. relabelled.go finds pods that somebody has
+// relabelled while no controller ran. isolation.go keeps one broken PodManager from stopping the others.
 //
 //	metrics    podmanager_* metrics
 //	access     which rights the controller has
-//	memory     what is kept between two syncs of one PodManager
-//	queue      why a key is queued, and when it is looked at again
+//	memory     what one sync of a PodManager leaves for the next
+//	queue      why a key is queued, and when it is requeued
 //	source     informers: what is watched, and what the caches keep
 //	executor   carries out a plan
 //	report     writes statuses and events

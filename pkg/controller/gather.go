@@ -24,28 +24,28 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// gather collects what a decision may rest on. It returns nil when there is nothing to decide, or when the cache does
-// not yet show what this process has written itself; then it says when to look again.
+// gather collects the objects for a decision. It returns nil if the PodManager is gone, and also if the caches do not show all own
+// writes yet; then it returns when to requeue the key.
 func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	scope := c.Scopes.Of(key.Namespace)
-	strayed, err := c.settleUnknown(ctx, key)
+	relabelled, err := c.resolveUnsettled(ctx, key)
 	if err == nil {
-		err = c.recheckTaken(ctx, key, now)
+		err = c.recheckTakenNames(ctx, key, now)
 	}
 	if err != nil {
 		return nil, requeue.LookAgain{}, err
 	}
-	// How far the stores are is asked before they are read: what is read then is at least that new.
+	// Ask for the resourceVersions of the stores before reading the stores: what is read is at least that new.
 	behind, isBehind := c.Tracker.Behind(key, scope.Seen(), now)
 	memory := c.Memories.Of(key)
 	limit := executor.StaleLimit << min(memory.LiveReads, 3)
-	limit += spread(key, limit/2)
+	limit += jitterOf(key, limit/2)
 	switch {
 	case isBehind && behind <= limit && !memory.Distrust:
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		metrics.StaleSkips.Inc()
-		// An event brings the key back sooner; the longer none has come, the less it helps to look.
+		// An event enqueues the key sooner. The longer no event arrives, the less a requeue helps.
 		return nil, requeue.After(now, max(executor.StaleRetry, min(behind/4, time.Second)), requeue.AgainCache), nil
 	case isBehind:
 		memory.LiveReads++
@@ -57,23 +57,23 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		metrics.LiveReads.Inc()
 		memory.Distrust = false
 		observed, err := c.gatherLive(ctx, scope, key, now)
-		return c.withStrayed(key, observed, strayed), requeue.LookAgain{}, err
+		return c.withRelabelled(key, observed, relabelled), requeue.LookAgain{}, err
 	}
 	observed, err := c.gatherCached(ctx, scope, key, now)
-	return c.withStrayed(key, observed, strayed), requeue.LookAgain{}, err
+	return c.withRelabelled(key, observed, relabelled), requeue.LookAgain{}, err
 }
 
-// withStrayed adds pods that are ours and not in the cache, because they have lost the label.
-func (c *Controller) withStrayed(key cache.ObjectName, observed *plan.Observed, strayed []*corev1.Pod) *plan.Observed {
+// withRelabelled adds pods that the PodManager controls and that are not in the cache, because they have lost the label.
+func (c *Controller) withRelabelled(key cache.ObjectName, observed *plan.Observed, relabelled []*corev1.Pod) *plan.Observed {
 	if observed == nil {
 		return nil
 	}
-	for _, pod := range strayed {
-		known := func(other *corev1.Pod) bool { return other.UID == pod.UID }
+	for _, pod := range relabelled {
+		isSame := func(other *corev1.Pod) bool { return other.UID == pod.UID }
 		switch {
 		case !metav1.IsControlledBy(pod, observed.Manager):
 			c.Tracker.Settled(key, pod.Name)
-		case !slices.ContainsFunc(observed.Pods, known):
+		case !slices.ContainsFunc(observed.Pods, isSame):
 			observed.Pods = append(observed.Pods, pod)
 		}
 	}
@@ -91,10 +91,11 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 		return nil, err
 	}
 	if manager.DeletionTimestamp != nil && slices.Contains(manager.Finalizers, v1.Finalizer) {
-		// The caches may be apart: pods that the user has asked to keep may still look like ours.
+		// One cache may be behind the other: pods that the user wants to keep may still seem to be controlled by the
+		// PodManager.
 		return c.gatherLive(ctx, scope, key, now)
 	}
-	observed := c.observe(key, manager, now)
+	observed := c.newObserved(key, manager, now)
 	pods, err := scope.PodsOf(manager)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 		if err := c.executor.BringBack(ctx, key, manager); err != nil {
 			return nil, err
 		}
-		// Without it the pods' way back is lost, so this is not left to a cache that may be behind the other one.
+		// Without the current revision no rollback is possible. The revision cache may just be behind the PodManager cache, so read live.
 		metrics.LiveReads.Inc()
 		return c.gatherLive(ctx, scope, key, now)
 	}
@@ -134,15 +135,15 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// observe begins an observation with what is remembered.
-func (c *Controller) observe(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
+// newObserved is an observation of the PodManager and of what is remembered about it, still without pods and revisions.
+func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
 	memory := c.Memories.Of(key)
 	return &plan.Observed{
 		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation), Now: now,
 	}
 }
 
-// currentRevision is the revision that the status calls the last good one; nil if it is not to be seen.
+// currentRevision is the revision in status.currentRevision, the last good one; nil if it was not observed.
 func currentRevision(observed *plan.Observed) *appsv1.ControllerRevision {
 	for _, revision := range observed.Revisions {
 		if revision.Name == observed.Manager.Status.CurrentRevision {
@@ -152,7 +153,7 @@ func currentRevision(observed *plan.Observed) *appsv1.ControllerRevision {
 	return nil
 }
 
-// gatherLive reads the same from the API server.
+// gatherLive collects the same objects as gatherCached, by a live read.
 func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
 	manager, err := c.Scopes.Live(ctx, c.PodManagers, key)
 	if apierrors.IsNotFound(err) {
@@ -162,20 +163,21 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	if err != nil {
 		return nil, err
 	}
-	ours := metav1.ListOptions{LabelSelector: plan.Selector(manager.Name).String()}
-	list, err := c.Kube.CoreV1().Pods(key.Namespace).List(ctx, ours)
+	selected := metav1.ListOptions{LabelSelector: plan.Selector(manager.Name).String()}
+	list, err := c.Kube.CoreV1().Pods(key.Namespace).List(ctx, selected)
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods: %w", err)
 	}
-	revisions, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).List(ctx, ours)
+	revisions, err := c.Kube.AppsV1().ControllerRevisions(key.Namespace).List(ctx, selected)
 	if err != nil {
 		return nil, fmt.Errorf("listing the revisions: %w", err)
 	}
-	observed := c.observe(key, manager, now)
+	observed := c.newObserved(key, manager, now)
 	waitFor := map[consistency.Resource]string{source.ManagersResource: manager.ResourceVersion}
 	stored := source.Claim(manager, pointers(revisions.Items))
 	for _, revision := range slices.Concat(stored.Own, stored.Orphans) {
-		// Revisions are seldom written: the cache may not get as far as the list for long, but it gets as far as these.
+		// Revisions are seldom written: the cache may take long to reach the resourceVersion of the list, but it reaches those of these
+		// revisions.
 		if newest, found := waitFor[source.RevisionsResource]; !found || consistency.IsNewer(revision.ResourceVersion, newest) {
 			waitFor[source.RevisionsResource] = revision.ResourceVersion
 		}
@@ -186,26 +188,25 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 		byName[list.Items[i].Name] = &list.Items[i]
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.PodNamed(key.Namespace, name)) }
-	if !scope.Shows(observed) { // where it does, there is nothing to wait for
+	if !scope.Shows(observed) { // otherwise the pod cache need not catch up
 		waitFor[source.PodsResource] = list.ResourceVersion
 	}
 	c.Tracker.ReadLive(key, waitFor, now)
 	return observed, nil
 }
 
-// settleUnknown looks, at the API server itself, what became of creates whose answers were lost, and of pods that have left the
-// cache without having been seen to end. It returns those that are still there without our label: as long as they are ours, they
-// have to be looked at each time.
-func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
+// resolveUnsettled reads live the pods whose fate is unknown: the answer to their create was lost, or they left the cache without a
+// deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
+func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
 	names := c.Tracker.Unsettled(key)
 	results := executor.InParallel(len(names), c.executor.Lanes.Of(len(names)), func(i int) executor.Result {
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return executor.Result{} // it never arrived, or is gone
+			return executor.Result{} // never created, or gone
 		}
 		return executor.Result{Pod: pod, Err: err}
 	})
-	var strayed []*corev1.Pod
+	var relabelled []*corev1.Pod
 	for i, r := range results {
 		if r.Err != nil {
 			return nil, fmt.Errorf("looking what became of pod %s: %w", names[i], r.Err)
@@ -214,16 +215,16 @@ func (c *Controller) settleUnknown(ctx context.Context, key cache.ObjectName) ([
 		if pod := r.Pod; pod != nil && pod.Labels[v1.LabelManager] != "" {
 			c.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, c.Clock.Now())
 		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {
-			strayed = append(strayed, pod)
-			continue // to be looked at until it is released
+			relabelled = append(relabelled, pod)
+			continue // unsettled until it is released
 		}
 		c.Tracker.Settled(key, names[i])
 	}
-	return strayed, nil
+	return relabelled, nil
 }
 
-// recheckTaken looks whether names are still in the hands of pods that are not watched, whenever it is time for that.
-func (c *Controller) recheckTaken(ctx context.Context, key cache.ObjectName, now time.Time) error {
+// recheckTakenNames reads live the pods that have taken names, when their recheck is due, and drops names that are free again.
+func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName, now time.Time) error {
 	memory := c.Memories.Of(key)
 	for name, taken := range memory.Taken {
 		if now.Before(taken.Recheck) {
@@ -232,7 +233,7 @@ func (c *Controller) recheckTaken(ctx context.Context, key cache.ObjectName, now
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && pod.Labels[v1.LabelManager] != "":
-			delete(memory.Taken, name) // free, or the cache shows it
+			delete(memory.Taken, name) // the name is free, or the cache shows the pod
 		case err != nil:
 			return fmt.Errorf("looking whose pod %s is: %w", name, err)
 		default:
@@ -242,14 +243,14 @@ func (c *Controller) recheckTaken(ctx context.Context, key cache.ObjectName, now
 	return nil
 }
 
-// spread is a part of a duration that differs from key to key, and not from time to time.
-func spread(key cache.ObjectName, most time.Duration) time.Duration {
+// jitterOf is a jitter below limit that is always the same for a key.
+func jitterOf(key cache.ObjectName, limit time.Duration) time.Duration {
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(key.String())) // never fails, says hash.Hash
-	return time.Duration(float64(most) * float64(hash.Sum32()) / (1 << 32))
+	_, _ = hash.Write([]byte(key.String())) // hash.Hash never returns an error
+	return time.Duration(float64(limit) * float64(hash.Sum32()) / (1 << 32))
 }
 
-// forget drops what was kept about a PodManager that is gone.
+// forget drops everything that is kept for the key of a deleted PodManager.
 func (c *Controller) forget(key cache.ObjectName) {
 	c.Tracker.Forget(key)
 	c.Memories.Forget(key)

@@ -21,9 +21,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// addHandlers registers the filters and handlers of the informers. They keep away what cannot matter; what this
-// process itself has written is told apart by the agenda. That of PodManagers comes last: it is what brings the first
-// syncs, and nothing that happens to their pods from then on must be missed.
+// addHandlers adds the event handlers to the informers. They drop events that cannot change the plan; the agenda drops echoes of own
+// writes. The PodManager handler comes last: it enqueues the first keys, and no pod event may be missed from then on.
 func (c *Controller) addHandlers(scope source.Scope) error {
 	_, err := scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
@@ -36,7 +35,7 @@ func (c *Controller) addHandlers(scope source.Scope) error {
 		FilterFunc: source.IsManaged,
 		Handler: cache.ResourceEventHandlerDetailedFuncs{
 			AddFunc: func(obj any, isInInitialList bool) {
-				if !isInInitialList { // what is there at the start comes with its PodManager
+				if !isInInitialList { // the PodManager's own initial event enqueues the key
 					c.podAdded(obj)
 				}
 			},
@@ -62,13 +61,13 @@ func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 	manager := obj.(*v1.PodManager)
 	t := queue.TriggerManagerAdded
 	if isInInitialList {
-		t = c.triggerOfStart(manager)
+		t = c.initialTrigger(manager)
 	}
 	c.agenda.Add(cache.MetaObjectToName(manager), t, 0)
 }
 
-// triggerOfStart lets those PodManagers go first at a start whose pods are not as they should be.
-func (c *Controller) triggerOfStart(manager *v1.PodManager) queue.Trigger {
+// initialTrigger makes PodManagers whose pods are not as desired come first when the controller starts.
+func (c *Controller) initialTrigger(manager *v1.PodManager) queue.Trigger {
 	pods, err := c.Scopes.Of(manager.Namespace).PodsOf(manager)
 	if err != nil || status.IsUnfinished(manager, pods.Own) {
 		return queue.TriggerUnfinished
@@ -81,13 +80,13 @@ func (c *Controller) managerUpdated(oldObj, obj any) {
 	key := cache.MetaObjectToName(manager)
 	switch {
 	case old.ResourceVersion == manager.ResourceVersion:
-		// Nothing has changed, but somebody has asked for this with -resync.
+		// A resync, which somebody has turned on with -resync.
 		c.agenda.Add(key, queue.TriggerResync, 0)
 	case old.UID != manager.UID:
 		c.agenda.Add(key, queue.TriggerManagerAdded, 0)
 	case old.Generation != manager.Generation || !old.DeletionTimestamp.Equal(manager.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
-		// We never write these: a user has, and may be waiting.
+		// The controller never writes these: a user has, and may be waiting.
 		c.agenda.Add(key, queue.TriggerManagerChanged, 0)
 	default:
 		c.agenda.AddUnlessEcho(key, queue.Write{Trigger: queue.TriggerStatusChanged, Resource: source.ManagersResource, Version: manager.ResourceVersion}, 0)
@@ -110,19 +109,20 @@ func (c *Controller) podAdded(obj any) {
 		return
 	}
 	if owner := c.managerOf(pod); owner != nil {
-		c.podEvent(owner, queue.Write{Trigger: queue.TriggerPodAdded, Resource: source.PodsResource, Version: pod.ResourceVersion})
+		c.enqueueForPod(owner, queue.Write{Trigger: queue.TriggerPodAdded, Resource: source.PodsResource, Version: pod.ResourceVersion})
 	}
 }
 
-// podEvent queues the PodManager of a pod, together with events of its other pods if there are many.
-func (c *Controller) podEvent(owner *v1.PodManager, w queue.Write) {
+// enqueueForPod enqueues the key of a pod's PodManager. A PodManager with many pods is enqueued later, so that one sync serves many pod
+// events.
+func (c *Controller) enqueueForPod(owner *v1.PodManager, w queue.Write) {
 	c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), w, requeue.GatherEvents(owner))
 }
 
 func (c *Controller) podUpdated(oldObj, obj any) {
 	old, pod := oldObj.(*corev1.Pod), obj.(*corev1.Pod)
 	if old.ResourceVersion == pod.ResourceVersion {
-		return // a resync: that of the PodManagers serves
+		return // a resync: the resync of the PodManagers is enough
 	}
 	owner := c.managerOf(pod)
 	if before := c.managerOf(old); before != nil && (owner == nil || before.UID != owner.UID) {
@@ -134,16 +134,16 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	switch {
 	case owner == nil:
 		c.podAdded(pod)
-	case matters(old, pod):
-		c.podEvent(owner, queue.Write{Trigger: queue.TriggerPodChanged, Resource: source.PodsResource, Version: pod.ResourceVersion})
+	case isRelevant(old, pod):
+		c.enqueueForPod(owner, queue.Write{Trigger: queue.TriggerPodChanged, Resource: source.PodsResource, Version: pod.ResourceVersion})
 	}
 }
 
-// podDeleted is told of pods that are gone, and of those that somebody has relabelled away. One that was not seen to end may be
-// either: the next sync looks.
+// podDeleted handles pods that have left the cache: they are gone, or somebody has removed our label. A pod without a deletionTimestamp
+// may be either: the next sync reads it live.
 func (c *Controller) podDeleted(obj any) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
 	}
 	pod := obj.(*corev1.Pod)
 	owner := c.managerOf(pod)
@@ -154,7 +154,7 @@ func (c *Controller) podDeleted(obj any) {
 	if pod.DeletionTimestamp == nil {
 		c.Tracker.Unknown(key, pod.Name)
 	}
-	// Never an echo: even if we asked for it, that the pod is gone is news.
+	// Never an echo: even if the controller has deleted the pod, the plan has to know when the pod is gone.
 	c.agenda.Add(key, queue.TriggerPodDeleted, requeue.GatherEvents(owner))
 }
 
@@ -164,18 +164,18 @@ func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {
 	}
 }
 
-// revisionDeleted brings back a revision that is in use.
+// revisionDeleted enqueues the PodManager, whose sync stores a revision again that is in use.
 func (c *Controller) revisionDeleted(obj any) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
 	}
 	if owner := c.managerOf(obj.(*appsv1.ControllerRevision)); owner != nil {
 		c.agenda.Add(cache.MetaObjectToName(owner), queue.TriggerRevision, 0)
 	}
 }
 
-// managerOf is the PodManager that controls a pod or revision: the one in the cache that has the name and the UID. That of
-// a dead namesake is nobody's: nil.
+// managerOf is the PodManager that controls a pod or revision: the one in the cache with the name and the UID of the controllerRef. It is
+// nil for an object of a deleted PodManager of the same name.
 func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 	ref := source.ControllerOf(object)
 	if ref == nil {
@@ -189,9 +189,9 @@ func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 	return manager
 }
 
-// matters tells whether a change of a pod can change the plan or the status. Kubelets write heartbeats and probes'
-// details that cannot.
-func matters(old, pod *corev1.Pod) bool {
+// isRelevant tells whether an update of a pod can change the plan or the status. Many updates by kubelets cannot: TrimPod keeps only what
+// pkg/plan reads.
+func isRelevant(old, pod *corev1.Pod) bool {
 	return !equality.Semantic.DeepEqual(old.Labels, pod.Labels) ||
 		!equality.Semantic.DeepEqual(old.OwnerReferences, pod.OwnerReferences) ||
 		!equality.Semantic.DeepEqual(old.Annotations, pod.Annotations) ||
@@ -199,14 +199,14 @@ func matters(old, pod *corev1.Pod) bool {
 		!equality.Semantic.DeepEqual(old.Status, pod.Status)
 }
 
-// takeUp gives the events of a scope to the workers from the time on at which its caches are filled: no sync may rest on
-// half of them. What is in them by then comes as if it had just been added; what is not, although it is ours, is looked for.
-func (c *Controller) takeUp(ctx context.Context, scope source.Scope) {
+// startHandlers adds the handlers of a scope once all its caches have synced, because no sync may read half-filled caches. The informers
+// then send an add event for each cached object. Pods without our label are not in the cache: findRelabelled finds them.
+func (c *Controller) startHandlers(ctx context.Context, scope source.Scope) {
 	if !cache.WaitFor(ctx, "", scope.Filled()...) {
 		return
 	}
 	if err := c.addHandlers(scope); err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "Cannot follow what happens", "namespace", scope.Namespace)
 	}
-	c.findStrayed(ctx, scope.Namespace)
+	c.findRelabelled(ctx, scope.Namespace)
 }

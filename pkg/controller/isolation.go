@@ -13,17 +13,17 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// syncIsolated syncs one PodManager. A bug that one object brings to light must not stop the others: the panic is
-// caught, shown on that object, and backed off like any error.
+// syncIsolated syncs one PodManager. A panic for one PodManager must not stop the others: it becomes an error with backoff, and the
+// status of that PodManager shows it.
 func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result metrics.Result, again requeue.LookAgain, err error) {
 	err = func() (err error) {
 		defer executor.Caught(&err)
 		result, again, err = c.syncHandler(ctx, key)
 		return err
 	}()
-	if broken, ok := err.(*executor.PanicError); ok {
-		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(broken.Stack))
-		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", broken.Value)
+	if caught, ok := err.(*executor.PanicError); ok {
+		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(caught.Stack))
+		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", caught.Value)
 		if err := c.reporter.TellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
 			klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled")
 		}

@@ -23,25 +23,25 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// fakeClients are all that a controller needs.
+// fakeClients are the clients of a controller under test.
 func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) source.Clients {
 	scheme := metadatafake.NewTestScheme()
 	utilruntime.Must(metav1.AddMetaToScheme(scheme))
 	return source.Clients{Kube: kube, PodManagers: managers, Reports: kube, Statuses: managers, Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
 }
 
-// One object that makes the controller panic, in the sync or in a request of it, does not keep it from the others.
+// A PodManager that makes the controller panic does not keep it from syncing the others.
 func TestPanicIsIsolated(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)
-	poison := func(name string) *v1.PodManager {
+	newManager := func(name string) *v1.PodManager {
 		return &v1.PodManager{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Generation: 1},
 			Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](2), Image: "nginx"},
 		}
 	}
 	kube := kubefake.NewClientset()
-	managers := fake.NewSimpleClientset(poison("poison"), poison("good"))
+	managers := fake.NewSimpleClientset(newManager("poison"), newManager("good"))
 	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 	informers := externalversions.NewSharedInformerFactory(managers, 0)
 	c, err := New(ctx, fakeClients(kube, managers), []source.Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
@@ -55,7 +55,7 @@ func TestPanicIsIsolated(t *testing.T) {
 		}
 		return plan.Make(o)
 	}
-	informers.Apps().V1().PodManagers().Informer() // a factory starts only those that were asked for
+	informers.Apps().V1().PodManagers().Informer() // a factory starts only informers that were requested
 	pods.StartWithContext(ctx)
 	informers.StartWithContext(ctx)
 	ended := make(chan error)
@@ -76,7 +76,7 @@ func TestPanicIsIsolated(t *testing.T) {
 		return len(list.Items) == 2 && stalled != nil && stalled.Reason == v1.ReasonInternalError, nil
 	})
 	if err != nil {
-		t.Errorf("%v: two pods of the good one, and a condition on the other; it has %+v", err, seen)
+		t.Errorf("%v: want two pods of good, and a Stalled condition on poison, which has %+v", err, seen)
 	}
 	cancel()
 	if err := <-ended; err != nil {

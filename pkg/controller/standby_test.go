@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
-// A standby fills its caches, and nothing else: nobody would ever take a key out of its queue.
+// A standby fills its caches but adds no handlers: without workers, keys would only pile up in its workqueue.
 func TestStandbyQueuesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ctx := ktesting.NewTestContext(t)
@@ -43,13 +43,13 @@ func TestStandbyQueuesNothing(t *testing.T) {
 		informers.StartWithContext(ctx)
 		cache.WaitFor(ctx, "", filled...)
 		synctest.Wait()
-		if waiting := c.queue.Len(); waiting != 0 {
-			t.Errorf("%d keys are in the queue of a controller that does not run", waiting)
+		if queued := c.queue.Len(); queued != 0 {
+			t.Errorf("%d keys are in the workqueue of a standby", queued)
 		}
-		c.takeUp(ctx, scope)
+		c.startHandlers(ctx, scope)
 		synctest.Wait()
-		if waiting := c.queue.Len(); waiting != 1 {
-			t.Errorf("%d keys are in the queue of one that does, want that of the PodManager", waiting)
+		if queued := c.queue.Len(); queued != 1 {
+			t.Errorf("%d keys are in the workqueue once the handlers run, want the key of the PodManager", queued)
 		}
 	})
 }

@@ -9,99 +9,98 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// blame is what a pod has to answer for: a failure of its own, as a pod of this revision, that it has not recovered from.
+// blame is the failure of a pod of a revision by its own fault, from which the pod has not recovered.
 type blame struct {
 	revision string
-	// since is when the first of them was; zero if there was none.
+	// since is when the pod first failed; zero if it has not.
 	since time.Time
-	// condemned tells that the pod has had its time to recover: who grants it more of that later comes too late.
-	condemned bool
+	// graceOver tells that the grace period of the failure policy is over: a longer grace period comes too late.
+	graceOver bool
 }
 
-// fault notes that a pod has failed by itself. What happens before its node has seen the change to the revision that the pod has
-// is not that revision's fault. Nobody can tell a container that has crashed between the change and that moment from one that did
-// so right after it, though: from then on the pod is to blame, unless it has ended. A node that does not tell what it has seen leaves
-// no way to tell at all.
-func (w *World) fault(p *corev1.Pod) {
-	life := w.lives[p.UID]
-	if life.early = life.observed < life.since && !w.oldNodes; life.early {
-		w.say("  %s fails before its node has seen the change", p.Name)
+// blamePod notes that a pod has failed by itself. A failure before the kubelet has seen the update to the pod's revision does not count
+// against that revision. But once the kubelet has seen it, nobody can tell such a crash from one right after the update: then the pod is
+// blamed, unless it is finished. With old kubelets nobody can tell at all.
+func (w *World) blamePod(p *corev1.Pod) {
+	hidden := w.hidden[p.UID]
+	if hidden.failedEarly = hidden.observed < hidden.revisionGeneration && !w.oldKubelets; hidden.failedEarly {
+		w.logf("  %s fails before its node has seen the change", p.Name)
 		return
 	}
-	if hash := w.hashOf(p); life.blame.revision != hash || life.blame.since.IsZero() {
-		life.blame = blame{revision: hash, since: w.Now}
-		w.say("  %s fails", p.Name)
+	if hash := w.hashOf(p); hidden.blame.revision != hash || hidden.blame.since.IsZero() {
+		hidden.blame = blame{revision: hash, since: w.Now}
+		w.logf("  %s fails", p.Name)
 	}
 }
 
-// inherit lets a pod answer for the one in whose place it was made.
-func (w *World) inherit(p *corev1.Pod, creation plan.Creation) {
+// inheritBlame passes the blame of a pod on to its replacement of the same revision.
+func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 	if creation.Replaces == nil {
 		return
 	}
-	before := w.lives[creation.Replaces.UID]
+	before := w.hidden[creation.Replaces.UID]
 	if before == nil {
 		return
 	}
 	before.replacement = p
 	if before.blame.revision == creation.Revision.Hash {
-		w.lives[p.UID].blame = before.blame
+		w.hidden[p.UID].blame = before.blame
 	}
 }
 
-// isToBlame tells whether a pod has failed as one of its revision, and not recovered.
-func (w *World) isToBlame(p *corev1.Pod) bool {
-	life := w.lives[p.UID]
-	if other := life.replacement; other != nil && w.lives[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
-		!hasEnded(other) && w.hashOf(other) == life.blame.revision {
-		return false // the replacement answers for it, as long as it has the same revision
+// isBlamed tells whether a pod has failed as a pod of its revision, and has not recovered.
+func (w *World) isBlamed(p *corev1.Pod) bool {
+	hidden := w.hidden[p.UID]
+	if other := hidden.replacement; other != nil && w.hidden[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
+		!isFinished(other) && w.hashOf(other) == hidden.blame.revision {
+		return false // the replacement has inherited the blame, as long as it has the same revision
 	}
-	return !life.blame.since.IsZero() && life.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
+	return !hidden.blame.since.IsZero() && hidden.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
 		p.Labels[v1.LabelManager] == w.Manager.Name
 }
 
-// guilty is how many pods of the present revision are to blame, and how many of these have had their time to recover.
-func (w *World) guilty() (count, condemned int) {
+// countBlamed is how many pods of the new revision are blamed, and for how many of these the grace period is over.
+func (w *World) countBlamed() (count, graceOver int) {
 	for _, p := range w.Pods {
-		if !w.isToBlame(p) || w.hashOf(p) != w.update {
+		if !w.isBlamed(p) || w.hashOf(p) != w.updateHash {
 			continue
 		}
 		count++
-		if life := w.lives[p.UID]; life.blame.condemned || w.isOver(life.blame) {
-			condemned++
+		if hidden := w.hidden[p.UID]; hidden.blame.graceOver || w.isGraceOver(hidden.blame) {
+			graceOver++
 		}
 	}
-	return count, condemned
+	return count, graceOver
 }
 
-// isOver tells whether the time to recover is over. What is written down is good to the second.
-func (w *World) isOver(b blame) bool {
+// isGraceOver tells whether the grace period is over, up to a second: timestamps have whole seconds.
+func (w *World) isGraceOver(b blame) bool {
 	return !b.since.IsZero() && w.Now.Sub(b.since) >= w.Manager.FailureGrace()-time.Second
 }
 
-// watch notes what the controller has had a chance to see of failing pods, and lets go of the failures of those that have been
-// available for long enough: it looks, and writes down what it sees, at this very time.
-func (w *World) watch() {
+// noteRecoveries notes what the controller has seen of failing pods in this sync, and ends the blame of pods that have been available for
+// long enough.
+func (w *World) noteRecoveries() {
 	for _, p := range w.Pods {
-		life := w.lives[p.UID]
+		hidden := w.hidden[p.UID]
 		switch {
 		case !isReady(p):
-			life.seen = time.Time{}
-		case life.seen.IsZero():
-			life.seen = w.Now
+			hidden.readySince = time.Time{}
+		case hidden.readySince.IsZero():
+			hidden.readySince = w.Now
 		}
-		if life.blame.since.IsZero() || !w.isServing(p) {
-			life.blame.condemned = life.blame.condemned || w.isOver(life.blame)
+		if hidden.blame.since.IsZero() || !w.isAvailable(p) {
+			hidden.blame.graceOver = hidden.blame.graceOver || w.isGraceOver(hidden.blame)
 			continue
 		}
-		since := life.seen // whatever the clock of its node says
-		if life.changed.After(since) {
-			since = life.changed
+		since := hidden.readySince // whatever the kubelet's clock says
+		if hidden.updatedAt.After(since) {
+			since = hidden.updatedAt
 		}
 		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
 		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
-			w.say("  %s has recovered", p.Name)
-			life.blame, life.recovered = blame{}, w.Now
+			w.logf("  %s has recovered", p.Name)
+			hidden.blame, hidden.recoveredAt = blame{}, w.Now
 		}
 	}
 }

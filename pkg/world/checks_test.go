@@ -19,7 +19,7 @@ func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
 	return slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == p })
 }
 
-// checkNames: no pod is created under a name that is in use, nor two under one, nor is one deleted twice.
+// checkNames: no pod is created with a name that is in use, no two pods are created with the same name, and no pod is deleted twice.
 func (s *synced) checkNames() error {
 	used := map[string]bool{}
 	for _, p := range s.Pods {
@@ -32,7 +32,7 @@ func (s *synced) checkNames() error {
 		}
 		used[name] = true
 		if c.Revision == nil || c.Revision.Template() == nil {
-			return fmt.Errorf("%s is made from nothing", name)
+			return fmt.Errorf("%s has no template", name)
 		}
 	}
 	deleted := map[*corev1.Pod]bool{}
@@ -50,10 +50,10 @@ func (s *synced) checkNames() error {
 	return nil
 }
 
-// checkSurge: creates never bring the pods above replicas + maxSurge; where they wait for others to be gone, those count.
+// checkSurge: creates never bring the pods above replicas + maxSurge. With TerminationComplete, terminating pods count, too.
 func (s *synced) checkSurge() error {
 	count, waits := len(s.plan.Create), s.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete
-	for _, p := range s.standing() {
+	for _, p := range s.activePods() {
 		if !isDeleted(s.plan, p) || waits {
 			count++
 		}
@@ -69,9 +69,8 @@ func (s *synced) checkSurge() error {
 	return nil
 }
 
-// checkFloor: the plan takes away, or changes, no available pod if fewer than replicas - maxUnavailable would be left; not even one
-// that is marked for deletion. What a pod is given back counts if it takes a restart. A pod whose old node is about to restart it is no
-// loss.
+// checkFloor: the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable would
+// stay available. A restored pod counts if a container has to restart. A pod that an old kubelet is about to restart is no loss.
 func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
 		return nil
@@ -82,17 +81,17 @@ func (s *synced) checkFloor() error {
 		if c.Step == inplace.StepRestore {
 			containers := c.To.Template().Spec.Containers
 			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
-				return s.lives[c.Pod.UID].restartsFor(&container)
+				return s.hidden[c.Pod.UID].needsRestart(&container)
 			})
 		}
 	}
 	available, taken := 0, 0
-	for _, p := range s.standing() {
-		if !s.isUp(p) {
+	for _, p := range s.activePods() {
+		if !s.isServing(p) {
 			continue
 		}
 		available++
-		if s.isServing(p) && !(s.oldNodes && s.willRestart(p)) && (isDeleted(s.plan, p) || changed[p]) {
+		if s.isAvailable(p) && !(s.oldKubelets && s.willRestart(p)) && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}
 	}
@@ -102,7 +101,7 @@ func (s *synced) checkFloor() error {
 	return nil
 }
 
-// checkOverlap: Recreate makes no pod while one of another revision may still run.
+// checkOverlap: Recreate creates no pod while a pod of another revision may still run.
 func (s *synced) checkOverlap() error {
 	if s.Manager.Strategy() != v1.RecreateStrategy || len(s.plan.Create) == 0 {
 		return nil
@@ -114,56 +113,56 @@ func (s *synced) checkOverlap() error {
 		}
 	}
 	for _, p := range slices.Concat(s.observed.Pods, s.observed.Orphans) {
-		if !hasEnded(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
+		if !isFinished(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
 			return fmt.Errorf("%s of %s is there while pods of %s are created", p.Name, s.hashOf(p), hash)
 		}
 	}
 	return nil
 }
 
-// countUnproven counts by how many the pods of the new revision that are on their way, and those that the plan adds to them, are
-// more than a rollout needs, while there are pods to protect.
+// countUnproven counts by how many the unavailable pods of the new revision, with those that the plan adds, exceed maxSurge +
+// maxUnavailable while there are old pods.
 func (s *synced) countUnproven() error {
 	s.unproven = 0
-	current, others := s.currentHash(), 0
-	if s.Manager.Strategy() != v1.RollingUpdateStrategy || s.Manager.Spec.Paused || current == "" || current == s.update {
+	current, oldPods := s.currentHash(), 0
+	if s.Manager.Strategy() != v1.RollingUpdateStrategy || s.Manager.Spec.Paused || current == "" || current == s.updateHash {
 		return nil
 	}
-	added, underway := 0, 0
+	added, unavailable := 0, 0
 	for _, c := range s.plan.Create {
-		if c.Revision.Hash == s.update && c.FailuresBefore == 0 {
+		if c.Revision.Hash == s.updateHash && c.FailuresBefore == 0 {
 			added++
 		}
 	}
 	for _, c := range s.plan.Update {
-		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain) && c.To.Hash == s.update {
+		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain) && c.To.Hash == s.updateHash {
 			added++
 		}
 	}
-	for _, p := range s.standing() {
-		if s.hashOf(p) != s.update {
-			others++
-		} else if !s.isServing(p) && !isDeleted(s.plan, p) && !s.isInfeasible(p) {
-			underway++
+	for _, p := range s.activePods() {
+		if s.hashOf(p) != s.updateHash {
+			oldPods++
+		} else if !s.isAvailable(p) && !isDeleted(s.plan, p) && !s.isInfeasible(p) {
+			unavailable++
 		}
 	}
-	guilty, _ := s.guilty()
-	isHalted := s.Manager.OnFailure() != v1.ContinueOnFailure && guilty >= s.Manager.MaxFailedPods()
-	if added > 0 && others > 0 && !isHalted {
-		s.unproven = added + underway - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
+	blamed, _ := s.countBlamed()
+	mustHalt := s.Manager.OnFailure() != v1.ContinueOnFailure && blamed >= s.Manager.MaxFailedPods()
+	if added > 0 && oldPods > 0 && !mustHalt {
+		s.unproven = added + unavailable - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
 	}
 	return nil
 }
 
-// checkUnproven: there are none. What is lost while nothing is moved, because of a halt or an obstacle, is replaced by the same,
-// though; and a revision that has failed is not tried.
+// checkUnproven: a rollout has no unproven pods. This does not hold while it is halted or not possible in place, because lost pods are then
+// replaced by pods of the same revision; nor after the revision has failed.
 func (s *synced) checkUnproven() error {
-	isStill := func(status *v1.PodManagerStatus) bool {
+	keepsRevisions := func(status *v1.PodManagerStatus) bool {
 		reason := reasonOf(status, v1.ConditionReady)
 		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
 	}
-	if s.unproven > 0 && s.before.FailedRevision == "" && !isStill(&s.before) && !isStill(&s.status) {
-		return fmt.Errorf("%d pods of the new revision too many are on their way", s.unproven)
+	if s.unproven > 0 && s.before.FailedRevision == "" && !keepsRevisions(&s.before) && !keepsRevisions(&s.status) {
+		return fmt.Errorf("%d pods of the new revision too many are unavailable", s.unproven)
 	}
 	return nil
 }
@@ -190,7 +189,7 @@ func (s *synced) checkSame() error {
 	return nil
 }
 
-// checkCurrent: the present revision becomes the current one only when all pods have it.
+// checkCurrent: the new revision becomes the current revision only when all pods have it.
 func (s *synced) checkCurrent() error {
 	if status := &s.status; status.CurrentRevision == status.UpdateRevision && status.CurrentRevision != s.before.CurrentRevision &&
 		status.CurrentReplicas != status.Replicas {

@@ -7,20 +7,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// quality is what becomes of the containers of an image.
+// quality tells how the containers of an image behave.
 type quality int
 
 const (
 	good     quality = iota
-	flaky            // they are ready for a moment, and crash
-	crashing         // they crash at once
-	missing          // there is no such image
+	flaky            // the containers become ready and crash
+	crashing         // the containers crash at once
+	missing          // the image does not exist
 )
 
-// quality is that of an image, which may have been good before.
+// quality is the quality of an image now. A broken image was good before.
 func (w *World) quality(image string) quality {
 	switch {
-	case w.broken[image]:
+	case w.brokenImages[image]:
 		return crashing
 	case image == "flaky":
 		return flaky
@@ -33,7 +33,7 @@ func (w *World) quality(image string) quality {
 	}
 }
 
-// imageID is that of an image. Two names may stand for one.
+// imageID is the ID of an image. Two names may have the same ID.
 func imageID(image string) string {
 	if image == "app:5" {
 		image = "app:1"
@@ -41,13 +41,13 @@ func imageID(image string) string {
 	return "id of " + image
 }
 
-// isSidecar tells whether an init container goes on to run beside the others.
+// isSidecar tells whether an init container is a sidecar.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// all are the statuses of all containers, in the order in which they start, with what the pod's spec says of them.
-func all(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+// containersOf yields the status and spec of each container, in the order in which the containers start.
+func containersOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
 		for i := range p.Status.InitContainerStatuses {
 			if !yield(&p.Status.InitContainerStatuses[i], &p.Spec.InitContainers[i]) {
@@ -62,19 +62,19 @@ func all(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 	}
 }
 
-// lasting are the statuses of those containers that run for as long as the pod does.
-func lasting(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+// longRunningOf yields the status and spec of each container that runs as long as the pod: sidecars and app containers.
+func longRunningOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
 	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
-		for status, c := range all(p) {
-			if !isInit(p, c) && !yield(status, c) {
+		for status, c := range containersOf(p) {
+			if !isInitContainer(p, c) && !yield(status, c) {
 				return
 			}
 		}
 	}
 }
 
-// isInit tells whether a container has to end before others start.
-func isInit(p *corev1.Pod, c *corev1.Container) bool {
+// isInitContainer tells whether a container has to complete before others start.
+func isInitContainer(p *corev1.Pod, c *corev1.Container) bool {
 	for i := range p.Spec.InitContainers {
 		if c == &p.Spec.InitContainers[i] {
 			return !isSidecar(c)
@@ -83,8 +83,8 @@ func isInit(p *corev1.Pod, c *corev1.Container) bool {
 	return false
 }
 
-// notYet are the statuses of containers that are yet to be started.
-func notYet(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
+// waitingStatuses are the statuses of containers that have not started yet.
+func waitingStatuses(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
 	var list []corev1.ContainerStatus
 	for i := range containers {
 		reason := "ContainerCreating"
@@ -100,40 +100,40 @@ func waitingFor(reason string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
 }
 
-// isInTrouble tells whether something keeps a container from running, so that its status says what.
-func isInTrouble(status *corev1.ContainerStatus) bool {
+// isInBackOff tells whether the status of a container says what keeps it from running.
+func isInBackOff(status *corev1.ContainerStatus) bool {
 	waiting := status.State.Waiting
 	return waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing"
 }
 
-// nextOfContainers is what is to be done about the pod's containers.
-func (w *World) nextOfContainers(p *corev1.Pod) func() {
+// nextContainerStep is the next step of the kubelet for the pod's containers; nil if there is none.
+func (w *World) nextContainerStep(p *corev1.Pod) func() {
 	if p.Status.Phase == corev1.PodPending {
-		for status, c := range all(p) {
-			if w.Calm && isInTrouble(status) && w.quality(c.Image) != good {
-				return nil // it could go on like this for ever
+		for status, c := range containersOf(p) {
+			if w.Calm && isInBackOff(status) && w.quality(c.Image) != good {
+				return nil // in calm, containers in back-off stay there: the back-off would never end
 			}
 		}
-		return func() { w.launch(p) }
+		return func() { w.startContainers(p) }
 	}
-	for status := range lasting(p) {
-		image := w.lives[p.UID].runs[status.Name].image
+	for status := range longRunningOf(p) {
+		image := w.hidden[p.UID].starts[status.Name].image
 		switch {
 		case status.State.Running != nil && w.quality(image) == flaky && !isReady(p) && !w.Calm && w.chance(0.7):
-			// It has to become ready first.
+			// A flaky container becomes ready before it crashes.
 		case status.State.Running != nil && (w.quality(image) == flaky || w.quality(image) == crashing):
-			return func() { w.crash(p, status) }
-		case status.State.Running == nil && !(w.Calm && isInTrouble(status) && w.quality(w.imageOf(p, status.Name)) != good):
-			return func() { w.run(p, status) }
+			return func() { w.crashContainer(p, status) }
+		case status.State.Running == nil && !(w.Calm && isInBackOff(status) && w.quality(w.nextImageOf(p, status.Name)) != good):
+			return func() { w.startContainer(p, status) }
 		}
 	}
 	return nil
 }
 
-// imageOf is the image that a container is started with next: the one that its node knows of.
-func (w *World) imageOf(p *corev1.Pod, name string) string {
-	life := w.lives[p.UID]
-	if last, found := life.runs[name]; found && life.acted < p.Generation {
+// nextImageOf is the image that the kubelet starts a container with next: the last one if it has not applied the spec yet.
+func (w *World) nextImageOf(p *corev1.Pod, name string) string {
+	hidden := w.hidden[p.UID]
+	if last, found := hidden.starts[name]; found && hidden.applied < p.Generation {
 		return last.image
 	}
 	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
@@ -146,73 +146,74 @@ func (w *World) imageOf(p *corev1.Pod, name string) string {
 	return ""
 }
 
-// launch starts the pod's containers one after the other, as far as that goes.
-func (w *World) launch(p *corev1.Pod) {
-	for status, c := range all(p) {
+// startContainers starts the pod's containers one after the other, up to the first that does not start.
+func (w *World) startContainers(p *corev1.Pod) {
+	for status, c := range containersOf(p) {
 		if status.State.Running != nil || status.State.Terminated != nil {
 			continue
 		}
-		if isInit(p, c) && w.fails(0.1) { // at its next try it works
-			w.say("  %s: container %s fails", p.Name, c.Name)
-			w.ends(p, status)
+		if isInitContainer(p, c) && w.fails(0.1) { // a later try may succeed
+			w.logf("  %s: container %s fails", p.Name, c.Name)
+			w.terminateInBackOff(p, status)
 			status.RestartCount++
-			w.fault(p)
+			w.blamePod(p)
 			return
 		}
-		if w.run(p, status); status.State.Running == nil {
+		if w.startContainer(p, status); status.State.Running == nil {
 			return
 		}
-		if isInit(p, c) {
-			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: w.clock(p)}}
+		if isInitContainer(p, c) {
+			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: w.kubeletTime(p)}}
 		}
 	}
 	p.Status.Phase = corev1.PodRunning
 }
 
-// run starts a container, if its image can be had.
-func (w *World) run(p *corev1.Pod, status *corev1.ContainerStatus) {
-	life, image := w.lives[p.UID], w.imageOf(p, status.Name)
+// startContainer starts a container, if its image exists.
+func (w *World) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	hidden, image := w.hidden[p.UID], w.nextImageOf(p, status.Name)
 	if w.quality(image) == missing {
 		status.State = waitingFor(pick(w, "ErrImagePull", "ImagePullBackOff"))
-		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // that it names the image is what tells which one
-		w.fault(p)
+		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // the planner finds the image by this message
+		w.blamePod(p)
 		return
 	}
-	before, isAgain := life.runs[status.Name]
+	before, isAgain := hidden.starts[status.Name]
 	if isAgain {
 		status.RestartCount++
 	} else {
-		for _, c := range all(p) {
+		for _, c := range containersOf(p) {
 			if c.Name == status.Name {
 				before.resources = c.Resources
 			}
 		}
 	}
 	before.image = image
-	life.runs[status.Name] = before
-	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // runtimes spell names in their own way
-	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: w.clock(p)}}
+	hidden.starts[status.Name] = before
+	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalise image names
+	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: w.kubeletTime(p)}}
 }
 
-// ends is how a container is after it has ended by itself.
-func (w *World) ends(p *corev1.Pod, status *corev1.ContainerStatus) {
-	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: w.clock(p)}
+// terminateInBackOff sets the status of a container that has ended by itself.
+func (w *World) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
+	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: w.kubeletTime(p)}
 	status.State = waitingFor("CrashLoopBackOff")
 }
 
-// crash ends a container, which its node starts again. If that has seen a change of the pod, it is started with it.
-func (w *World) crash(p *corev1.Pod, status *corev1.ContainerStatus) {
-	life := w.lives[p.UID]
-	if w.oldNodes && life.observed < p.Generation {
-		w.observe(p)
+// crashContainer ends a container, which the kubelet will restart. If the kubelet has seen an update of the pod, it applies the update
+// first.
+func (w *World) crashContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	hidden := w.hidden[p.UID]
+	if w.oldKubelets && hidden.observed < p.Generation {
+		w.observeGeneration(p)
 	}
-	if life.observed == p.Generation && w.isBehind(p) {
-		w.act(p)
+	if hidden.observed == p.Generation && w.kubeletIsBehind(p) {
+		w.applySpec(p)
 	}
 	if status.State.Running == nil {
 		return
 	}
-	w.ends(p, status)
+	w.terminateInBackOff(p, status)
 	w.setReady(p, false)
-	w.fault(p)
+	w.blamePod(p)
 }

@@ -1,16 +1,16 @@
-// Package world is a simulated cluster with one PodManager, in as much detail as the planner sees: an API server that may fail,
-// nodes, and people. A seed stands for one course of events, on every machine.
+// Package world simulates a cluster with one PodManager, in as much detail as the planner sees: an API server that may fail, kubelets,
+// and users. The same seed gives the same course of events on every machine.
 //
-//	world.go     the cluster, and what the controller does to it: Observe, Apply, Report, and Sync, which is all three
-//	requests.go  creating, deleting and changing pods, unless the API server fails
+//	world.go     the cluster, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
+//	requests.go  creating, deleting and updating pods, unless the API server fails
 //	patch.go     patches, as the API server applies them
-//	node.go      what nodes do about pods; containers.go about their containers; inplace.go about updates in place
-//	mishap.go    what befalls pods and nodes
-//	spec.go      random specs and templates; people.go those who edit them; past.go a PodManager that has been there for long
+//	node.go      what kubelets do about pods; containers.go about containers; inplace.go about updates in place
+//	mishap.go    what goes wrong with pods and nodes
+//	spec.go      random specs and templates; people.go users who edit them; past.go a PodManager that already has pods and revisions
 //	time.go      how time passes, in trouble and in calm
-//	truth.go     what is so, whatever the planner thinks of it: which pods serve, and which are behind
+//	truth.go     the truth, whatever the planner thinks: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed by themselves, and since when
 //
-// It knows of pkg/plan only what is exported, and works out by itself what it has to know about a pod: it is there to find the
-// planner in the wrong. Nothing here may import testing; the promises that are checked in this world are in its tests.
+// The world uses only exported parts of pkg/plan, and works out by itself what it has to know about a pod, so that it can prove the
+// planner wrong. Nothing here may import testing; the tests of this package check the promises of the planner.
 package world

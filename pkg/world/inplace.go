@@ -7,46 +7,46 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// isBehind tells whether the pod's node has not carried out its spec.
-func (w *World) isBehind(p *corev1.Pod) bool {
-	return w.lives[p.UID].acted < p.Generation || conditionOf(p, corev1.PodResizePending) != nil ||
+// kubeletIsBehind tells whether the kubelet has not carried out all of the pod's spec.
+func (w *World) kubeletIsBehind(p *corev1.Pod) bool {
+	return w.hidden[p.UID].applied < p.Generation || conditionOf(p, corev1.PodResizePending) != nil ||
 		conditionOf(p, corev1.PodResizeInProgress) != nil
 }
 
-// isDelayed tells whether the pod's node has done all that it can, and cannot give the CPU or memory: the pod runs on as it was.
-func (w *World) isDelayed(p *corev1.Pod) bool {
+// isResizeDelayed tells whether the kubelet has applied the spec but cannot resize the pod: the pod runs on with its old resources.
+func (w *World) isResizeDelayed(p *corev1.Pod) bool {
 	pending, progress := conditionOf(p, corev1.PodResizePending), conditionOf(p, corev1.PodResizeInProgress)
-	return w.lives[p.UID].acted == p.Generation && (pending != nil || progress != nil && progress.Reason == corev1.PodReasonError)
+	return w.hidden[p.UID].applied == p.Generation && (pending != nil || progress != nil && progress.Reason == corev1.PodReasonError)
 }
 
-// observe lets a node see a change of the pod. It tells so with the statuses of the containers as they are, and acts a moment
-// later; only that something is resized is told at once.
-func (w *World) observe(p *corev1.Pod) {
-	life := w.lives[p.UID]
-	life.observed = p.Generation
-	w.tellObserved(p)
-	if life.early {
-		w.fault(p)
+// observeGeneration lets the kubelet see an update of the pod. The kubelet may write the observedGeneration with the old container
+// statuses, and apply the update a moment later; it writes only the resize conditions at once.
+func (w *World) observeGeneration(p *corev1.Pod) {
+	hidden := w.hidden[p.UID]
+	hidden.observed = p.Generation
+	w.writeObservedGeneration(p)
+	if hidden.failedEarly {
+		w.blamePod(p)
 	}
-	restarts := slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return life.restartsFor(&c) })
-	if w.oldNodes || !restarts && !w.isResized(p) || w.chance(0.5) {
-		w.act(p)
+	restarts := slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return hidden.needsRestart(&c) })
+	if w.oldKubelets || !restarts && !w.hasResize(p) || w.chance(0.5) {
+		w.applySpec(p)
 		return
 	}
-	w.say("  %s: its node has seen the change", p.Name)
-	if w.isResized(p) {
+	w.logf("  %s: its node has seen the change", p.Name)
+	if w.hasResize(p) {
 		dropCondition(p, corev1.PodResizePending)
-		setCondition(p, corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, LastTransitionTime: w.clock(p)})
+		setCondition(p, corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, LastTransitionTime: w.kubeletTime(p)})
 	} else {
 		dropCondition(p, corev1.PodResizePending)
 		dropCondition(p, corev1.PodResizeInProgress)
 	}
 }
 
-// isResized tells whether a container is to have other CPU or memory than it has.
-func (w *World) isResized(p *corev1.Pod) bool {
+// hasResize tells whether the spec of a container has other resources than the container was started with or resized to.
+func (w *World) hasResize(p *corev1.Pod) bool {
 	for i := range p.Spec.Containers {
-		last, found := w.lives[p.UID].runs[p.Spec.Containers[i].Name]
+		last, found := w.hidden[p.UID].starts[p.Spec.Containers[i].Name]
 		if found && !equality.Semantic.DeepEqual(last.resources, p.Spec.Containers[i].Resources) {
 			return true
 		}
@@ -54,29 +54,29 @@ func (w *World) isResized(p *corev1.Pod) bool {
 	return false
 }
 
-// restartsFor tells whether the node has to restart a container to give it what it is to have: another image, or another amount
-// of what its resizePolicy says. One that was never started has nothing to lose.
-func (l *life) restartsFor(c *corev1.Container) bool {
-	last, found := l.runs[c.Name]
-	return found && (c.Image != last.image || restartsToResize(last.resources, c))
+// needsRestart tells whether the kubelet has to restart a running container to apply its spec: for another image, or for a resize with the
+// resizePolicy RestartContainer.
+func (h *hiddenState) needsRestart(c *corev1.Container) bool {
+	last, found := h.starts[c.Name]
+	return found && (c.Image != last.image || needsRestartToResize(last.resources, c))
 }
 
-func restartsToResize(had corev1.ResourceRequirements, c *corev1.Container) bool {
+func needsRestartToResize(had corev1.ResourceRequirements, c *corev1.Container) bool {
 	return slices.ContainsFunc(c.ResizePolicy, func(policy corev1.ContainerResizePolicy) bool {
 		before, after := had.Requests[policy.ResourceName], c.Resources.Requests[policy.ResourceName]
 		return policy.RestartPolicy == corev1.RestartContainer && before.Cmp(after) != 0
 	})
 }
 
-// act follows a change of the pod's spec that its node has seen.
-func (w *World) act(p *corev1.Pod) {
-	life := w.lives[p.UID]
-	if life.acted == p.Generation && w.fails(0.5) {
+// applySpec lets the kubelet apply an update of the pod's spec that it has seen.
+func (w *World) applySpec(p *corev1.Pod) {
+	hidden := w.hidden[p.UID]
+	if hidden.applied == p.Generation && w.fails(0.5) {
 		return
 	}
-	life.acted = p.Generation
-	// Old nodes get what they are given at once: until they say so nobody can tell.
-	isDelayed := w.isResized(p) && !w.oldNodes && w.fails(0.6)
+	hidden.applied = p.Generation
+	// Old kubelets resize at once: the planner could not tell a delay.
+	isDelayed := w.hasResize(p) && !w.oldKubelets && w.fails(0.6)
 	dropCondition(p, corev1.PodResizePending)
 	dropCondition(p, corev1.PodResizeInProgress)
 	if isDelayed {
@@ -84,46 +84,46 @@ func (w *World) act(p *corev1.Pod) {
 	}
 	for i := range p.Spec.Containers {
 		c := &p.Spec.Containers[i]
-		last, found := life.runs[c.Name]
+		last, found := hidden.starts[c.Name]
 		if !found {
-			if status := &p.Status.ContainerStatuses[i]; isInTrouble(status) {
-				w.run(p, status)
+			if status := &p.Status.ContainerStatuses[i]; isInBackOff(status) {
+				w.startContainer(p, status)
 			}
 			continue
 		}
-		restarts := c.Image != last.image || !isDelayed && restartsToResize(last.resources, c)
+		restarts := c.Image != last.image || !isDelayed && needsRestartToResize(last.resources, c)
 		if !isDelayed {
 			last.resources = c.Resources
-			life.runs[c.Name] = last
+			hidden.starts[c.Name] = last
 		}
 		if restarts {
-			w.restart(p, &p.Status.ContainerStatuses[i])
+			w.restartContainer(p, &p.Status.ContainerStatuses[i])
 		}
 	}
 }
 
-// restart starts a container anew, as the pod's spec has it.
-func (w *World) restart(p *corev1.Pod, status *corev1.ContainerStatus) {
+// restartContainer restarts a container according to the pod's spec.
+func (w *World) restartContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	if status.State.Running != nil {
 		status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
-			Reason: "Error", ExitCode: pick[int32](w, 0, 137, 143), FinishedAt: w.clock(p),
+			Reason: "Error", ExitCode: pick[int32](w, 0, 137, 143), FinishedAt: w.kubeletTime(p),
 		}
 	}
 	isRunning := status.State.Running != nil
-	w.run(p, status)
-	if status.State.Running == nil || isRunning && w.chance(0.5) || w.quality(w.imageOf(p, status.Name)) == crashing {
+	w.startContainer(p, status)
+	if status.State.Running == nil || isRunning && w.chance(0.5) || w.quality(w.nextImageOf(p, status.Name)) == crashing {
 		w.setReady(p, false)
 	}
 }
 
-// delayResize makes a pod wait for its CPU and memory.
+// delayResize sets a condition that says why the kubelet does not resize the pod.
 func (w *World) delayResize(p *corev1.Pod) {
 	delay := pick(w,
 		corev1.PodCondition{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible},
 		corev1.PodCondition{Type: corev1.PodResizePending, Reason: corev1.PodReasonDeferred},
 		corev1.PodCondition{Type: corev1.PodResizeInProgress},
 		corev1.PodCondition{Type: corev1.PodResizeInProgress, Reason: corev1.PodReasonError})
-	w.say("  resize of %s: %s %s", p.Name, delay.Type, delay.Reason)
-	delay.Status, delay.LastTransitionTime = corev1.ConditionTrue, w.clock(p)
+	w.logf("  resize of %s: %s %s", p.Name, delay.Type, delay.Reason)
+	delay.Status, delay.LastTransitionTime = corev1.ConditionTrue, w.kubeletTime(p)
 	setCondition(p, delay)
 }

@@ -12,84 +12,84 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// serving is how many pods serve.
-func (s *synced) serving() (count int) {
-	for _, p := range s.standing() {
-		if s.isUp(p) {
+// countServing is how many active pods serve.
+func (s *synced) countServing() (count int) {
+	for _, p := range s.activePods() {
+		if s.isServing(p) {
 			count++
 		}
 	}
 	return count
 }
 
-// isUp tells whether a pod serves. One whose change was begun and given up, on a node that does not tell what it has seen, does so
-// until that restarts it, which may be at any time.
-func (s *synced) isUp(p *corev1.Pod) bool {
-	return s.isServing(p) || s.oldNodes && s.lives[p.UID].halfway && isReady(p)
+// isServing tells whether a pod serves: it is available, or ready after an interrupted update with old kubelets. Such a pod serves until
+// its kubelet restarts it, which may be at any time.
+func (s *synced) isServing(p *corev1.Pod) bool {
+	return s.isAvailable(p) || s.oldKubelets && s.hidden[p.UID].interrupted && isReady(p)
 }
 
-// checkCounts: no pod counts as available that does not serve. One whose node is not heard of does not, whatever it last said.
+// checkCounts: no pod counts as available that does not serve. A pod of a lost node does not serve.
 func (s *synced) checkCounts() error {
-	if serving := s.serving(); int(s.status.AvailableReplicas) > serving {
+	if serving := s.countServing(); int(s.status.AvailableReplicas) > serving {
 		return fmt.Errorf("%d pods are told to be available, %d serve", s.status.AvailableReplicas, serving)
 	}
 	return nil
 }
 
-// isHalted tells whether a status says that failing pods keep the rollout from going on.
+// isHalted tells whether a status says that failing pods have halted the rollout.
 func isHalted(status *v1.PodManagerStatus) bool {
 	return reasonOf(status, v1.ConditionReady) == v1.ReasonHalted || reasonOf(status, v1.ConditionStalled) == v1.ReasonHalted
 }
 
-// checkBlame: no pod counts against its revision for what was done to it, for what happened before its node had seen the revision,
-// or for what it has recovered from.
+// checkBlame: no pod counts against its revision for a disruption, for a failure before its kubelet had seen the revision, or for a failure
+// from which it has recovered.
 func (s *synced) checkBlame() error {
-	if guilty, _ := s.guilty(); isHalted(&s.status) && guilty < s.Manager.MaxFailedPods() {
-		return fmt.Errorf("halted because of %d pods, of which %d are to blame: %s", s.Manager.MaxFailedPods(), guilty, messageOf(&s.status, v1.ConditionReady))
+	if blamed, _ := s.countBlamed(); isHalted(&s.status) && blamed < s.Manager.MaxFailedPods() {
+		return fmt.Errorf("halted because of %d pods, of which %d are blamed: %s", s.Manager.MaxFailedPods(), blamed, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
 }
 
-// checkFailed: a revision has failed only if as many of its pods as it takes are to blame, and each of them has had its own time to
-// recover; or if those that are due have not become available in time, and there is one of them that is not.
+// checkFailed: a revision fails only if the grace period of at least maxFailedPods blamed pods is over; or if the progress deadline is
+// exceeded while a pod of the revision is unavailable.
 func (s *synced) checkFailed() error {
 	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
 		return nil
 	}
-	guilty, condemned := s.guilty()
-	_, isMissing := s.updated()
-	isLate := isMissing && s.deadline.ran >= s.Manager.ProgressDeadline()-6*time.Second // the controller sees what happens when it looks
+	blamed, graceOver := s.countBlamed()
+	_, isMissing := s.countUpdated()
+	isLate := isMissing && s.progressClock.elapsed >= s.Manager.ProgressDeadline()-6*time.Second // the controller sees what happens only when it syncs
 	switch {
 	case s.status.FailedRevision != s.status.UpdateRevision:
-		return fmt.Errorf("%s is not the present revision", s.status.FailedRevision)
+		return fmt.Errorf("%s is not the new revision", s.status.FailedRevision)
 	case s.Manager.OnFailure() != v1.RollbackOnFailure || s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy:
-		return errors.New("nobody has asked for that")
-	case condemned < s.Manager.MaxFailedPods() && !isLate:
-		return fmt.Errorf("%s has failed with %d pods to blame, %d of them for long enough, of %d, after %v of %v; %s", s.status.FailedRevision, guilty,
-			condemned, s.Manager.MaxFailedPods(), s.deadline.ran, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
+		return errors.New("the spec does not ask for a rollback")
+	case graceOver < s.Manager.MaxFailedPods() && !isLate:
+		return fmt.Errorf("%s has failed with %d blamed pods, %d of them for longer than the grace period, of %d, after %v of %v; %s", s.status.FailedRevision, blamed,
+			graceOver, s.Manager.MaxFailedPods(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}
 	return nil
 }
 
-// checkGrace: a halt is final only once as many pods as it takes have had their own time to recover.
+// checkGrace: a halt is Stalled only once the grace period of at least maxFailedPods pods is over.
 func (s *synced) checkGrace() error {
 	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
 		return nil
 	}
-	if _, condemned := s.guilty(); condemned < s.Manager.MaxFailedPods() {
-		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", condemned, s.Manager.MaxFailedPods())
+	if _, graceOver := s.countBlamed(); graceOver < s.Manager.MaxFailedPods() {
+		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", graceOver, s.Manager.MaxFailedPods())
 	}
 	return nil
 }
 
-// checkReady: Ready is true only while as many pods serve as are wanted, those included that are left as they are.
+// checkReady: Ready is true only while the desired number of pods serves, and there are no other active pods.
 func (s *synced) checkReady() error {
 	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) {
 		return nil
 	}
-	serving, standing := s.serving(), len(s.standing())
-	if wanted := s.Manager.DesiredReplicas(); serving < wanted || standing != wanted {
-		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, standing, wanted, messageOf(&s.status, v1.ConditionReady))
+	serving, active := s.countServing(), len(s.activePods())
+	if wanted := s.Manager.DesiredReplicas(); serving < wanted || active != wanted {
+		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, active, wanted, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
 }
@@ -102,8 +102,8 @@ func (s *synced) checkReadyStalled() error {
 	return nil
 }
 
-// checkStalledBusy: nothing is stalled while pods are created, deleted or changed, unless that fails. To clear away what has ended is
-// not to get further.
+// checkStalledBusy: a rollout is not Stalled while pods are created, deleted or updated, unless a request fails. Deleting finished pods
+// does not count.
 func (s *synced) checkStalledBusy() error {
 	stalled := reasonOf(&s.status, v1.ConditionStalled)
 	if stalled == "" || s.failure != nil {
@@ -121,7 +121,7 @@ func (s *synced) checkStalledBusy() error {
 	return nil
 }
 
-// checkProgressing: what is stalled, or done, does not progress.
+// checkProgressing: Progressing is not true while Stalled or Ready is true.
 func (s *synced) checkProgressing() error {
 	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionProgressing) {
 		return nil

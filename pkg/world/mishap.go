@@ -11,50 +11,49 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// befall lets something happen to a pod, and tells whether that was a crash.
-func (w *World) befall(p *corev1.Pod) (hasCrashed bool) {
-	if p.DeletionTimestamp != nil || hasEnded(p) {
+// mishap lets something random go wrong with a pod, and tells whether a container has crashed.
+func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
+	if p.DeletionTimestamp != nil || isFinished(p) {
 		return false
 	}
 	what := w.dice.IntN(18)
 	switch {
 	case what < 2:
-		w.say("%s: somebody deletes it", p.Name)
-		w.remove(p)
+		w.logf("%s: somebody deletes it", p.Name)
+		w.deletePod(p)
 	case what == 2:
-		w.say("%s: somebody marks it", p.Name)
+		w.logf("%s: somebody marks it", p.Name)
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationDelete, "true")
 	case what == 3 && w.chance(0.3):
-		w.say("%s: somebody takes it out", p.Name)
+		w.logf("%s: somebody takes it out", p.Name)
 		p.Labels[v1.LabelManager] = "debug"
 	case p.Spec.NodeName == "":
-		w.lives[p.UID].idle = w.Now.Add(time.Duration(w.dice.IntN(900)) * time.Second)
-		w.say("%s: cannot be scheduled until %v", p.Name, w.lives[p.UID].idle.Format(time.TimeOnly))
-	case w.lost[p.Spec.NodeName]:
+		w.hidden[p.UID].idleUntil = w.Now.Add(time.Duration(w.dice.IntN(900)) * time.Second)
+		w.logf("%s: cannot be scheduled until %v", p.Name, w.hidden[p.UID].idleUntil.Format(time.TimeOnly))
+	case w.lostNodes[p.Spec.NodeName]:
 	case what < 9:
-		return w.crashOne(p)
+		return w.crashAnyContainer(p)
 	case what < 11:
-		w.say("%s: ends", p.Name)
-		w.end(p)
+		w.logf("%s: ends", p.Name)
+		w.finishPod(p)
 	case what < 13:
-		w.say("%s: is evicted", p.Name)
-		w.evict(p)
+		w.logf("%s: is evicted", p.Name)
+		w.evictPod(p)
 	case what == 13 && p.Status.Phase == corev1.PodRunning:
-		w.say("%s: phase unknown", p.Name)
-		p.Status.Phase = corev1.PodUnknown // whatever it last said of itself
+		w.logf("%s: phase unknown", p.Name)
+		p.Status.Phase = corev1.PodUnknown // the rest of the status stays
 	default:
-		w.say("%s: not ready", p.Name)
+		w.logf("%s: not ready", p.Name)
 		w.setReady(p, false)
 	}
 	return false
 }
 
-// relapse makes a pod not ready that has recovered from a failure: mostly the one that has done so last, of which the least is
-// forgotten.
+// relapse makes a pod not ready that has recovered from a failure: mostly the one that has recovered last.
 func (w *World) relapse() {
 	var recovered []*corev1.Pod
 	for _, p := range w.Pods {
-		if !w.lives[p.UID].recovered.IsZero() && isReady(p) && !w.lost[p.Spec.NodeName] {
+		if !w.hidden[p.UID].recoveredAt.IsZero() && isReady(p) && !w.lostNodes[p.Spec.NodeName] {
 			recovered = append(recovered, p)
 		}
 	}
@@ -64,18 +63,18 @@ func (w *World) relapse() {
 	p := pick(w, recovered...)
 	if w.chance(0.7) {
 		p = slices.MaxFunc(recovered, func(a, b *corev1.Pod) int {
-			return w.lives[a.UID].recovered.Compare(w.lives[b.UID].recovered)
+			return w.hidden[a.UID].recoveredAt.Compare(w.hidden[b.UID].recoveredAt)
 		})
 	}
-	w.say("%s: not ready again", p.Name)
+	w.logf("%s: not ready again", p.Name)
 	w.setReady(p, false)
 }
 
-// crashOne ends one of the containers that run, and tells whether there was one. Those beside the others are worth a closer look:
-// they go on as they are when the others are changed.
-func (w *World) crashOne(p *corev1.Pod) bool {
+// crashAnyContainer crashes a running container, and tells whether there was one. It prefers the first, which may be a sidecar: an update
+// in place does not change sidecars.
+func (w *World) crashAnyContainer(p *corev1.Pod) bool {
 	var running []*corev1.ContainerStatus
-	for status := range lasting(p) {
+	for status := range longRunningOf(p) {
 		if status.State.Running != nil {
 			running = append(running, status)
 		}
@@ -87,71 +86,72 @@ func (w *World) crashOne(p *corev1.Pod) bool {
 	if w.chance(0.5) {
 		status = running[0]
 	}
-	w.say("%s: container %s crashes", p.Name, status.Name)
-	w.crash(p, status)
+	w.logf("%s: container %s crashes", p.Name, status.Name)
+	w.crashContainer(p, status)
 	return true
 }
 
-// end ends the pod for good.
-func (w *World) end(p *corev1.Pod) {
+// finishPod makes the pod fail for good.
+func (w *World) finishPod(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodFailed
 	w.setReady(p, false)
 	w.terminateAll(p, 1)
-	w.fault(p)
+	w.blamePod(p)
 }
 
-// evict ends the pod for a reason that is its node's.
-func (w *World) evict(p *corev1.Pod) {
+// evictPod makes the pod fail for a reason of its node.
+func (w *World) evictPod(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodFailed
 	w.setReady(p, false)
 	p.Status.Reason = pick(w, "", "Evicted", "Terminated", "Preempting")
 	if p.Status.Reason == "" || w.chance(0.5) {
-		setCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: w.clock(p)})
+		setCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: w.kubeletTime(p)})
 	}
 	w.terminateAll(p, 137)
 }
 
 func (w *World) terminateAll(p *corev1.Pod, code int32) {
-	for status := range lasting(p) {
-		status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: code, FinishedAt: w.clock(p)}}
+	for status := range longRunningOf(p) {
+		status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: code, FinishedAt: w.kubeletTime(p)}}
 	}
 }
 
-// lose cuts a node off, or lets it be heard of again. Somebody finds out at some time, and says so in its place.
-func (w *World) lose() {
+// toggleNode cuts the kubelet of a node off, or brings it back. The node controller makes the pods of a lost node not ready, and may evict
+// them.
+func (w *World) toggleNode() {
 	node := "node-" + string(rune('a'+w.dice.IntN(5)))
-	if w.lost[node] = !w.lost[node]; !w.lost[node] {
-		w.say("%s is back", node)
+	if w.lostNodes[node] = !w.lostNodes[node]; !w.lostNodes[node] {
+		w.logf("%s is back", node)
 		return
 	}
-	w.say("%s is lost", node)
+	w.logf("%s is lost", node)
 	isEvicting := w.chance(0.3)
 	for _, p := range w.Pods {
-		if p.Spec.NodeName != node || hasEnded(p) {
+		if p.Spec.NodeName != node || isFinished(p) {
 			continue
 		}
-		ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: w.stamp()}
+		ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: w.now()}
 		setCondition(p, ready)
 		if isEvicting && p.DeletionTimestamp == nil {
-			setCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: w.stamp()})
-			w.remove(p)
+			setCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: w.now()})
+			w.deletePod(p)
 		}
 	}
 }
 
-// loseRevision lets somebody delete a stored template, be it the current one.
-func (w *World) loseRevision() {
+// deleteRevision lets somebody delete a revision, possibly the current one.
+func (w *World) deleteRevision() {
 	if len(w.Revisions) == 0 {
 		return
 	}
 	gone := w.Revisions[w.dice.IntN(len(w.Revisions))]
-	w.say("somebody deletes revision %s", gone.Name)
+	w.logf("somebody deletes revision %s", gone.Name)
 	w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r == gone })
 }
 
-// breakImage makes an image a bad one that was good, be it that of the current revision.
+// breakImage makes containers of a good image crash from now on, possibly of the current revision's image.
 func (w *World) breakImage() {
 	image := pick(w, "app:1", "app:2", "app:3", "app:4")
-	w.say("%s breaks", image)
-	w.broken[image] = true
+	w.logf("%s breaks", image)
+	w.brokenImages[image] = true
 }

@@ -7,40 +7,40 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// life is what the world knows of a pod besides what the API server shows.
-type life struct {
-	// observed is the generation of the pod that its node has seen, acted the one that it has carried out.
-	observed, acted int64
-	// runs is what each container was last started with.
-	runs map[string]started
-	// changes is how often the pod was updated in place, or was to be.
-	changes int
-	// halfway tells that an update in place was begun, and not completed; refused is the revision that the API server would not
-	// have for it.
-	halfway bool
-	refused string
-	// changed is when the pod was last updated in place, since the generation that it has had its revision from on.
-	changed time.Time
-	since   int64
-	// idle is until when nothing is done about the pod, because it cannot be scheduled or its images take so long.
-	idle time.Time
-	// seen is since when the controller has seen the pod ready; zero while it is not.
-	seen time.Time
-	// stuck tells that the pod, once it is going, does not go.
+// hiddenState is the state of a pod that the API server does not show.
+type hiddenState struct {
+	// observed is the generation of the pod that its kubelet has seen, applied the one that the kubelet has carried out.
+	observed, applied int64
+	// starts is what each container was last started with.
+	starts map[string]containerStart
+	// updates is how often an update in place of the pod was completed or interrupted.
+	updates int
+	// interrupted tells that an update in place was begun and not completed; refused is the hash of the revision to which the API server
+	// has refused an update.
+	interrupted bool
+	refused     string
+	// updatedAt is when the pod was last updated in place, revisionGeneration the generation with which it got its revision.
+	updatedAt          time.Time
+	revisionGeneration int64
+	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
+	idleUntil time.Time
+	// readySince is since when the controller has seen the pod ready; zero while it is not ready.
+	readySince time.Time
+	// stuck tells that the pod stays terminating.
 	stuck bool
-	// byHand tells that somebody else has made the pod: it need not be what the template says.
+	// byHand tells that a user has created the pod: its spec may differ from all templates.
 	byHand bool
 	blame  blame
-	// early tells that it has failed after it was updated in place, and before its node had seen that.
-	early bool
-	// recovered is when it last made up for a failure; zero if it never did.
-	recovered time.Time
-	// replacement is the pod that was made in its place.
+	// failedEarly tells that the pod has failed after an update in place, and before its kubelet had seen the update.
+	failedEarly bool
+	// recoveredAt is when the pod last recovered from a failure; zero if it never did.
+	recoveredAt time.Time
+	// replacement is the pod that was created to replace this one.
 	replacement *corev1.Pod
 }
 
-// started is what a container was started with.
-type started struct {
+// containerStart is what a container was started with.
+type containerStart struct {
 	image     string
 	resources corev1.ResourceRequirements
 }
@@ -75,9 +75,9 @@ func dropCondition(p *corev1.Pod, kind corev1.PodConditionType) {
 	p.Status.Conditions = kept
 }
 
-// clock is the time as the pod's node writes it.
-func (w *World) clock(p *corev1.Pod) metav1.Time {
-	return metav1.NewTime(w.Now.Add(w.skews[p.Spec.NodeName]).Truncate(time.Second))
+// kubeletTime is the time as the pod's kubelet writes it.
+func (w *World) kubeletTime(p *corev1.Pod) metav1.Time {
+	return metav1.NewTime(w.Now.Add(w.clockSkews[p.Spec.NodeName]).Truncate(time.Second))
 }
 
 func (w *World) setReady(p *corev1.Pod, ready bool) {
@@ -85,88 +85,88 @@ func (w *World) setReady(p *corev1.Pod, ready bool) {
 	if ready {
 		status = corev1.ConditionTrue
 	} else {
-		w.lives[p.UID].seen = time.Time{}
+		w.hidden[p.UID].readySince = time.Time{}
 	}
-	setCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: w.clock(p)})
+	setCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: w.kubeletTime(p)})
 }
 
-// next is what a pod's node, or the scheduler, will do next about it; nil if that is nothing.
-func (w *World) next(p *corev1.Pod) func() {
-	life := w.lives[p.UID]
+// nextStep is the next step of the kubelet or the scheduler for a pod; nil if there is none.
+func (w *World) nextStep(p *corev1.Pod) func() {
+	hidden := w.hidden[p.UID]
 	switch {
-	case p.Spec.NodeName != "" && w.lost[p.Spec.NodeName]:
+	case p.Spec.NodeName != "" && w.lostNodes[p.Spec.NodeName]:
 		return nil
 	case p.DeletionTimestamp != nil:
-		if life.stuck {
+		if hidden.stuck {
 			return nil
 		}
-		return func() { w.forget(p) }
-	case hasEnded(p), !w.Calm && w.Now.Before(life.idle):
+		return func() { w.removePod(p) }
+	case isFinished(p), !w.Calm && w.Now.Before(hidden.idleUntil):
 		return nil
 	case p.Spec.NodeName == "":
 		return func() { w.schedule(p) }
 	case p.Status.Phase == corev1.PodUnknown:
 		return func() { p.Status.Phase = corev1.PodRunning }
-	case life.observed < p.Generation:
-		return func() { w.observe(p) }
-	case w.isBehind(p):
-		return func() { w.act(p) }
+	case hidden.observed < p.Generation:
+		return func() { w.observeGeneration(p) }
+	case w.kubeletIsBehind(p):
+		return func() { w.applySpec(p) }
 	}
-	if step := w.nextOfContainers(p); step != nil {
+	if step := w.nextContainerStep(p); step != nil {
 		return step
 	}
-	if isReady(p) != w.mayServe(p) {
+	if isReady(p) != w.shouldBeReady(p) {
 		return func() { w.setReady(p, !isReady(p)) }
 	}
 	return nil
 }
 
-// mayServe tells whether all containers run that are any good, and all readiness gates are open.
-func (w *World) mayServe(p *corev1.Pod) bool {
+// shouldBeReady tells whether all readiness gates are open, and all long-running containers run and do not crash at once.
+func (w *World) shouldBeReady(p *corev1.Pod) bool {
 	for _, gate := range p.Spec.ReadinessGates {
 		if found := conditionOf(p, gate.ConditionType); found == nil || found.Status != corev1.ConditionTrue {
 			return false
 		}
 	}
-	for status := range lasting(p) {
-		if status.State.Running == nil || w.quality(w.lives[p.UID].runs[status.Name].image) == crashing {
+	for status := range longRunningOf(p) {
+		if status.State.Running == nil || w.quality(w.hidden[p.UID].starts[status.Name].image) == crashing {
 			return false
 		}
 	}
 	return p.Status.Phase == corev1.PodRunning
 }
 
-// schedule gives a pod a node, unless that will not have it.
+// schedule binds a pod to a node, whose kubelet may refuse to admit the pod.
 func (w *World) schedule(p *corev1.Pod) {
-	life := w.lives[p.UID]
+	hidden := w.hidden[p.UID]
 	p.Spec.NodeName = "node-" + string(rune('a'+w.dice.IntN(5)))
-	life.observed, life.acted = p.Generation, p.Generation
-	w.tellObserved(p)
+	hidden.observed, hidden.applied = p.Generation, p.Generation
+	w.writeObservedGeneration(p)
 	if w.fails(0.05) {
 		reason := pick(w, "OutOfcpu", "NodeAffinity", "NodeShutdown", "UnexpectedAdmissionError", "SysctlForbidden")
-		w.say("  %s is not admitted: %s", p.Name, reason)
+		w.logf("  %s is not admitted: %s", p.Name, reason)
 		p.Status.Phase, p.Status.Reason = corev1.PodFailed, reason
-		if reason == "SysctlForbidden" { // no node takes it
-			w.fault(p)
+		if reason == "SysctlForbidden" { // no kubelet admits the pod
+			w.blamePod(p)
 		}
 		return
 	}
-	start := w.clock(p)
+	start := w.kubeletTime(p)
 	p.Status.StartTime = &start
-	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = notYet(p.Spec.InitContainers, p), notYet(p.Spec.Containers, p)
+	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = waitingStatuses(p.Spec.InitContainers, p), waitingStatuses(p.Spec.Containers, p)
 	if w.fails(0.1) {
-		life.idle = w.Now.Add(time.Duration(w.dice.IntN(900)) * time.Second)
-		w.say("  %s: its images take until %v", p.Name, life.idle.Format(time.TimeOnly))
+		hidden.idleUntil = w.Now.Add(time.Duration(w.dice.IntN(900)) * time.Second)
+		w.logf("  %s: its images take until %v", p.Name, hidden.idleUntil.Format(time.TimeOnly))
 		return
 	}
 	if w.chance(0.8) {
-		w.launch(p)
+		w.startContainers(p)
 	}
 }
 
-// tellObserved writes down which generation the node has seen, if it is one that does.
-func (w *World) tellObserved(p *corev1.Pod) {
-	if !w.oldNodes {
-		p.Status.ObservedGeneration = w.lives[p.UID].observed
+// writeObservedGeneration writes the observedGeneration of a pod, unless the kubelets are old.
+func (w *World) writeObservedGeneration(p *corev1.Pod) {
+	if !w.oldKubelets {
+		p.Status.ObservedGeneration = w.hidden[p.UID].observed
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// podPatch is what patches of pods have in them.
+// podPatch has the fields that patches of pods contain.
 type podPatch struct {
 	Metadata struct{ Labels, Annotations map[string]*string }
 	Spec     struct {
@@ -21,8 +21,8 @@ type podPatch struct {
 	}
 }
 
-// apply changes a pod as the API server would.
-func (w *World) apply(p *corev1.Pod, data []byte) {
+// patchPod patches a pod as the API server would.
+func (w *World) patchPod(p *corev1.Pod, data []byte) {
 	var patch podPatch
 	if err := json.Unmarshal(data, &patch); err != nil {
 		panic(err)

@@ -14,37 +14,37 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// edit lets the user change the spec.
-func (w *World) edit() {
-	w.editing(func(spec *v1.PodManagerSpec) {
+// editSpec lets the user edit one or more fields of the spec.
+func (w *World) editSpec() {
+	w.applyEdit(func(spec *v1.PodManagerSpec) {
 		for again := true; again; again = w.chance(0.3) {
-			w.editOne(spec)
+			w.editField(spec)
 		}
 	})
 }
 
-// editing is one edit of the spec.
-func (w *World) editing(edit func(*v1.PodManagerSpec)) {
+// applyEdit applies one edit of the spec.
+func (w *World) applyEdit(edit func(*v1.PodManagerSpec)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
-	w.holds = map[requeue.HoldKey]requeue.Hold{} // a changed spec gets a fresh try
+	w.holds = map[requeue.HoldKey]requeue.Hold{} // an edit ends all holds
 	edit(&w.Manager.Spec)
 }
 
-// react lets the user do something about a crash.
-func (w *World) react() {
+// editAfterCrash lets the user, sometimes, edit the template after a crash.
+func (w *World) editAfterCrash() {
 	if w.chance(0.4) {
-		w.editing(w.editTemplate)
+		w.applyEdit(w.editTemplate)
 	}
 }
 
-// giveUp lets the user stop all pods, because the rollout gets no further.
-func (w *World) giveUp() {
+// scaleToZeroIfStuck lets the user, sometimes, scale to zero if the rollout is stuck.
+func (w *World) scaleToZeroIfStuck() {
 	ready := meta.FindStatusCondition(w.Manager.Status.Conditions, v1.ConditionReady)
 	isStuck := ready != nil && slices.Contains([]string{v1.ReasonPaused, v1.ReasonHalted, v1.ReasonRolledBack, v1.ReasonNotInPlace}, ready.Reason)
 	if isStuck && w.chance(0.5) {
-		w.editing(func(spec *v1.PodManagerSpec) { spec.Replicas = ptr.To[int32](0) })
-		w.say("user: gives up, 0 replicas")
+		w.applyEdit(func(spec *v1.PodManagerSpec) { spec.Replicas = ptr.To[int32](0) })
+		w.logf("user: gives up, 0 replicas")
 	}
 }
 
@@ -53,16 +53,16 @@ func (w *World) editTemplate(spec *v1.PodManagerSpec) {
 	switch image := template.Spec.Containers[0].Image; {
 	case w.chance(0.3):
 		template = w.templates[w.dice.IntN(len(w.templates))]
-	case w.chance(0.5): // most releases are another image, and no more
+	case w.chance(0.5): // most releases change only the image
 		template = spec.Template.DeepCopy()
 		template.Spec.Containers[0].Image = image
 	}
 	spec.Template = template
 	w.templates = append(w.templates, spec.Template)
-	w.say("user: template %s", describeTemplate(spec.Template))
+	w.logf("user: template %s", describeTemplate(spec.Template))
 }
 
-// describeTemplate has what differs between templates.
+// describeTemplate describes the fields in which templates differ.
 func describeTemplate(template *corev1.PodTemplateSpec) string {
 	text := template.Annotations["note"]
 	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
@@ -77,29 +77,29 @@ func describeTemplate(template *corev1.PodTemplateSpec) string {
 	return text
 }
 
-func (w *World) editOne(spec *v1.PodManagerSpec) {
+func (w *World) editField(spec *v1.PodManagerSpec) {
 	switch what := w.dice.IntN(16); {
 	case what < 3:
 		spec.Replicas = ptr.To(w.size())
 		if w.chance(0.1) {
 			spec.Replicas = ptr.To[int32](0)
 		}
-		w.say("user: %d replicas", *spec.Replicas)
+		w.logf("user: %d replicas", *spec.Replicas)
 	case what < 6:
 		w.editTemplate(spec)
 	case what < 9:
 		spec.Paused = !spec.Paused
-		w.say("user: paused %v", spec.Paused)
-	case what == 9 && w.Manager.PodUpdatePolicy() != v1.InPlaceOnly: // where it is refused
+		w.logf("user: paused %v", spec.Paused)
+	case what == 9 && w.Manager.PodUpdatePolicy() != v1.InPlaceOnly: // a restart cannot be done in place
 		spec.RestartAt = ptr.To(metav1.NewTime(w.Now.Truncate(time.Minute)))
-		w.say("user: restart at %v", spec.RestartAt)
+		w.logf("user: restart at %v", spec.RestartAt)
 	case what < 12 && spec.UpdateStrategy.RollingUpdate != nil:
 		w.editRolling(spec.UpdateStrategy.RollingUpdate)
 	case what == 12 && w.chance(0.5):
 		spec.UpdateStrategy = w.strategy()
-		w.say("user: strategy %s", describeStrategy(w.Manager))
+		w.logf("user: strategy %s", describeStrategy(w.Manager))
 	default:
-		w.editRest(spec)
+		w.editSeldomField(spec)
 	}
 }
 
@@ -117,11 +117,11 @@ func (w *World) editRolling(rolling *v1.RollingUpdate) {
 	default:
 		rolling.Partition = w.partition()
 	}
-	w.say("user: %s", describeStrategy(w.Manager))
+	w.logf("user: %s", describeStrategy(w.Manager))
 }
 
-// editRest changes what people seldom do.
-func (w *World) editRest(spec *v1.PodManagerSpec) {
+// editSeldomField edits a field that users seldom edit.
+func (w *World) editSeldomField(spec *v1.PodManagerSpec) {
 	switch w.dice.IntN(7) {
 	case 0:
 		spec.MinReadySeconds = w.minReady()
@@ -138,5 +138,5 @@ func (w *World) editRest(spec *v1.PodManagerSpec) {
 	default:
 		spec.RevisionHistoryLimit, spec.FailedPodsHistoryLimit = ptr.To(pick[int32](w, 0, 1, 10)), ptr.To(pick[int32](w, 0, 1, 2))
 	}
-	w.say("user: %s", w.Describe())
+	w.logf("user: %s", w.Describe())
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// scenarios is how many are played. It is a number and not a time, so that it is the same ones on every machine: a test that
-// plays fewer on a slow one would pass there for no good reason. They take more than 10 s on one core.
+// scenarios is how many scenarios are played. It is a number and not a time limit, so that every machine plays the same scenarios: a test
+// that plays fewer on a slow machine would pass there for no good reason. They take more than 10 s on one core.
 const scenarios = 2500
 
-// Whatever happens, the planner keeps its promises; and once nothing more happens, it arrives. Scenarios are random: a
-// failure prints the seed of its scenario, and PLAN_SEED=<seed> plays it again. They are the same ones every time, so that
-// this test is about the change at hand; PLAN_TIME=10m searches for that long among others. PLAN_SKIP has the names of promises
-// that are not to be checked, separated by commas, to look for other breaches than one that is known.
+// Whatever happens, the planner keeps its promises; and once nothing more happens, it arrives at the final state. Scenarios are random: a
+// failure prints the seed of its scenario, and PLAN_SEED=<seed> plays it again. Each run plays the same scenarios, so that a failure comes
+// from the change at hand; PLAN_TIME=10m plays other scenarios for that long. PLAN_SKIP has the names of promises, separated by commas,
+// that are not checked, to search for other breaches than a known one.
 func TestProperties(t *testing.T) {
 	if text := os.Getenv("PLAN_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -55,7 +55,7 @@ func TestProperties(t *testing.T) {
 	t.Logf("%d scenarios", done)
 }
 
-// replay plays one scenario again, and prints how it ended.
+// replay plays one scenario again, and prints its last steps if it fails.
 func replay(t *testing.T, seed uint64) {
 	t.Helper()
 	var lines []string
@@ -63,7 +63,7 @@ func replay(t *testing.T, seed uint64) {
 	w.Tell = func(format string, args ...any) {
 		lines = append(lines, w.Now.Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 	}
-	w.say("%s, old nodes %v", w.Describe(), w.oldNodes)
+	w.logf("%s, old nodes %v", w.Describe(), w.oldKubelets)
 	err := play(w)
 	const last = 60
 	if len(lines) > last {
@@ -74,22 +74,22 @@ func replay(t *testing.T, seed uint64) {
 	}
 }
 
-// synced is what is known of a sync. The promises are checked once it is decided, and once it is reported.
+// synced is one sync. Promises are checked after the plan is decided, and after the status is reported.
 type synced struct {
 	*World
 	observed plan.Observed
 	plan     plan.Plan
 	failure  *requeue.Failure
-	// before is the status that the plan was made from.
+	// before is the status before the sync.
 	before, status v1.PodManagerStatus
-	// unproven is how many pods of the new revision the plan brings on their way beyond what is allowed, see checkUnproven.
+	// unproven is by how many the unavailable pods of the new revision exceed the limit, see checkUnproven.
 	unproven int
 }
 
-// promise is something that always holds.
+// promise is a property that always holds.
 type promise struct {
 	name string
-	// decided is checked before the plan is carried out, reported once the status is known.
+	// decided is checked before the plan is carried out, reported after the status is known.
 	decided, reported func(*synced) error
 }
 
@@ -115,13 +115,13 @@ var skipped = strings.Split(os.Getenv("PLAN_SKIP"), ",")
 
 func isSkipped(name string) bool { return slices.Contains(skipped, name) }
 
-// sync does what the controller does, and checks all promises. It tells whether anything came of it.
+// sync does what a sync of the controller does, and checks all promises. It tells whether the plan or a change of the status was not empty.
 func sync(w *World) (busy bool, err error) {
 	s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status}
 	s.plan = plan.Make(s.observed)
-	w.update = s.plan.Revisions.Update.Hash
-	if w.Tell != nil { // it takes a while
-		w.say("pods%s => %s", w.DescribePods(), strings.Join(digest(s.plan), ", "))
+	w.updateHash = s.plan.Revisions.Update.Hash
+	if w.Tell != nil { // describing the pods takes a while
+		w.logf("pods%s => %s", w.DescribePods(), strings.Join(digest(s.plan), ", "))
 	}
 	check := func(choose func(promise) func(*synced) error) error {
 		for _, promise := range promises {
@@ -146,7 +146,7 @@ func sync(w *World) (busy bool, err error) {
 func play(w *World) error {
 	for range 5 + w.dice.IntN(25) {
 		w.Pass()
-		if w.chance(0.4) { // or else something happens before the controller looks
+		if w.chance(0.4) { // otherwise something happens before the next sync
 			if _, err := sync(w); err != nil {
 				return err
 			}
@@ -157,15 +157,15 @@ func play(w *World) error {
 		}
 	}
 	w.CalmDown()
-	if err := rest(w); err != nil {
+	if err := runUntilIdle(w); err != nil {
 		return err
 	}
-	w.pass(5 * time.Minute) // nodes whose clocks are ahead have written times that are yet to come
-	if err := rest(w); err != nil {
+	w.pass(5 * time.Minute) // kubelets whose clocks are ahead have written times in the future
+	if err := runUntilIdle(w); err != nil {
 		return err
 	}
 	if !isSkipped("arrival") {
-		if err := w.checkArrived(); err != nil {
+		if err := w.checkFinalState(); err != nil {
 			return fmt.Errorf("arrival: %w", err)
 		}
 	}
@@ -176,9 +176,9 @@ func play(w *World) error {
 	return nil
 }
 
-// rest waits until there is nothing left to do. That takes no more pods than there is reason for: each is replaced a few times at
-// the most, for a rollout, one that is taken back, and pods that were on their way.
-func rest(w *World) error {
+// runUntilIdle syncs until there is nothing left to do, and bounds the churn: each pod is replaced a few times at most, for a rollout, for
+// a rollback, and for pods that were being replaced before.
+func runUntilIdle(w *World) error {
 	w.churn = 0
 	most := 6*(len(w.Pods)+w.Manager.DesiredReplicas()+w.Manager.MaxSurge()) + 20
 	for rounds := 200 + 40*(len(w.Pods)+w.Manager.DesiredReplicas()); ; rounds-- {

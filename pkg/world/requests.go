@@ -22,7 +22,7 @@ import (
 
 var errNoAnswer = errors.New("no answer")
 
-// Apply carries out a plan as far as it goes, in the order of the controller.
+// Apply carries out a plan in the order of the controller, up to a failure that the rest depends on.
 func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	if decided.AddFinalizer || decided.RemoveFinalizer {
 		w.Manager = w.Manager.DeepCopy()
@@ -31,18 +31,18 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 			w.Manager.Finalizers = []string{v1.Finalizer}
 		}
 	}
-	w.update, w.remembered = decided.Revisions.Update.Hash, decided.Remember
+	w.updateHash, w.remembered = decided.Revisions.Update.Hash, decided.Remember
 	if w.fails(0.03) {
-		w.remembered = nil // another process goes on
-		w.say("  another controller takes over")
+		w.remembered = nil // another controller remembers nothing
+		w.logf("  another controller takes over")
 	}
-	if !w.store(decided.Store) {
+	if !w.storeRevisions(decided.Store) {
 		failure := requeue.Failed(v1.ReasonFailedStore, errNoAnswer)
 		return &failure
 	}
 	for _, p := range decided.Release {
 		if inplace.MustOpenFirst(p) {
-			w.change(inplace.Update{Pod: p, Step: inplace.StepOpen})
+			w.updatePod(inplace.Update{Pod: p, Step: inplace.StepOpen})
 		}
 		p.OwnerReferences = nil
 	}
@@ -56,17 +56,17 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 			failure = &failed
 			continue
 		}
-		w.change(change)
+		w.updatePod(change)
 	}
-	if refused := w.replace(decided); refused != nil {
+	if refused := w.deleteAndCreate(decided); refused != nil {
 		failure = refused
 	}
 	w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return slices.Contains(decided.Drop, r) })
 	return failure
 }
 
-// replace deletes pods, and creates others if all of these are on their way: creates may count on the deletes.
-func (w *World) replace(decided plan.Plan) (failure *requeue.Failure) {
+// deleteAndCreate deletes pods, and creates pods only if no delete failed: creates depend on the deletes.
+func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 	for _, deletion := range decided.Delete {
 		if w.fails(0.05) {
 			failed := requeue.Failed(v1.ReasonFailedDelete, errNoAnswer)
@@ -74,32 +74,32 @@ func (w *World) replace(decided plan.Plan) (failure *requeue.Failure) {
 			continue
 		}
 		w.churn++
-		w.remove(deletion.Pod)
+		w.deletePod(deletion.Pod)
 	}
 	if failure != nil {
 		return failure
 	}
 	for _, creation := range decided.Create {
-		if refused := w.create(creation); refused != nil {
+		if refused := w.createPod(creation); refused != nil {
 			return refused
 		}
 	}
 	return nil
 }
 
-// store stores revisions, and tells whether all went through.
-func (w *World) store(stores []history.Store) bool {
+// storeRevisions stores revisions, and tells whether no request failed.
+func (w *World) storeRevisions(stores []history.Store) bool {
 	for i := range stores {
 		if w.fails(0.1) {
 			return false
 		}
-		w.put(stores[i : i+1])
+		w.putRevisions(stores[i : i+1])
 	}
 	return true
 }
 
-// put stores revisions, or replaces those that are stored.
-func (w *World) put(stores []history.Store) {
+// putRevisions creates or replaces revisions.
+func (w *World) putRevisions(stores []history.Store) {
 	for _, store := range stores {
 		w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r.Name == store.Revision.Name })
 		w.Revisions = append(w.Revisions, store.Revision)
@@ -107,8 +107,8 @@ func (w *World) put(stores []history.Store) {
 	}
 }
 
-// create makes a pod, unless that fails. A refusal holds up the next try, as the controller's memory does.
-func (w *World) create(creation plan.Creation) *requeue.Failure {
+// createPod creates a pod, unless the request fails. A refusal starts a hold, as in the controller's memory.
+func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 	hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creation.Revision.Hash}
 	if w.fails(0.08) {
 		failure := requeue.Failed(v1.ReasonFailedCreate, errNoAnswer)
@@ -116,57 +116,57 @@ func (w *World) create(creation plan.Creation) *requeue.Failure {
 			failure = requeue.Failed(v1.ReasonFailedCreate, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
 			w.holds[hold] = requeue.Hold{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
 		}
-		w.say("  create of %d failed: %s", creation.Index, failure.Message)
+		w.logf("  create of %d failed: %s", creation.Index, failure.Message)
 		return &failure
 	}
 	delete(w.holds, hold)
 	w.churn++
-	w.known[creation.Revision.Hash] = creation.Revision.Template()
-	w.inherit(w.add(plan.NewPod(w.Manager, creation)), creation)
+	w.templateByHash[creation.Revision.Hash] = creation.Revision.Template()
+	w.inheritBlame(w.addPod(plan.NewPod(w.Manager, creation)), creation)
 	return nil
 }
 
-// add puts a new pod into the cluster.
-func (w *World) add(p *corev1.Pod) *corev1.Pod {
-	w.made++
-	p.UID = types.UID("uid-" + strconv.Itoa(w.made))
-	p.CreationTimestamp = w.stamp()
+// addPod adds a new pod to the cluster.
+func (w *World) addPod(p *corev1.Pod) *corev1.Pod {
+	w.podCount++
+	p.UID = types.UID("uid-" + strconv.Itoa(w.podCount))
+	p.CreationTimestamp = w.now()
 	p.Generation = 1
 	p.Status.Phase = corev1.PodPending
 	w.Pods = append(w.Pods, p)
-	w.lives[p.UID] = &life{runs: map[string]started{}}
+	w.hidden[p.UID] = &hiddenState{starts: map[string]containerStart{}}
 	return p
 }
 
-// remove sends a pod away. One that has no node is gone at once.
-func (w *World) remove(p *corev1.Pod) {
+// deletePod makes a pod terminate. A pod without a node is gone at once.
+func (w *World) deletePod(p *corev1.Pod) {
 	if p.DeletionTimestamp == nil {
-		p.DeletionTimestamp = &metav1.Time{Time: w.stamp().Time}
-		w.lives[p.UID].stuck = w.fails(0.03)
+		p.DeletionTimestamp = &metav1.Time{Time: w.now().Time}
+		w.hidden[p.UID].stuck = w.fails(0.03)
 	}
 	if p.Spec.NodeName == "" {
-		w.forget(p)
+		w.removePod(p)
 	}
 }
 
-func (w *World) forget(p *corev1.Pod) {
+func (w *World) removePod(p *corev1.Pod) {
 	w.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(other *corev1.Pod) bool { return other == p })
-	delete(w.lives, p.UID)
+	delete(w.hidden, p.UID)
 }
 
-// change applies the patches of a step, or refuses them.
-func (w *World) change(change inplace.Update) {
+// updatePod applies the patches of a step of an update in place, or refuses them.
+func (w *World) updatePod(change inplace.Update) {
 	if change.TurnsTheGate() {
-		w.apply(change.Pod, must(change.GatePatch(w.Now)))
+		w.patchPod(change.Pod, must(change.GatePatch(w.Now)))
 		return
 	}
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
 	isRefused := change.Step == inplace.StepUpdate && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
 	switch {
 	case isRefused:
-		// The resize may have gone through before.
+		// The resize may have succeeded before.
 		resized := w.chance(0.5) && len(change.Diff().Resources) > 0
-		w.say("  change of %s refused, resized: %v", change.Pod.Name, resized)
+		w.logf("  change of %s refused, resized: %v", change.Pod.Name, resized)
 		if resized {
 			patches = append(patches, must(change.ResizePatch()))
 		}
@@ -176,48 +176,48 @@ func (w *World) change(change inplace.Update) {
 	}
 	isNew := patches[0] != nil
 	patches = slices.DeleteFunc(patches, func(patch []byte) bool { return patch == nil })
-	life := w.lives[change.Pod.UID]
+	hidden := w.hidden[change.Pod.UID]
 	for i, data := range patches {
 		if i > 0 && w.fails(0.2) {
-			w.say("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
-			life.giveUp()
-			if isNew { // that is what the pod says of itself
-				life.changed = w.stamp().Time
+			w.logf("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
+			hidden.interrupt()
+			if isNew { // the first patch has written this time to the pod
+				hidden.updatedAt = w.now().Time
 			}
 			return
 		}
-		w.apply(change.Pod, data)
+		w.patchPod(change.Pod, data)
 		isLast := i == len(patches)-1
 		if isLast && !isRefused {
-			life.halfway = false
-			w.changed(change)
+			hidden.interrupted = false
+			w.noteUpdate(change)
 		}
 		if !isRefused && (isNew || isLast) {
-			life.changed = w.stamp().Time
+			hidden.updatedAt = w.now().Time
 		}
 	}
 	if isRefused {
-		if life.refused = change.To.Hash; len(patches) == 3 {
-			life.giveUp()
+		if hidden.refused = change.To.Hash; len(patches) == 3 {
+			hidden.interrupt()
 		}
 	}
 }
 
-// giveUp notes that a change was begun and not completed: what is done next is one more.
-func (l *life) giveUp() {
-	if !l.halfway {
-		l.halfway, l.changes = true, l.changes+1
+// interrupt notes that an update was begun and not completed: the next one counts as another update.
+func (h *hiddenState) interrupt() {
+	if !h.interrupted {
+		h.interrupted, h.updates = true, h.updates+1
 	}
 }
 
-// changed notes that a pod has another revision: it begins anew. Trouble that it is in, and that goes on, is none of its new revision
-// until it fails once more.
-func (w *World) changed(change inplace.Update) {
-	life := w.lives[change.Pod.UID]
-	w.known[change.To.Hash] = change.To.Template()
-	life.changes++
+// noteUpdate notes that a pod has another revision. The pod is no longer blamed: an earlier failure that goes on does not count against
+// the new revision until the pod fails again.
+func (w *World) noteUpdate(change inplace.Update) {
+	hidden := w.hidden[change.Pod.UID]
+	w.templateByHash[change.To.Hash] = change.To.Template()
+	hidden.updates++
 	if change.Step == inplace.StepUpdate {
-		life.since, life.blame, life.early = change.Pod.Generation, blame{}, false
+		hidden.revisionGeneration, hidden.blame, hidden.failedEarly = change.Pod.Generation, blame{}, false
 	}
 }
 

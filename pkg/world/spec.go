@@ -12,14 +12,14 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// build is how all pods of a world are built.
-type build struct {
+// podShape is what all pods of a world share: which containers they have, and their resizePolicy.
+type podShape struct {
 	side, init, proxy bool
 	resizePolicy      []corev1.ContainerResizePolicy
 }
 
-func (w *World) randomBuild() build {
-	b := build{side: w.chance(0.3), init: w.chance(0.2), proxy: w.chance(0.5)}
+func (w *World) randomShape() podShape {
+	b := podShape{side: w.chance(0.3), init: w.chance(0.2), proxy: w.chance(0.5)}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if w.chance(0.5) {
 			b.resizePolicy = append(b.resizePolicy, corev1.ContainerResizePolicy{
@@ -30,7 +30,7 @@ func (w *World) randomBuild() build {
 	return b
 }
 
-// randomSpec is one that the CRD lets in. Deadlines are longer than what they wait for.
+// randomSpec is a random spec that the CRD admits. Deadlines are longer than what they wait for.
 func (w *World) randomSpec() v1.PodManagerSpec {
 	spec := v1.PodManagerSpec{
 		Replicas:                ptr.To(w.size()),
@@ -44,17 +44,17 @@ func (w *World) randomSpec() v1.PodManagerSpec {
 		ScaleDown:               w.scaleDown(),
 		UpdateStrategy:          w.strategy(),
 	}
-	// What may be in the template depends on how pods are changed.
+	// randomTemplate depends on the update policy.
 	w.Manager.Spec = spec
 	spec.Template = w.randomTemplate()
 	if w.chance(0.08) {
-		w.goneWrong(&spec)
+		w.makeItFail(&spec)
 	}
 	return spec
 }
 
-// goneWrong makes the spec that of a rollout which is about to be halted, with pods beside those that are wanted.
-func (w *World) goneWrong(spec *v1.PodManagerSpec) {
+// makeItFail makes the spec one of a rollout with surge that will be halted.
+func (w *World) makeItFail(spec *v1.PodManagerSpec) {
 	spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.HaltOnFailure}
 	spec.UpdateStrategy = v1.UpdateStrategy{Type: v1.RollingUpdateStrategy, RollingUpdate: &v1.RollingUpdate{
 		MaxSurge: ptr.To(intstr.FromInt32(2 + w.dice.Int32N(3))), MaxUnavailable: w.budget(),
@@ -126,7 +126,7 @@ func (w *World) partition() *intstr.IntOrString {
 	return &value
 }
 
-// randomTemplate differs from others in one or more ways, not all of which can be had in place.
+// randomTemplate is a random template. Not all of its differences to other templates can be updated in place.
 func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 	app := w.container("app", pick(w, "app:1", "app:2", "app:3", "app:4", "app:5"))
 	switch {
@@ -139,25 +139,25 @@ func (w *World) randomTemplate() *corev1.PodTemplateSpec {
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": strconv.Itoa(w.dice.IntN(2))}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{app}},
 	}
-	isOther := 0.3 // how likely there is something that cannot be had in place
+	otherChance := 0.3 // how likely a difference is that cannot be updated in place
 	if w.Manager.PodUpdatePolicy() == v1.InPlaceOnly {
-		isOther = 0.05
+		otherChance = 0.05
 	}
-	if w.build.side {
+	if w.shape.side {
 		template.Spec.Containers = append(template.Spec.Containers, w.container("side", pick(w, "side:1", "side:1", "side:1", "side:2", "side:2", "bad")))
 	}
-	if w.build.init {
+	if w.shape.init {
 		template.Spec.InitContainers = append(template.Spec.InitContainers, w.container("init", "init:1"))
 	}
-	if w.build.proxy {
+	if w.shape.proxy {
 		proxy := w.container("proxy", "proxy:1")
 		proxy.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
-		if w.chance(isOther / 3) {
+		if w.chance(otherChance / 3) {
 			proxy.Image = pick(w, "proxy:2", "proxy:2", "bad")
 		}
 		template.Spec.InitContainers = append(template.Spec.InitContainers, proxy)
 	}
-	if w.chance(isOther) {
+	if w.chance(otherChance) {
 		template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "X", Value: strconv.Itoa(w.dice.IntN(3))}}
 	}
 	return template
@@ -170,7 +170,7 @@ func (w *World) container(name, image string) corev1.Container {
 	if name != "app" {
 		return c
 	}
-	c.ResizePolicy = w.build.resizePolicy
+	c.ResizePolicy = w.shape.resizePolicy
 	c.Resources.Requests[corev1.ResourceCPU] = pick(w, oneCPU, twoCPU)
 	c.Resources.Requests[corev1.ResourceMemory] = pick(w, oneGi, oneGi, twoGi)
 	return c

@@ -9,14 +9,14 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Step lets time pass and something happen, and the controller look at it.
+// Step lets time pass, lets something happen, and syncs.
 func (w *World) Step() {
 	w.Pass()
 	w.Happen()
 	w.Sync()
 }
 
-// Pass lets time pass, while nothing happens. Mostly, that is not longer than the controller has asked for: it would look.
+// Pass lets time pass while nothing happens: mostly no longer than until the requeue that the controller has asked for.
 func (w *World) Pass() {
 	wait := pick(w, 0, 300*time.Millisecond, time.Second, 10*time.Second, 30*time.Second, time.Minute) * time.Duration(w.dice.IntN(4))
 	if until := w.Again.At.Sub(w.Now); !w.Again.Never() && until < wait && w.chance(0.8) {
@@ -25,70 +25,70 @@ func (w *World) Pass() {
 	w.pass(wait)
 }
 
-// pass lets so much time pass. The clock of a rollout runs while updated pods that are due are not available, and one of them is
-// there; where the controller could not write down that it has stopped, nobody can ask it to.
+// pass lets an amount of time pass. The progress clock of a rollout runs while fewer updated pods are available than desired, and an
+// updated pod is unavailable. It also runs while the status is unwritten: the controller could not write that the clock has stopped.
 func (w *World) pass(wait time.Duration) {
-	if w.deadline.revision != w.update {
-		w.deadline = stopwatch{revision: w.update}
+	if w.progressClock.revision != w.updateHash {
+		w.progressClock = progressStopwatch{revision: w.updateHash}
 	}
-	available, isMissing := w.updated()
-	if w.unwritten || !w.Manager.Spec.Paused && isMissing && available < w.due() {
-		w.deadline.ran += wait
+	available, isMissing := w.countUpdated()
+	if w.statusUnwritten || !w.Manager.Spec.Paused && isMissing && available < w.desiredUpdated() {
+		w.progressClock.elapsed += wait
 	}
 	w.Now = w.Now.Add(wait)
 }
 
-// progress starts the clock anew if more updated pods are available than ever, and the controller has seen that.
-func (w *World) progress() {
-	if available, _ := w.updated(); available > w.deadline.most || w.deadline.revision != w.update {
-		w.deadline = stopwatch{revision: w.update, most: available}
+// noteProgress restarts the progress clock if more updated pods are available than ever before, and the controller has seen that.
+func (w *World) noteProgress() {
+	if available, _ := w.countUpdated(); available > w.progressClock.mostAvailable || w.progressClock.revision != w.updateHash {
+		w.progressClock = progressStopwatch{revision: w.updateHash, mostAvailable: available}
 	}
 }
 
-// Happen lets some of what could happen do so.
+// Happen lets kubelets make some of their next steps, and lets some mishaps and edits happen.
 func (w *World) Happen() {
 	eager := w.dice.Float64()
 	for _, p := range slices.Clone(w.Pods) {
-		if step := w.next(p); step != nil && w.chance(eager) {
+		if step := w.nextStep(p); step != nil && w.chance(eager) {
 			step()
 		}
 	}
 	for range w.dice.IntN(3) {
-		if w.chance(0.4*w.noise) && len(w.Pods) > 0 && w.befall(w.Pods[w.dice.IntN(len(w.Pods))]) {
-			w.react()
+		if w.chance(0.4*w.mishapRate) && len(w.Pods) > 0 && w.mishap(w.Pods[w.dice.IntN(len(w.Pods))]) {
+			w.editAfterCrash()
 		}
 	}
 	switch {
 	case w.chance(0.25):
 		w.relapse()
 	case w.chance(0.01):
-		w.lose()
+		w.toggleNode()
 	case w.chance(0.01):
-		w.loseRevision()
+		w.deleteRevision()
 	case w.chance(0.007):
 		w.breakImage()
 	}
-	if w.chance(0.15 * w.noise) {
-		w.edit()
+	if w.chance(0.15 * w.mishapRate) {
+		w.editSpec()
 	}
 }
 
-// CalmDown ends the time of trouble. What is broken stays so, and some pods that are going never go.
+// CalmDown ends the time of trouble. Broken images stay broken, and some terminating pods stay stuck.
 func (w *World) CalmDown() {
-	w.giveUp()
-	w.say("calm")
+	w.scaleToZeroIfStuck()
+	w.logf("calm")
 	w.Calm, w.churn = true, 0
-	clear(w.lost)
+	clear(w.lostNodes)
 	for _, p := range w.Pods {
-		w.lives[p.UID].stuck = w.lives[p.UID].stuck && w.chance(0.3)
+		w.hidden[p.UID].stuck = w.hidden[p.UID].stuck && w.chance(0.3)
 	}
 }
 
-// Settle lets the nodes do some of what is left for them to do, and tells whether there was any.
+// Settle lets kubelets make some of their next steps, and tells whether there were any.
 func (w *World) Settle() bool {
 	moved := false
 	for _, p := range slices.Clone(w.Pods) {
-		if step := w.next(p); step != nil {
+		if step := w.nextStep(p); step != nil {
 			moved = true
 			if w.chance(0.7) {
 				step()
@@ -98,8 +98,7 @@ func (w *World) Settle() bool {
 	return moved
 }
 
-// Wait lets time pass until the controller looks again, or for a moment if there is something to do. It tells whether there is
-// anything to wait for.
+// Wait lets time pass until the requeue of the controller, or for a moment if busy. It returns false if there is nothing to wait for.
 func (w *World) Wait(busy bool) bool {
 	switch {
 	case busy:
@@ -128,14 +127,14 @@ func describeStrategy(m *v1.PodManager) string {
 		m.PodUpdatePolicy(), m.InPlaceGrace())
 }
 
-// DescribePods are the pods in one line. A pod has its index, its revision, and "!" if it is not available, "~" if it is ending, "+" if it
-// has ended, "?" if it is to blame, "*" if it is marked, "|" if it is drained, "<" if its node has yet to follow a change.
+// DescribePods are the pods in one line. A pod has its index, its revision, and "!" if it is unavailable, "~" if it is terminating, "+" if
+// it is finished, "?" if it is blamed, "*" if it is marked for deletion, "|" if it is drained, "<" if its kubelet is behind.
 func (w *World) DescribePods() string {
 	var text strings.Builder
 	for _, p := range w.Pods {
 		fmt.Fprintf(&text, " %s:%s", strings.TrimPrefix(p.Name, w.Manager.Name+"-"), p.Labels[v1.LabelRevision])
 		for i, set := range []bool{
-			!w.isServing(p), p.DeletionTimestamp != nil, hasEnded(p), w.isToBlame(p), isMarked(p), isDrained(p), w.isBehind(p),
+			!w.isAvailable(p), p.DeletionTimestamp != nil, isFinished(p), w.isBlamed(p), isMarkedForDeletion(p), isDrained(p), w.kubeletIsBehind(p),
 		} {
 			if set {
 				text.WriteByte("!~+?*|<"[i])

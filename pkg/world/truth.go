@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-func hasEnded(p *corev1.Pod) bool {
+func isFinished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
@@ -20,7 +20,7 @@ func isReady(p *corev1.Pod) bool {
 	return ready != nil && ready.Status == corev1.ConditionTrue
 }
 
-func isMarked(p *corev1.Pod) bool { return p.Annotations[v1.AnnotationDelete] == "true" }
+func isMarkedForDeletion(p *corev1.Pod) bool { return p.Annotations[v1.AnnotationDelete] == "true" }
 
 // isDrained tells whether our readiness gate is closed.
 func isDrained(p *corev1.Pod) bool {
@@ -29,25 +29,25 @@ func isDrained(p *corev1.Pod) bool {
 		slices.Contains(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 }
 
-// isOurs tells whether the pod is in the PodManager's care.
+// isOurs tells whether the PodManager controls the pod, and the pod has the label.
 func (w *World) isOurs(p *corev1.Pod) bool {
 	return p.Labels[v1.LabelManager] == w.Manager.Name && metav1.IsControlledBy(p, w.Manager)
 }
 
-// standing are the pods that count: ours, or to be adopted, and neither ending nor ended.
-func (w *World) standing() []*corev1.Pod {
+// activePods are the pods of the PodManager, including orphans to adopt, that are neither terminating nor finished.
+func (w *World) activePods() []*corev1.Pod {
 	var found []*corev1.Pod
 	for _, p := range w.Pods {
 		isOrphan := metav1.GetControllerOf(p) == nil
-		if p.DeletionTimestamp == nil && !hasEnded(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) {
+		if p.DeletionTimestamp == nil && !isFinished(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) {
 			found = append(found, p)
 		}
 	}
 	return found
 }
 
-// hashOf is the revision of a pod. One that was made by hand has none, and counts for the last good one until the template
-// changes.
+// hashOf is the revision hash of a pod. A pod without one, created by hand, counts as a pod of the current revision, or else of the new
+// revision.
 func (w *World) hashOf(p *corev1.Pod) string {
 	if hash := p.Labels[v1.LabelRevision]; hash != "" {
 		return hash
@@ -55,17 +55,17 @@ func (w *World) hashOf(p *corev1.Pod) string {
 	if current := w.currentHash(); current != "" {
 		return current
 	}
-	return w.update
+	return w.updateHash
 }
 
-// currentHash is that of the last good revision; empty if there was none, or it is lost.
+// currentHash is the hash of the current revision; empty if there is none, or it is lost.
 func (w *World) currentHash() string {
 	for _, r := range w.Revisions {
 		if r.Name == w.Manager.Status.CurrentRevision {
 			return r.Labels[v1.LabelRevision]
 		}
 	}
-	for _, r := range w.remembered { // it is stored again
+	for _, r := range w.remembered { // the controller stores it again
 		if r.Name == w.Manager.Status.CurrentRevision {
 			return r.Hash
 		}
@@ -73,7 +73,7 @@ func (w *World) currentHash() string {
 	return ""
 }
 
-// isStored tells whether the template of a revision can still be told.
+// isStored tells whether the template of a revision is stored, remembered, or in the spec.
 func (w *World) isStored(hash string) bool {
 	for _, r := range w.Revisions {
 		if r.Labels[v1.LabelRevision] == hash {
@@ -85,52 +85,52 @@ func (w *World) isStored(hash string) bool {
 			return true
 		}
 	}
-	return hash == w.update
+	return hash == w.updateHash
 }
 
-// isServing tells whether a pod is available: that it has been ready for long enough, since it was last changed. For how long, is
-// what the pod's node says: nobody can tell that its clock is wrong.
-func (w *World) isServing(p *corev1.Pod) bool {
-	life := w.lives[p.UID]
-	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !isReady(p) || isDrained(p) || w.isToBeRestarted(p) {
+// isAvailable tells whether a pod has been ready for minReadySeconds, and since its last update in place. The kubelet's clock counts:
+// nobody can tell that it is wrong.
+func (w *World) isAvailable(p *corev1.Pod) bool {
+	hidden := w.hidden[p.UID]
+	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !isReady(p) || isDrained(p) || w.isRestartPending(p) {
 		return false
 	}
 	since := conditionOf(p, corev1.PodReady).LastTransitionTime.Time
-	if life.changed.After(since) && !w.isDelayed(p) {
-		since = life.changed
+	if hidden.updatedAt.After(since) && !w.isResizeDelayed(p) {
+		since = hidden.updatedAt
 	}
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
 }
 
-// isToBeRestarted tells whether what a pod says of itself is no longer true, because its node has yet to follow a change.
+// isRestartPending tells whether the status of a pod is outdated, because its kubelet has yet to apply an update.
 //
-// A node that does not tell which generation it has seen is only known by the restarts that a change takes. So nobody can tell of a
-// change that takes none; nor of a pod that was made by hand, of which it is not known what it had; nor of a second change, or one
-// after another that was given up: a restart that was seen may have been for that one, or a crash.
-func (w *World) isToBeRestarted(p *corev1.Pod) bool {
-	life := w.lives[p.UID]
-	if !w.oldNodes {
-		return w.isBehind(p) && !w.isDelayed(p)
+// With old kubelets, only restarts of containers show that an update was applied. So nobody can tell for an update without a restart; nor
+// for a pod created by hand, whose earlier spec is unknown; nor for a second update or one after an interrupted update: a restart may have
+// been for the earlier update, or a crash.
+func (w *World) isRestartPending(p *corev1.Pod) bool {
+	hidden := w.hidden[p.UID]
+	if !w.oldKubelets {
+		return w.kubeletIsBehind(p) && !w.isResizeDelayed(p)
 	}
-	if life.byHand || life.halfway || life.changes > 1 {
+	if hidden.byHand || hidden.interrupted || hidden.updates > 1 {
 		return false
 	}
 	return w.willRestart(p)
 }
 
-// willRestart tells whether the pod's node has yet to restart a container for a change, whether anybody can tell or not.
+// willRestart tells whether the kubelet has yet to restart a container for an update, whether anybody can tell or not.
 func (w *World) willRestart(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return w.lives[p.UID].restartsFor(&c) })
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return w.hidden[p.UID].needsRestart(&c) })
 }
 
-// isInfeasible tells whether the pod's node has refused the CPU or memory that the pod was given in place.
+// isInfeasible tells whether the kubelet has refused to resize the pod.
 func (w *World) isInfeasible(p *corev1.Pod) bool {
 	pending := conditionOf(p, corev1.PodResizePending)
-	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.lives[p.UID].acted == p.Generation
+	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.hidden[p.UID].applied == p.Generation
 }
 
-// isGood tells whether a pod of this template can run.
-func (w *World) isGood(template *corev1.PodTemplateSpec) bool {
+// canRun tells whether a pod of this template can run.
+func (w *World) canRun(template *corev1.PodTemplateSpec) bool {
 	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
 		for i := range list {
 			if w.quality(list[i].Image) != good {
@@ -141,9 +141,9 @@ func (w *World) isGood(template *corev1.PodTemplateSpec) bool {
 	return true
 }
 
-// canChange tells whether a pod of one template can be made one of the other in place: only images, CPU and memory of its
-// containers differ, and no restart was asked for.
-func canChange(from, to *corev1.PodTemplateSpec) bool {
+// canUpdateInPlace tells whether a pod of one template can be updated to the other in place: only images, CPU and memory of its containers
+// differ, and no restart was requested.
+func canUpdateInPlace(from, to *corev1.PodTemplateSpec) bool {
 	if from == nil || to == nil || from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] ||
 		len(from.Spec.Containers) != len(to.Spec.Containers) {
 		return false
@@ -151,24 +151,24 @@ func canChange(from, to *corev1.PodTemplateSpec) bool {
 	a, b := from.DeepCopy(), to.DeepCopy()
 	for i := range a.Spec.Containers {
 		b.Spec.Containers[i].Image = a.Spec.Containers[i].Image
-		b.Spec.Containers[i].Resources = a.Spec.Containers[i].Resources // all of them request CPU and memory, and limit nothing
+		b.Spec.Containers[i].Resources = a.Spec.Containers[i].Resources // all containers have requests for CPU and memory, and no limits
 	}
 	return equality.Semantic.DeepEqual(a.Spec, b.Spec)
 }
 
-// stopwatch is how long a rollout has been without progress.
-type stopwatch struct {
-	revision string
-	most     int
-	ran      time.Duration
+// progressStopwatch measures how long the rollout of a revision has been without progress.
+type progressStopwatch struct {
+	revision      string
+	mostAvailable int
+	elapsed       time.Duration
 }
 
-// updated tells how many pods of the present revision are available with all that it says, and whether there is one that is not.
-func (w *World) updated() (available int, isMissing bool) {
+// countUpdated tells how many pods of the new revision are available and fully updated, and whether one is not.
+func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
-		case p.DeletionTimestamp != nil || w.hashOf(p) != w.update || p.Labels[v1.LabelManager] != w.Manager.Name:
-		case w.isServing(p) && !w.isBehind(p):
+		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name:
+		case w.isAvailable(p) && !w.kubeletIsBehind(p):
 			available++
 		default:
 			isMissing = true
@@ -177,24 +177,24 @@ func (w *World) updated() (available int, isMissing bool) {
 	return available, isMissing
 }
 
-// due is how many updated pods there are to be: all, if there is no other revision that some could be left with.
-func (w *World) due() int {
-	isOther := func(p *corev1.Pod) bool { return w.hashOf(p) != w.update && w.isStored(w.hashOf(p)) }
-	if current := w.currentHash(); current == w.update || current == "" && !slices.ContainsFunc(w.standing(), isOther) {
+// desiredUpdated is how many pods of the new revision are desired: all replicas if there is no old revision for the partition.
+func (w *World) desiredUpdated() int {
+	isOther := func(p *corev1.Pod) bool { return w.hashOf(p) != w.updateHash && w.isStored(w.hashOf(p)) }
+	if current := w.currentHash(); current == w.updateHash || current == "" && !slices.ContainsFunc(w.activePods(), isOther) {
 		return w.Manager.DesiredReplicas()
 	}
 	return w.Manager.DesiredReplicas() - w.Manager.Partition()
 }
 
-// pause is how many pods were wanted when the rollout of a revision last went on, or the most since.
-type pause struct {
+// pauseState is how many replicas were desired when the rollout of a revision was last not paused, or the most since.
+type pauseState struct {
 	revision string
 	wanted   int
 }
 
-func (p *pause) see(w *World) {
+func (p *pauseState) note(w *World) {
 	desired := w.Manager.DesiredReplicas()
-	if !w.Manager.Spec.Paused || p.revision != w.update || desired > p.wanted {
-		*p = pause{w.update, desired}
+	if !w.Manager.Spec.Paused || p.revision != w.updateHash || desired > p.wanted {
+		*p = pauseState{w.updateHash, desired}
 	}
 }

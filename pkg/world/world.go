@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// beginning is when every world begins.
+// beginning is the time at which every world begins.
 var beginning = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // World is a cluster with one PodManager.
@@ -28,81 +28,81 @@ type World struct {
 	// Pods are all pods of the namespace.
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
-	// Calm means that nothing fails any more, and that nobody edits anything.
+	// Calm tells that nothing fails any more, and that nobody edits anything.
 	Calm bool
 	// Again is when the last sync asked for the next one.
 	Again requeue.LookAgain
-	// Tell gets a line for each step; nil to save the time.
+	// Tell, if not nil, gets a line for each step.
 	Tell func(format string, args ...any)
 
 	dice  *rand.Rand
 	holds map[requeue.HoldKey]requeue.Hold
-	// remembered is what the last plan asked for, as long as nobody restarts the controller.
+	// remembered are the revisions that the last plan asked to remember; nil after a restart of the controller.
 	remembered []*history.Revision
-	// update is the hash of the present template, as of the last sync.
-	update string
-	// lives has what is known of each pod besides what the API server shows.
-	lives map[types.UID]*life
-	// templates are all that the spec has had; known are those that pods were made from, by hash.
-	templates []*corev1.PodTemplateSpec
-	known     map[string]*corev1.PodTemplateSpec
-	// broken are images that were good, and are so no more.
-	broken map[string]bool
-	// skews has how far the clock of each node is ahead; a lost node is not heard of.
-	skews map[string]time.Duration
-	lost  map[string]bool
-	// noise is how much happens: where it is little, what has happened has time to show its effects.
-	noise float64
-	// oldNodes do not tell which generation of a pod they have seen.
-	oldNodes bool
-	// build is what all templates have in common: what differs there would be in the way of updates in place.
-	build build
-	// made counts pods, for their UIDs; churn counts those that the controller has created and deleted.
-	made, churn int
-	// deadline is how long the clock of progressDeadlineSeconds has run.
-	deadline stopwatch
-	// paused is what a pause has found, or the most that was wanted since.
-	paused pause
-	// unwritten tells that the last status could not be written.
-	unwritten bool
+	// updateHash is the hash of the new revision, as of the last sync.
+	updateHash string
+	// hidden has the state of each pod that the API server does not show.
+	hidden map[types.UID]*hiddenState
+	// templates are all templates that the spec has had; templateByHash has those that pods were created from.
+	templates      []*corev1.PodTemplateSpec
+	templateByHash map[string]*corev1.PodTemplateSpec
+	// brokenImages are images that were good before.
+	brokenImages map[string]bool
+	// clockSkews has how far the clock of each node is ahead. lostNodes are nodes whose kubelets are cut off.
+	clockSkews map[string]time.Duration
+	lostNodes  map[string]bool
+	// mishapRate scales how often mishaps and edits happen: with a low rate, each has time to show its effects.
+	mishapRate float64
+	// oldKubelets do not write the observedGeneration of pods.
+	oldKubelets bool
+	// shape is what all templates share, because a difference there would rule out updates in place.
+	shape podShape
+	// podCount counts all pods, for their UIDs; churn counts the creates and deletes of the controller.
+	podCount, churn int
+	// progressClock measures progressDeadlineSeconds.
+	progressClock progressStopwatch
+	// paused is how many replicas a pause has found, or the most since.
+	paused pauseState
+	// statusUnwritten tells that the last status could not be written.
+	statusUnwritten bool
 }
 
-// New is a world with a random beginning.
+// New returns a random world for a seed.
 func New(seed uint64) *World {
 	w := &World{
 		Now: beginning, dice: rand.New(rand.NewPCG(seed, 0)), holds: map[requeue.HoldKey]requeue.Hold{},
-		lives: map[types.UID]*life{}, known: map[string]*corev1.PodTemplateSpec{}, broken: map[string]bool{},
-		skews: map[string]time.Duration{}, lost: map[string]bool{},
+		hidden: map[types.UID]*hiddenState{}, templateByHash: map[string]*corev1.PodTemplateSpec{}, brokenImages: map[string]bool{},
+		clockSkews: map[string]time.Duration{}, lostNodes: map[string]bool{},
 	}
 	w.Manager = &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7},
 		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](0)},
 	}
-	w.oldNodes = w.chance(0.2)
-	w.noise = pick(w, 0.3, 0.6, 1, 1)
+	w.oldKubelets = w.chance(0.2)
+	w.mishapRate = pick(w, 0.3, 0.6, 1, 1)
 	for node := 'a'; node <= 'e'; node++ {
-		w.skews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
+		w.clockSkews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
 	}
-	w.build = w.randomBuild()
+	w.shape = w.randomShape()
 	w.Manager.Spec = w.randomSpec()
 	w.templates = append(w.templates, w.Manager.Spec.Template)
 	if w.chance(0.8) {
-		w.populate()
+		w.addPast()
 	}
 	return w
 }
 
 func (w *World) chance(p float64) bool { return w.dice.Float64() < p }
 
-// fails tells whether a request is to fail.
+// fails tells, at random, whether a request fails. Nothing fails in calm.
 func (w *World) fails(p float64) bool { return !w.Calm && w.chance(p) }
 
 func pick[T any](w *World, choices ...T) T { return choices[w.dice.IntN(len(choices))] }
 
-// stamp is the time as the API server and the controller write it.
-func (w *World) stamp() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
+// now is the time as the API server and the controller write it.
+func (w *World) now() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
 
-func (w *World) say(format string, args ...any) {
+func (w *World) logf(format string, args ...any) {
 	if w.Tell != nil {
 		w.Tell(format, args...)
 	}
@@ -124,37 +124,36 @@ func (w *World) Observe() plan.Observed {
 	return o
 }
 
-// Sync does what the controller does. It tells whether anything came of it.
+// Sync does what a sync of the controller does. It tells whether the plan or a change of the status was not empty.
 func (w *World) Sync() (busy bool) {
 	decided := plan.Make(w.Observe())
 	_, changed := w.Report(decided, w.Apply(decided))
 	return changed || !decided.Empty()
 }
 
-// Report writes the status that follows from a plan and what became of it, unless the API server fails. It tells whether the
-// status has changed.
+// Report writes the status after a plan and its failure, unless the API server fails. It returns the status, and whether it has changed.
 func (w *World) Report(decided plan.Plan, failure *requeue.Failure) (told v1.PodManagerStatus, changed bool) {
 	told, again := status.Of(status.Report{
 		Manager: w.Manager, Plan: decided, Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
 	})
 	w.Again = decided.Again.Sooner(again)
-	for i := range told.Conditions { // as they come back from the API server
+	for i := range told.Conditions { // the API server stores whole seconds
 		told.Conditions[i].LastTransitionTime.Time = told.Conditions[i].LastTransitionTime.Truncate(time.Second)
 	}
 	changed = status.Differs(&w.Manager.Status, &told)
-	w.unwritten = changed && w.fails(0.2)
-	if w.unwritten {
-		w.say("  status not written")
+	w.statusUnwritten = changed && w.fails(0.2)
+	if w.statusUnwritten {
+		w.logf("  status not written")
 		return told, changed
 	}
 	if changed {
 		w.Manager = w.Manager.DeepCopy()
 		w.Manager.Status = *told.DeepCopy()
-		w.say("  status %s, current %s, failed %s", describeConditions(&told), told.CurrentRevision, told.FailedRevision)
+		w.logf("  status %s, current %s, failed %s", describeConditions(&told), told.CurrentRevision, told.FailedRevision)
 	}
-	w.watch()
-	w.progress()
-	w.paused.see(w)
+	w.noteRecoveries()
+	w.noteProgress()
+	w.paused.note(w)
 	return told, changed
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A seed stands for one course of events.
+// The same seed gives the same course of events.
 func TestSeed(t *testing.T) {
 	course := func(seed uint64) (lines []string) {
 		w := New(seed)

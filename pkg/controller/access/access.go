@@ -18,18 +18,18 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// accessTimeout is how long the API server may take to say what is permitted.
-const accessTimeout = 10 * time.Second
+// reviewTimeout is how long the API server may take to answer all access reviews of a namespace.
+const reviewTimeout = 10 * time.Second
 
-// manifestUser is whom artifacts/rbac.yaml gives all rights to.
+// manifestUser is the ServiceAccount that artifacts/rbac.yaml grants all rights to.
 const manifestUser = "system:serviceaccount:podmanager-system:podmanager-controller"
 
-// Right is a verb on a resource; subresources are written as in RBAC.
+// Right is a verb on a resource or, as in RBAC, on resource/subresource.
 type Right struct {
 	Group, Resource, Verb string
 }
 
-// All are all that the controller needs in each namespace. They are those of the ClusterRole in artifacts/rbac.yaml.
+// All are the rights that the controller needs in each namespace. The ClusterRole in artifacts/rbac.yaml grants them.
 var All = slices.Concat(
 	RightsOn(v1.GroupName, "podmanagers", "get", "list", "watch", "patch"),
 	RightsOn(v1.GroupName, "podmanagers/status", "update", "patch"),
@@ -49,51 +49,51 @@ func RightsOn(group, resource string, verbs ...string) []Right {
 	return all
 }
 
-// ToRead are those without which the informers cannot work.
+// ToRead are the rights that the informers need.
 var ToRead = slices.DeleteFunc(slices.Clone(All), func(r Right) bool { return !r.isToRead() })
 
 func (r Right) isToRead() bool {
 	return r.Verb == "list" || r.Verb == "watch"
 }
 
-// Verdict is what was found out about the access to a namespace.
+// Verdict is the result of an access review of a namespace.
 type Verdict struct {
-	// missing says that the namespace does not exist. One that we may not look for counts as existing.
+	// Missing tells that the namespace does not exist. A namespace that the controller may not get counts as existing.
 	Missing bool
 	Lacking []Right
-	// user is who lacks them; empty if that is not known.
+	// User is the user that lacks the rights; empty if unknown.
 	User string
 }
 
-// MayRead tells whether informers can be expected to work.
+// MayRead tells whether the informers have all the rights that they need.
 func (v Verdict) MayRead() bool {
 	return !v.Missing && !slices.ContainsFunc(v.Lacking, Right.isToRead)
 }
 
-// IsAll tells whether nothing is left to wish for.
+// IsAll tells whether the namespace exists and no right is lacking.
 func (v Verdict) IsAll() bool {
 	return !v.Missing && len(v.Lacking) == 0
 }
 
-// Reviewer asks the API server what the controller is permitted.
+// Reviewer asks the API server which rights the controller has.
 type Reviewer struct {
 	Client kubernetes.Interface
 }
 
-// Look finds out about rights in a namespace, or (metav1.NamespaceAll) in all of them together.
+// Look reviews rights in a namespace, or in all namespaces (metav1.NamespaceAll).
 func (a Reviewer) Look(ctx context.Context, namespace string, rights []Right) (Verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, accessTimeout)
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	var found Verdict
 	var missingErr error
-	var looking sync.WaitGroup
-	looking.Go(func() { found.Missing, missingErr = a.isMissing(ctx, namespace) })
+	var reviews sync.WaitGroup
+	reviews.Go(func() { found.Missing, missingErr = a.isMissing(ctx, namespace) })
 	allowed, errs := make([]bool, len(rights)), make([]error, len(rights))
 	for i, right := range rights {
-		looking.Go(func() { allowed[i], errs[i] = a.has(ctx, namespace, right) })
+		reviews.Go(func() { allowed[i], errs[i] = a.has(ctx, namespace, right) })
 	}
-	looking.Wait()
-	if err := cmp.Or(append(errs, missingErr)...); err != nil { // one says it: they are all about the same server
+	reviews.Wait()
+	if err := cmp.Or(append(errs, missingErr)...); err != nil { // the first is enough: all come from the same API server
 		return Verdict{}, err
 	}
 	for i, right := range rights {
@@ -118,7 +118,7 @@ func (a Reviewer) isMissing(ctx context.Context, namespace string) (bool, error)
 	case apierrors.IsNotFound(err):
 		return true, nil
 	case apierrors.IsForbidden(err):
-		return false, nil // we need not know
+		return false, nil // the controller works without this right
 	}
 	return false, err
 }
@@ -131,7 +131,7 @@ func (a Reviewer) has(ctx context.Context, namespace string, r Right) (bool, err
 		}},
 	}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		return true, nil // where one may not even ask, trying shows it
+		return true, nil // without access reviews, the first refused request will tell
 	}
 	if err != nil {
 		return false, err
@@ -139,7 +139,7 @@ func (a Reviewer) has(ctx context.Context, namespace string, r Right) (bool, err
 	return review.Status.Allowed, nil
 }
 
-// user is how the API server calls us; empty if it does not tell, which it does since Kubernetes 1.28.
+// user is the user name of the controller at the API server; empty if the API server does not tell it, as before Kubernetes 1.28.
 func (a Reviewer) user(ctx context.Context) (string, error) {
 	review, err := a.Client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
@@ -151,12 +151,12 @@ func (a Reviewer) user(ctx context.Context) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// list writes rights as a person would: "list, watch pods; patch pods/resize".
-func list(all []Right) string {
+// describe lists rights for people: "list, watch pods; patch pods/resize".
+func describe(all []Right) string {
 	var parts []string
 	for i, r := range all {
 		if i > 0 && all[i-1].Group == r.Group && all[i-1].Resource == r.Resource {
-			continue // is in the part before
+			continue // the part before has this verb
 		}
 		var verbs []string
 		for _, other := range all[i:] {
@@ -177,7 +177,7 @@ func list(all []Right) string {
 	return strings.Join(parts, "; ")
 }
 
-// Refusal says which rights are lacking and how to get them.
+// Refusal says which rights are lacking and how to grant them.
 func (v Verdict) Refusal(namespace string) string {
 	user, binding := cmp.Or(v.User, "this user"), "--user "+cmp.Or(v.User, "NAME")
 	account, isAccount := strings.CutPrefix(v.User, "system:serviceaccount:")
@@ -194,5 +194,5 @@ func (v Verdict) Refusal(namespace string) string {
 	} else if v.User == manifestUser {
 		advice = "kubectl apply -f artifacts/rbac.yaml, or for this namespace alone " + advice
 	}
-	return fmt.Sprintf("%s may not %s; run %s", user, list(v.Lacking), advice)
+	return fmt.Sprintf("%s may not %s; run %s", user, describe(v.Lacking), advice)
 }

@@ -69,8 +69,8 @@ func TestAccess(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if got.Missing != test.missing || got.MayRead() != test.mayRead || list(got.Lacking) != test.lacking {
-				t.Errorf("got %+v: may read %v, lacks %q", got, got.MayRead(), list(got.Lacking))
+			if got.Missing != test.missing || got.MayRead() != test.mayRead || describe(got.Lacking) != test.lacking {
+				t.Errorf("got %+v: may read %v, lacks %q", got, got.MayRead(), describe(got.Lacking))
 			}
 			if len(got.Lacking) > 0 && got.User != "jane" {
 				t.Errorf("is called %q", got.User)
@@ -79,8 +79,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// What is asked for is what artifacts/rbac.yaml gives.
-func TestRightsAreThoseOfTheManifest(t *testing.T) {
+// All has exactly the rights that artifacts/rbac.yaml grants.
+func TestManifestGrantsAllRights(t *testing.T) {
 	data, err := os.ReadFile("../../../artifacts/rbac.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestRightsAreThoseOfTheManifest(t *testing.T) {
 			}
 		}
 	}
-	// To tell a namespace that does not exist from an empty one. It works without, so nobody is told to grant it.
+	// This right tells a namespace that does not exist from an empty one. The controller works without it, so All does not have it.
 	delete(given, Right{"", "namespaces", "get"})
 	for _, right := range All {
 		if !given[right] {

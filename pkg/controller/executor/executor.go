@@ -25,7 +25,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Deps are what the parts of a sync have in common.
+// Deps are the dependencies that the parts of a sync share.
 type Deps struct {
 	source.Clients
 	Scopes   source.ByNamespace
@@ -43,11 +43,11 @@ type Executor struct {
 
 func New(deps Deps) *Executor { return &Executor{Deps: deps, Lanes: newLanes()} }
 
-// Begin makes sure that a plan may be carried out, and tells whether it may.
-func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *Outcome, goesOn bool) {
+// Begin adds the finalizer, or makes sure that the plan is not outdated, and tells whether to proceed with the plan.
+func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *Outcome, proceed bool) {
 	done = &Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
 	if decided.AddFinalizer && !e.addFinalizer(ctx, key, done) {
-		return done, false // without it nothing may be created: pods could be left behind
+		return done, false // without the finalizer no pod may be created: it could be left behind
 	}
 	if !decided.AddFinalizer && decided.NeedsLiveSpec() && e.isOutdated(ctx, key, observed.Manager, done) {
 		return done, false
@@ -55,10 +55,10 @@ func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *pl
 	return done, true
 }
 
-// Apply carries out a plan, as far as it goes.
+// Apply carries out a plan, up to a failure that the rest of the plan depends on.
 func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *Outcome) {
 	if !e.adoptRevisions(ctx, key, decided.AdoptRevisions, done) || !e.storeRevisions(ctx, key, decided.Store, done) {
-		return // without the revision no pod may be made from it: what it was made from could not be told later
+		return // a pod without a stored revision could not be traced to its template later
 	}
 	if !e.applyClaims(ctx, key, decided, done) {
 		return
@@ -68,7 +68,7 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 	if done.Outdated {
 		return
 	}
-	// Creates may count on the deletes: a pod that was to go and did not would be one too many beside its replacement.
+	// Creates depend on the deletes: a pod that was not deleted would be one too many beside its replacement.
 	if deleted {
 		e.applyCreate(ctx, key, decided.Create, done)
 	}
@@ -78,37 +78,38 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 	}
 }
 
-// giveUp is for when the cache was found to be wrong: neither the rest of the plan nor a status may rest on it.
-func (e *Executor) giveUp(key cache.ObjectName, done *Outcome) {
+// abandonPlan ends the plan, because the cache was found to be wrong: no further request and no status may depend on it. The next sync
+// reads live.
+func (e *Executor) abandonPlan(key cache.ObjectName, done *Outcome) {
 	e.Memories.Of(key).Distrust = true
 	done.Outdated = true
 	done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
 }
 
-// newFor is how long a PodManager is new. What its creation asks for needs no second look: if it was taken back since, it was
-// so a moment ago, and the next sync, or the garbage collector, takes the pods back.
-const newFor = 10 * time.Second
+// newManagerAge is the age up to which a PodManager needs no live read before its first plan. If it was edited or deleted meanwhile, the
+// cache is only a moment behind, and the next sync or the garbage collector deletes the pods.
+const newManagerAge = 10 * time.Second
 
-// isOutdated looks, at the API server itself, whether the PodManager still is what the plan was made for. The cache may
-// be minutes old: that of a leader that was stopped and does not know yet that another one has taken over, say. One
-// read is a small price for not creating, deleting or adopting pods that nobody wants any more.
+// isOutdated tells, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, such as
+// that of a frozen leader that does not know yet that another replica leads. One read is a small price for not creating, deleting or
+// adopting pods that nobody wants any more.
 func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, done *Outcome) bool {
 	now := e.Clock.Now()
-	if age := now.Sub(manager.CreationTimestamp.Time); manager.Status.ObservedGeneration < 1 && age > -newFor && age < newFor {
+	if age := now.Sub(manager.CreationTimestamp.Time); manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
 		return false
 	}
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
 	if err != nil && !apierrors.IsNotFound(err) {
-		done.fails(fmt.Errorf("looking whether the PodManager is still the same: %w", err))
+		done.addError(fmt.Errorf("looking whether the PodManager is still the same: %w", err))
 		return true
 	}
-	// The generation alone does not tell: after an etcd restore the same number may stand for another spec.
+	// Comparing the generation is not enough: after an etcd restore the same generation may have another spec.
 	if err == nil && live.UID == manager.UID && live.DeletionTimestamp.Equal(manager.DeletionTimestamp) &&
 		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && status.RemembersTheSame(&live.Status, &manager.Status) {
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
-	wait := goneRetry
+	wait := liveRetry
 	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {
 		e.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, now)
 		wait = StaleRetry
@@ -117,8 +118,8 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, manager
 	return true
 }
 
-// applyClaims lets pods go and takes pods in, and tells whether all went through. The rest of the plan counts on it: beside a
-// pod that is still ours its replacement would be one too many, and without one that was to be ours there is one too few.
+// applyClaims releases and adopts pods, and tells whether all requests succeeded. The rest of the plan depends on them: a pod that was not
+// released would be one too many beside its replacement, and a pod that was not adopted would be missing.
 func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *Outcome) bool {
 	released := InParallel(len(decided.Release), e.Lanes.Of(len(decided.Release)), func(i int) Result {
 		return e.releasePod(ctx, key, done.Manager, decided.Release[i])
@@ -128,48 +129,48 @@ func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decide
 	})
 	var releasedAll, adoptedAll bool
 	claims := requeue.HoldKey{Condition: v1.ReasonFailedClaim}
-	done.Released, releasedAll = e.settle(key, claims, released, done)
-	done.Adopted, adoptedAll = e.settle(key, claims, adopted, done)
+	done.Released, releasedAll = e.collect(key, claims, released, done)
+	done.Adopted, adoptedAll = e.collect(key, claims, adopted, done)
 	if adoptedAll && len(done.Adopted) < len(decided.Adopt) {
-		e.giveUp(key, done) // one is gone, or has become somebody else's
+		e.abandonPlan(key, done) // a pod is gone, or has got another controller
 		return false
 	}
 	return releasedAll && adoptedAll
 }
 
-// applyDelete deletes pods, and tells whether all went through.
+// applyDelete deletes pods, and tells whether no request failed.
 func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deletions []rollout.Deletion, done *Outcome) bool {
 	results := InParallel(len(deletions), e.Lanes.Of(len(deletions)), func(i int) Result {
 		return e.deletePod(ctx, key, done.Manager, deletions[i].Pod)
 	})
 	var all bool
-	done.Deleted, all = e.settle(key, requeue.HoldKey{Condition: v1.ReasonFailedDelete}, results, done)
+	done.Deleted, all = e.collect(key, requeue.HoldKey{Condition: v1.ReasonFailedDelete}, results, done)
 	if all && len(done.Deleted) < len(deletions) {
-		e.giveUp(key, done) // one was gone already, or has changed
+		e.abandonPlan(key, done) // a pod was gone already, or has changed
 	}
 	return all
 }
 
-// applyCreate creates pods, one at first and then ever more at a time, and stops at the first that does not go through: a
-// quota or a broken template then costs a few requests instead of hundreds.
+// applyCreate creates pods with a slow start, and stops at the first failure: a quota or a broken template then costs a few requests
+// instead of hundreds.
 func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *Outcome) {
 	memory := e.Memories.Of(key)
-	results := whileItWorks(len(creations), memory.TrustIn(e.Clock.Now()), e.Lanes.Of(len(creations)), func(i int) Result {
+	results := slowStart(len(creations), memory.TrustIn(e.Clock.Now()), e.Lanes.Of(len(creations)), func(i int) Result {
 		return e.createPod(ctx, key, done.Manager, creations[i])
 	})
 	byRevision := map[requeue.HoldKey][]Result{}
-	going := map[requeue.HoldKey]bool{}
+	namespaceTerminating := map[requeue.HoldKey]bool{}
 	for i, r := range results {
 		hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
 		if r.Err != nil && requeue.NamespaceIsGoing(r.Err) {
-			going[hold] = true
+			namespaceTerminating[hold] = true
 			continue
 		}
 		if r.taken {
 			memory.Take(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
 		}
 		if r.Pod == nil && r.Err == nil {
-			// The name is, or was, in other hands: the next sync takes another one.
+			// Another pod has, or had, the name: the next sync takes another name.
 			done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainName))
 			continue
 		}
@@ -177,11 +178,11 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 	}
 	failed := false
 	for hold, results := range byRevision {
-		created, all := e.settle(key, hold, results, done)
+		created, all := e.collect(key, hold, results, done)
 		done.Created = append(done.Created, created...)
 		failed = failed || !all
 	}
-	for hold := range going { // there is nobody to tell, and no use in trying with every pod that goes
+	for hold := range namespaceTerminating { // hold without a failure: nobody needs to know, and each pod deletion would bring another try
 		klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
 		until := memory.Refuse(hold, requeue.Failure{}, done.Manager.Generation, e.Clock.Now())
 		done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
@@ -190,31 +191,31 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 	memory.Trust(len(done.Created), !failed, e.Clock.Now())
 }
 
-// stepRefused is what was done to pods that could not be updated in place: they say so now.
+// stepRefused is for pods whose update in place was refused: an annotation of the pod says so.
 const stepRefused inplace.Step = "Refused"
 
-// applyUpdates takes a step with each pod that is updated in place.
-func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, changes []inplace.Update, done *Outcome) {
-	results := InParallel(len(changes), e.Lanes.Of(len(changes)), func(i int) Result { return e.updatePod(ctx, key, done.Manager, changes[i]) })
+// applyUpdates makes the next step of each update in place.
+func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updates []inplace.Update, done *Outcome) {
+	results := InParallel(len(updates), e.Lanes.Of(len(updates)), func(i int) Result { return e.updatePod(ctx, key, done.Manager, updates[i]) })
 	for i, r := range results {
 		if r.Pod == nil || r.Err != nil {
 			continue
 		}
-		step := changes[i].Step
+		step := updates[i].Step
 		if r.refused {
 			step = stepRefused
 		}
 		done.Updated[step] = append(done.Updated[step], r.Pod)
-		if r.refused || !changes[i].TurnsTheGate() && !changes[i].TakesTheNode() {
-			done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainUpdated)) // nobody else has anything to say about it
+		if r.refused || !updates[i].TurnsTheGate() && !updates[i].TakesTheNode() {
+			done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainUpdated)) // no kubelet will answer with an event
 		}
 	}
-	e.settle(key, requeue.HoldKey{Condition: v1.ReasonFailedInPlaceUpdate}, results, done)
+	e.collect(key, requeue.HoldKey{Condition: v1.ReasonFailedInPlaceUpdate}, results, done)
 }
 
-// settle takes the results of requests of one kind. It returns the pods of those that went through, and whether none has failed.
-// What the API server has refused is held, and tried again ever later; any other failure is the sync's.
-func (e *Executor) settle(key cache.ObjectName, hold requeue.HoldKey, results []Result, done *Outcome) (pods []*corev1.Pod, all bool) {
+// collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether no request
+// failed. A refusal by the API server starts a hold with backoff; any other failure is an error of the sync.
+func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results []Result, done *Outcome) (pods []*corev1.Pod, all bool) {
 	memory := e.Memories.Of(key)
 	var refused *requeue.Failure
 	all = true
@@ -223,7 +224,7 @@ func (e *Executor) settle(key cache.ObjectName, hold requeue.HoldKey, results []
 		case r.Err != nil:
 			all = false
 			failure := requeue.Failed(hold.Condition, r.Err)
-			done.fail(failure, r.Err)
+			done.addFailure(failure, r.Err)
 			if failure.Refused() && refused == nil {
 				refused = &failure
 			}
@@ -232,7 +233,7 @@ func (e *Executor) settle(key cache.ObjectName, hold requeue.HoldKey, results []
 		}
 	}
 	switch {
-	case refused != nil: // once for all of them: each time doubles the hold
+	case refused != nil: // once for all requests: each call doubles the hold
 		until := memory.Refuse(hold, *refused, done.Manager.Generation, e.Clock.Now())
 		done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
 	case len(pods) > 0:
@@ -242,24 +243,24 @@ func (e *Executor) settle(key cache.ObjectName, hold requeue.HoldKey, results []
 }
 
 const (
-	// StaleRetry is how soon to look again whether the cache has caught up. Watch events take milliseconds.
+	// StaleRetry is how soon to requeue a key whose cache is behind. Watch events take milliseconds.
 	StaleRetry = 20 * time.Millisecond
-	// goneRetry is the same for when there is no version to wait for, because the object is gone or the API server has
-	// gone back in time: each look costs a request then.
-	goneRetry = time.Second
-	// StaleLimit is how long a cache may stay behind before the API server is read instead. It is above what a busy
-	// server needs to send its events, and far below what a user would accept. If it stays behind, each further read waits
-	// twice as long, up to eight times: a watch that stands still concerns all PodManagers at once.
+	// liveRetry is how soon to requeue a key that has no resourceVersion to wait for, because the object is gone or the API server has
+	// gone back in time: each retry costs a live read.
+	liveRetry = time.Second
+	// StaleLimit is how long a cache may stay behind before a sync reads live. A busy API server sends its events sooner, and users
+	// would not wait much longer. While the cache stays behind, each further live read waits twice as long, up to eight times: a watch that
+	// stands still affects all PodManagers at once.
 	StaleLimit = 10 * time.Second
 )
 
-// Latency is how long writes have taken of late. A busy API server takes its time.
+// Latency is the moving average of the duration of writes. It shows how busy the API server is.
 type Latency struct{ nanoseconds atomic.Int64 }
 
-// Took adds a write. What was before counts for three quarters.
+// Took adds a write. The average so far counts for three quarters.
 func (l *Latency) Took(duration time.Duration) {
 	before := l.nanoseconds.Load()
-	l.nanoseconds.Store(before + (int64(duration)-before)/4) // one that is lost to another does not matter
+	l.nanoseconds.Store(before + (int64(duration)-before)/4) // a lost update does no harm
 }
 
 func (l *Latency) Now() time.Duration { return time.Duration(l.nanoseconds.Load()) }

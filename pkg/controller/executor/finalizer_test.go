@@ -31,28 +31,28 @@ func carryOut(ctx context.Context, clients source.Clients, manager *v1.PodManage
 	observed := plan.Observed{Manager: manager, Now: e.Clock.Now(), PodNamed: func(string) *corev1.Pod { return nil }}
 	decided := plan.Make(observed)
 	key := cache.MetaObjectToName(manager)
-	done, goesOn := e.Begin(ctx, key, &observed, decided)
-	if goesOn {
+	done, proceed := e.Begin(ctx, key, &observed, decided)
+	if proceed {
 		e.Apply(ctx, key, &observed, decided, done)
 	}
 	return done
 }
 
-// A plan that begins with the finalizer goes on only if the API server has the PodManager that the plan was made for.
-func TestPlanEndsWithAnotherPodManager(t *testing.T) {
+// A plan that adds the finalizer proceeds only if the live PodManager has the UID, finalizers and spec of the plan.
+func TestAddFinalizerChecksThePodManager(t *testing.T) {
 	other := []string{"example.com/other"}
 	tests := map[string]struct {
 		live func(*v1.PodManager)
-		// finalizers are those in the end, created tells that the plan went on.
+		// finalizers are the live ones afterwards, created tells that the plan proceeded.
 		finalizers []string
 		created    bool
 	}{
-		"it is the same":             {live: func(*v1.PodManager) {}, finalizers: []string{v1.Finalizer}, created: true},
+		"same":                       {live: func(*v1.PodManager) {}, finalizers: []string{v1.Finalizer}, created: true},
 		"somebody else has labelled": {live: func(m *v1.PodManager) { m.Labels = map[string]string{"a": "b"} }, finalizers: []string{v1.Finalizer}, created: true},
-		"it has another spec":        {live: func(m *v1.PodManager) { m.Spec.Replicas = ptr.To[int32](0) }, finalizers: []string{v1.Finalizer}},
-		"it has other finalizers":    {live: func(m *v1.PodManager) { m.Finalizers = other }, finalizers: other},
-		"it is a namesake":           {live: func(m *v1.PodManager) { m.UID = "another" }},
-		"it is being deleted": {
+		"another spec":               {live: func(m *v1.PodManager) { m.Spec.Replicas = ptr.To[int32](0) }, finalizers: []string{v1.Finalizer}},
+		"other finalizers":           {live: func(m *v1.PodManager) { m.Finalizers = other }, finalizers: other},
+		"another UID":                {live: func(m *v1.PodManager) { m.UID = "another" }},
+		"being deleted": {
 			live:       func(m *v1.PodManager) { m.DeletionTimestamp, m.Finalizers = ptr.To(metav1.Now()), other },
 			finalizers: other,
 		},
@@ -69,8 +69,8 @@ func TestPlanEndsWithAnotherPodManager(t *testing.T) {
 			test.live(live)
 			kube, managers := kubefake.NewClientset(), fake.NewSimpleClientset(live)
 			done := carryOut(ctx, source.Clients{Kube: kube, PodManagers: managers}, cached)
-			// A fake API server has an error of its own for a patch that does not fit.
-			if created, gaveUp := len(done.Created) > 0, done.Outdated || done.err != nil; created != test.created || gaveUp == created {
+			// The fake API server answers a failed test of a JSON patch with another error than the real one.
+			if created, abandoned := len(done.Created) > 0, done.Outdated || done.err != nil; created != test.created || abandoned == created {
 				t.Errorf("created %v, outdated %v, error %v; want created %v", created, done.Outdated, done.err, test.created)
 			}
 			after, err := managers.AppsV1().PodManagers("ns").Get(context.Background(), "web", metav1.GetOptions{})
@@ -81,7 +81,7 @@ func TestPlanEndsWithAnotherPodManager(t *testing.T) {
 	}
 }
 
-// A finalizer that is refused is told, and tried again: nothing is created without it.
+// A refused finalizer is reported as a failure, and is an error with backoff; no pod is created without the finalizer.
 func TestRefusedFinalizer(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web"}, Spec: v1.PodManagerSpec{

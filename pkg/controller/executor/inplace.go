@@ -17,62 +17,62 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// updatePod takes one step of updating a pod in place. Each step can be repeated: it leaves the pod as it found it, or as
-// the next step expects it.
-func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, change inplace.Update) Result {
-	if change.TurnsTheGate() {
-		patch, err := change.GatePatch(e.Clock.Now())
-		return e.patchInPlace(ctx, key, change, patch, err, "status")
+// updatePod makes one step of updating a pod in place. Each step can be repeated: it leaves the pod unchanged, or as the next step
+// expects it.
+func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, update inplace.Update) Result {
+	if update.TurnsTheGate() {
+		patch, err := update.GatePatch(e.Clock.Now())
+		return e.patchInPlace(ctx, key, update, patch, err, "status")
 	}
-	// A resize goes by a request of its own. So that nobody is misled who finds the pod between the two, it is announced.
-	begin, err := change.BeginPatch(e.Clock.Now())
+	// The resize is a request of its own. The first patch announces the update, so that a pod found between the requests can be recognised.
+	begin, err := update.BeginPatch(e.Clock.Now())
 	if begin != nil || err != nil {
-		if r := e.patchInPlace(ctx, key, change, begin, err); r.Err != nil || r.Pod == nil {
-			return e.unlessRefused(ctx, key, change, false, r)
+		if r := e.patchInPlace(ctx, key, update, begin, err); r.Err != nil || r.Pod == nil {
+			return e.noteRefusal(ctx, key, update, false, r)
 		}
 	}
-	resize, err := change.ResizePatch()
+	resize, err := update.ResizePatch()
 	if resize != nil || err != nil {
-		if r := e.resizePod(ctx, key, change, resize, err); r.Err != nil || r.Pod == nil {
-			return e.unlessRefused(ctx, key, change, false, r)
+		if r := e.resizePod(ctx, key, update, resize, err); r.Err != nil || r.Pod == nil {
+			return e.noteRefusal(ctx, key, update, false, r)
 		}
 	}
-	// The revision goes last: it says that all of it was done.
-	patch, err := change.Patch(manager, e.Clock.Now())
-	r := e.patchInPlace(ctx, key, change, patch, err)
-	if r.Pod != nil && change.Step == inplace.StepUpdate {
+	// The revision label comes last: it says that the update is complete.
+	patch, err := update.Patch(manager, e.Clock.Now())
+	r := e.patchInPlace(ctx, key, update, patch, err)
+	if r.Pod != nil && update.Step == inplace.StepUpdate {
 		metrics.PodsUpdatedInPlace.Inc()
 	}
-	return e.unlessRefused(ctx, key, change, resize != nil, r)
+	return e.noteRefusal(ctx, key, update, resize != nil, r)
 }
 
-// resizePod changes a pod's CPU and memory. An API server that has no such subresource answers as if there were no such pod:
-// the pod is looked at to tell the two apart.
-func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error) Result {
+// resizePod changes a pod's CPU and memory. An API server without pods/resize answers NotFound, as it does for a missing pod: a live read
+// of the pod tells the two apart.
+func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	pod, err := e.sendPatch(ctx, key, change, patch, "resize")
+	pod, err := e.sendPatch(ctx, key, update, patch, "resize")
 	if !apierrors.IsNotFound(err) {
-		return e.patched(ctx, key, change, pod, err, "resize")
+		return e.patchResult(ctx, key, update, pod, err, "resize")
 	}
-	live, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, change.Pod.Name, metav1.GetOptions{})
+	live, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, update.Pod.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && live.UID != change.Pod.UID:
+	case apierrors.IsNotFound(err) || err == nil && live.UID != update.Pod.UID:
 		return Result{}
 	case err != nil:
-		return Result{Err: fmt.Errorf("looking whether pod %s is still there: %w", change.Pod.Name, err)}
-	case change.Step == inplace.StepRestore:
-		return Result{Pod: live} // nor was it ever resized
+		return Result{Err: fmt.Errorf("looking whether pod %s is still there: %w", update.Pod.Name, err)}
+	case update.Step == inplace.StepRestore:
+		return Result{Pod: live} // without pods/resize the pod was never resized
 	default:
 		return Result{Err: errNoResize}
 	}
 }
 
-// errNoResize is the refusal of an API server that cannot resize pods.
+// errNoResize is the refusal of an API server without pods/resize.
 var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are updated in place with from Kubernetes 1.33 on")
 
-// openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would do it later.
+// openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would open it later.
 func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
 	if !inplace.MustOpenFirst(pod) {
 		return nil
@@ -80,43 +80,42 @@ func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *core
 	return e.updatePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).Err
 }
 
-// unlessRefused returns the result of a change, unless that was refused. This is written down on the pod then, so that the
-// next sync takes the other way, and a controller that comes after this one does, too. resized tells that CPU and memory had
-// gone through before.
-func (e *Executor) unlessRefused(ctx context.Context, key cache.ObjectName, change inplace.Update, resized bool, r Result) Result {
-	if r.Err == nil || change.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused() {
+// noteRefusal returns the result of an update, unless the API server has refused it. Then it writes the refusal to an annotation of the
+// pod, so that the next sync, even by another controller, does not try the update again. resized tells that the resize succeeded before.
+func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update inplace.Update, resized bool, r Result) Result {
+	if r.Err == nil || update.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused() {
 		return r
 	}
-	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(change.Pod), "err", requeue.Words(r.Err))
-	patch, err := change.RefusalPatch(requeue.Words(r.Err), resized)
-	noted := e.patchInPlace(ctx, key, change, patch, err)
+	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(update.Pod), "err", requeue.Words(r.Err))
+	patch, err := update.RefusalPatch(requeue.Words(r.Err), resized)
+	noted := e.patchInPlace(ctx, key, update, patch, err)
 	noted.refused = noted.Pod != nil
 	return noted
 }
 
-// patchInPlace sends a patch of exactly this pod. It is no error if the pod is gone.
-func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, err error, subresource ...string) Result {
+// patchInPlace patches the pod with this UID. It is no error if the pod is gone.
+func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error, subresource ...string) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	pod, err := e.sendPatch(ctx, key, change, patch, subresource...)
-	return e.patched(ctx, key, change, pod, err, subresource...)
+	pod, err := e.sendPatch(ctx, key, update, patch, subresource...)
+	return e.patchResult(ctx, key, update, pod, err, subresource...)
 }
 
-func (e *Executor) sendPatch(ctx context.Context, key cache.ObjectName, change inplace.Update, patch []byte, subresource ...string) (*corev1.Pod, error) {
-	return e.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, change.Pod.Name, types.StrategicMergePatchType, patch,
+func (e *Executor) sendPatch(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, subresource ...string) (*corev1.Pod, error) {
+	return e.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, update.Pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: v1.ControllerName}, subresource...)
 }
 
-// patched is the result of a patch.
-func (e *Executor) patched(ctx context.Context, key cache.ObjectName, change inplace.Update, pod *corev1.Pod, err error, subresource ...string) Result {
+// patchResult turns the answer to a patch into a result.
+func (e *Executor) patchResult(ctx context.Context, key cache.ObjectName, update inplace.Update, pod *corev1.Pod, err error, subresource ...string) Result {
 	switch {
-	case isGone(err):
+	case isGoneOrChanged(err):
 		return Result{}
 	case err != nil:
-		return Result{Err: fmt.Errorf("updating pod %s in place: %w", change.Pod.Name, err)}
+		return Result{Err: fmt.Errorf("updating pod %s in place: %w", update.Pod.Name, err)}
 	}
-	klog.FromContext(ctx).V(2).Info("Updated pod in place", "pod", klog.KObj(pod), "step", change.Step, "subresource", subresource)
-	e.wrote(key, pod)
+	klog.FromContext(ctx).V(2).Info("Updated pod in place", "pod", klog.KObj(pod), "step", update.Step, "subresource", subresource)
+	e.trackWrite(key, pod)
 	return Result{Pod: pod}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// answers is an API server that has these answers, by method and the end of the path.
+// answers is the transport of a fake API server: its answers by method and the last element of the path.
 type answers map[string]struct {
 	code int
 	body string
@@ -38,9 +38,9 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// An API server without pods/resize answers as one without the pod does. The first is a refusal, which is told and lets the pod be
-// replaced; the second is none of our business.
-func TestResizeIsNotThere(t *testing.T) {
+// An API server without pods/resize answers NotFound, as it does for a missing pod. The first is a refusal, after which the pod may be
+// replaced; the second is no failure.
+func TestResizeIsNotServed(t *testing.T) {
 	const (
 		pod     = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","uid":"u","resourceVersion":"7"}}`
 		other   = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","uid":"other"}}`
@@ -53,18 +53,18 @@ func TestResizeIsNotThere(t *testing.T) {
 	tests := map[string]struct {
 		answers answers
 		step    inplace.Step
-		// gone tells that nothing comes of it, without an error.
+		// gone wants neither a pod nor an error.
 		gone, refused, failed bool
 	}{
-		"resized":                          {answers: answers{"PATCH resize": {200, pod}}},
-		"no such subresource":              {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, pod}}, refused: true},
-		"no such subresource, by a proxy":  {answers: answers{"PATCH resize": {404, noPod}, "GET web-0": {200, pod}}, refused: true},
-		"no such pod":                      {answers: answers{"PATCH resize": {404, noPod}, "GET web-0": {404, noPod}}, gone: true},
-		"another pod of that name":         {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, other}}, gone: true},
-		"a conflict says nothing of that":  {answers: answers{"PATCH resize": {409, changed}, "GET web-0": {200, pod}}, gone: true},
-		"it cannot be told":                {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {500, broken}}, failed: true},
-		"refused":                          {answers: answers{"PATCH resize": {403, refused}}, refused: true},
-		"nothing was resized to be undone": {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, pod}}, step: inplace.StepRestore},
+		"resized":                         {answers: answers{"PATCH resize": {200, pod}}},
+		"no such subresource":             {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, pod}}, refused: true},
+		"no such subresource, by a proxy": {answers: answers{"PATCH resize": {404, noPod}, "GET web-0": {200, pod}}, refused: true},
+		"no such pod":                     {answers: answers{"PATCH resize": {404, noPod}, "GET web-0": {404, noPod}}, gone: true},
+		"another pod of that name":        {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, other}}, gone: true},
+		"a conflict is no refusal":        {answers: answers{"PATCH resize": {409, changed}, "GET web-0": {200, pod}}, gone: true},
+		"the live read fails":             {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {500, broken}}, failed: true},
+		"refused":                         {answers: answers{"PATCH resize": {403, refused}}, refused: true},
+		"nothing to restore":              {answers: answers{"PATCH resize": {404, noPage}, "GET web-0": {200, pod}}, step: inplace.StepRestore},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestResizeIsNotThere(t *testing.T) {
 				t.Fatal(err)
 			}
 			e := New(Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, Tracker: consistency.NewTracker()})
-			change := inplace.Update{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
-			r := e.resizePod(ctx, cache.NewObjectName("ns", "web"), change, []byte("{}"), nil)
+			update := inplace.Update{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
+			r := e.resizePod(ctx, cache.NewObjectName("ns", "web"), update, []byte("{}"), nil)
 			isRefused := r.Err != nil && requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused()
 			if isRefused != test.refused || (r.Err != nil && !isRefused) != test.failed || (r.Err == nil && r.Pod == nil) != test.gone {
 				t.Errorf("pod %v, error %v, refused %v", r.Pod != nil, r.Err, isRefused)

@@ -12,57 +12,58 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Outcome is what came of a plan.
+// Outcome is the outcome of a plan.
 type Outcome struct {
-	// manager is the PodManager as the last write left it.
+	// Manager is the PodManager after the last write.
 	Manager *v1.PodManager
-	Created []*corev1.Pod
-	// deleted, adopted and released have the pods as the API server answered.
+	// Created, Deleted, Adopted and Released have the pods as the API server returned them.
+	Created  []*corev1.Pod
 	Deleted  []*corev1.Pod
 	Adopted  []*corev1.Pod
 	Released []*corev1.Pod
-	// changed are the pods that a step of an update in place was made with.
+	// Updated has the pods by the step of their update in place.
 	Updated map[inplace.Step][]*corev1.Pod
-	// collided is the name of a revision that stands for something else.
+	// Collided is the name of a revision whose hash collides with that of another template.
 	Collided string
-	// outdated tells that the plan was given up, because things are not as the cache shows them.
+	// Outdated tells that the plan was abandoned, because the cluster is not as the cache shows it.
 	Outdated bool
-	// finalized tells that the PodManager was let go; there is no status to write any more.
+	// Finalized tells that the finalizer was removed from a PodManager that is being deleted: there is no status to write any more.
 	Finalized bool
-	// failure is what the status tells.
+	// Failure is the failure to report in the status.
 	Failure *requeue.Failure
-	// err, the first of a number of errors, makes the key come back. A refusal is not an error: it is held and told.
+	// err is the first error, which requeues the key with backoff, and errors counts all of them. A refusal is not an error: it has a
+	// hold instead.
 	err    error
 	errors int
-	// again is when to look again.
+	// Again is when to requeue the key.
 	Again requeue.LookAgain
 }
 
-// LookAgain notes a time at which to look again.
+// LookAgain requeues the key at a time, if it is not requeued sooner.
 func (o *Outcome) LookAgain(again requeue.LookAgain) { o.Again = o.Again.Sooner(again) }
 
-// fail notes a failed request. The first failure is the one to tell; a refusal is held and not an error.
-func (o *Outcome) fail(failure requeue.Failure, err error) {
+// addFailure adds a failed request. The status reports the first failure, or rather the first refusal. A refusal is not an error.
+func (o *Outcome) addFailure(failure requeue.Failure, err error) {
 	if o.Failure == nil || (failure.Refused() && !o.Failure.Refused()) {
 		o.Failure = &failure
 	}
 	if !failure.Refused() && err != nil {
-		o.fails(err)
+		o.addError(err)
 	}
 }
 
-// fails notes an error.
-func (o *Outcome) fails(err error) {
+// addError adds an error of the sync.
+func (o *Outcome) addError(err error) {
 	if o.err == nil {
 		o.err = err
 	}
 	o.errors++
 }
 
-// Failed is the error of the whole sync: the first one, and how many more there were.
+// Failed is the error of the whole sync: the first error, and the number of further errors.
 func (o *Outcome) Failed(reporting error) error {
 	if reporting != nil {
-		o.fails(reporting)
+		o.addError(reporting)
 	}
 	if o.errors > 1 {
 		return fmt.Errorf("%w (and %d more)", o.err, o.errors-1)
@@ -70,12 +71,12 @@ func (o *Outcome) Failed(reporting error) error {
 	return o.err
 }
 
-// HasActed tells whether something was done to pods.
+// HasActed tells whether the sync has changed pods.
 func (o *Outcome) HasActed() bool {
 	return len(o.Created)+len(o.Deleted)+len(o.Updated)+len(o.Adopted)+len(o.Released) > 0
 }
 
-// Pods are the observed pods with what this sync has changed.
+// Pods are the pods after this sync: the observed pods with the changes of the sync.
 func (o *Outcome) Pods(observed []*corev1.Pod) []*corev1.Pod {
 	changed := map[types.UID]*corev1.Pod{}
 	for _, pod := range o.Deleted {
@@ -101,7 +102,7 @@ func (o *Outcome) Pods(observed []*corev1.Pod) []*corev1.Pod {
 	return append(after, o.Created...)
 }
 
-// isGone tells whether a request failed because the pod that it was about is no longer there.
-func isGone(err error) bool {
+// isGoneOrChanged tells whether a request failed because the object is gone, or because a precondition (UID or resourceVersion) failed.
+func isGoneOrChanged(err error) bool {
 	return apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 }

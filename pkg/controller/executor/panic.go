@@ -7,7 +7,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// PanicError is a panic that was caught.
+// PanicError is a recovered panic.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -15,7 +15,7 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Caught turns a panic into an error. Call it deferred.
+// Caught recovers a panic and sets err to a PanicError. Call it deferred.
 func Caught(err *error) {
 	if value := recover(); value != nil {
 		metrics.Panics.Inc()

@@ -6,43 +6,42 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Lanes bound how many requests about pods are under way at the same time. An API server that is asked for more than it can do
-// does not get faster: it stops serving watches in time instead, ours and those of the scheduler and the nodes, and closes them. How
-// many requests there are in a second is for -kube-api-qps to say.
+// Lanes bound the number of concurrent pod requests of all syncs. An overloaded API server does not get faster: its watches fall behind,
+// ours and those of the scheduler and the kubelets, and it closes them. The flag -kube-api-qps bounds the requests per second.
 //
-// Pods of one PodManager that has many come in a burst, which is over soon: it is worth a wide lane, since a busy API server
-// gives to each client by how much it asks for. Very many PodManagers with few pods each keep it busy by themselves.
+// A sync with many requests is a short burst and uses the wide lane: a busy API server serves a client by how much it asks for. Syncs
+// with few requests use the narrow lane: very many PodManagers with few pods each keep the API server busy anyway.
 type Lanes struct{ wide, narrow chan struct{} }
 
 const (
 	wideLane, narrowLane = 128, 14
-	// manyPods is how many a sync has to do something to, to go through the wide lane.
-	manyPods = 4
+	// wideLaneFrom is how many requests of a kind a sync must have to use the wide lane.
+	wideLaneFrom = 4
 )
 
 func newLanes() Lanes {
 	return Lanes{wide: make(chan struct{}, wideLane), narrow: make(chan struct{}, narrowLane)}
 }
 
-// Of is the lane for so many requests.
+// Of is the lane for a number of requests.
 func (l Lanes) Of(count int) chan struct{} {
-	if count < manyPods {
+	if count < wideLaneFrom {
 		return l.narrow
 	}
 	return l.wide
 }
 
-// Result is what came of one request. Neither pod nor error means that there was nothing left to do.
+// Result is the result of one request. It has neither a pod nor an error if the pod was gone or had changed.
 type Result struct {
 	Pod *corev1.Pod
 	Err error
-	// taken tells that the name for a new pod is in the hands of one that is not watched, foreign that people should know.
+	// taken tells that a pod outside the cache has the name of the pod to create, foreign that users should know about that pod.
 	taken, foreign bool
-	// refused tells that an update in place was refused, and that the pod says so now.
+	// refused tells that an update in place was refused, and that an annotation of the pod says so.
 	refused bool
 }
 
-// InParallel makes count calls, as many at a time as the lane takes, and returns their results in order.
+// InParallel makes count calls, as many at a time as the lane admits, and returns their results in order.
 func InParallel(count int, lane chan struct{}, call func(i int) Result) []Result {
 	results := make([]Result, count)
 	var running sync.WaitGroup
@@ -58,15 +57,14 @@ func InParallel(count int, lane chan struct{}, call func(i int) Result) []Result
 	return results
 }
 
-// whileItWorks makes up to count calls. It begins with a few at a time, and each one that goes through makes room for one
-// more, up to what the lane takes. After the first that does not, it begins no other. It returns the results of those that it made,
-// in order.
-func whileItWorks(count, few int, lane chan struct{}, call func(i int) Result) []Result {
+// slowStart makes up to count calls. It starts with the given number at a time, and each call that ends admits one more, up to the
+// capacity of the lane. After the first failed call it starts no further call. It returns the results of the calls it made, in order.
+func slowStart(count, initial int, lane chan struct{}, call func(i int) Result) []Result {
 	results := make([]Result, count)
 	finished := make(chan int)
-	begun, running, room, works := 0, 0, few, true
+	begun, running, admitted, failed := 0, 0, initial, false
 	for {
-		for ; works && begun < count && running < min(room, cap(lane)); begun++ {
+		for ; !failed && begun < count && running < min(admitted, cap(lane)); begun++ {
 			running++
 			go func(i int) {
 				defer func() { finished <- i }()
@@ -81,7 +79,7 @@ func whileItWorks(count, few int, lane chan struct{}, call func(i int) Result) [
 		}
 		i := <-finished
 		running--
-		room++
-		works = works && results[i].Err == nil
+		admitted++
+		failed = failed || results[i].Err != nil
 	}
 }

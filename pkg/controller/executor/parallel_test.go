@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Calls are begun with care, and no more once one has failed.
-func TestWhileItWorks(t *testing.T) {
+// Calls start slowly, and none starts after a failure.
+func TestSlowStart(t *testing.T) {
 	never := -1
 	tests := map[string]struct {
-		count, few, fails int
-		calls, atOnce     int
-		took              time.Duration
+		count, initial, fails int
+		calls, atOnce         int
+		took                  time.Duration
 	}{
-		"nothing":            {count: 0, few: 1, fails: never},
-		"one":                {count: 1, few: 1, fails: never, calls: 1, atOnce: 1, took: 1},
-		"1, 2, 4, 3":         {count: 10, few: 1, fails: never, calls: 10, atOnce: 4, took: 4},
-		"with trust at once": {count: 10, few: 20, fails: never, calls: 10, atOnce: 10, took: 1},
-		"within limits":      {count: 5 * wideLane, few: 10 * wideLane, fails: never, calls: 5 * wideLane, atOnce: wideLane, took: 5},
-		"the first fails":    {count: 500, few: 1, fails: 0, calls: 1, atOnce: 1, took: 1},
+		"nothing":         {count: 0, initial: 1, fails: never},
+		"one":             {count: 1, initial: 1, fails: never, calls: 1, atOnce: 1, took: 1},
+		"1, 2, 4, 3":      {count: 10, initial: 1, fails: never, calls: 10, atOnce: 4, took: 4},
+		"all at once":     {count: 10, initial: 20, fails: never, calls: 10, atOnce: 10, took: 1},
+		"within the lane": {count: 5 * wideLane, initial: 10 * wideLane, fails: never, calls: 5 * wideLane, atOnce: wideLane, took: 5},
+		"the first fails": {count: 500, initial: 1, fails: 0, calls: 1, atOnce: 1, took: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestWhileItWorks(t *testing.T) {
 					most = max(most, running)
 				}
 				began := time.Now()
-				results := whileItWorks(test.count, test.few, make(chan struct{}, wideLane), func(i int) Result {
+				results := slowStart(test.count, test.initial, make(chan struct{}, wideLane), func(i int) Result {
 					count(+1)
 					defer count(-1)
 					time.Sleep(time.Second)
@@ -60,10 +60,10 @@ func TestWhileItWorks(t *testing.T) {
 	}
 }
 
-// A quota of 5 costs a few requests of 500. How many depends on who is told first, those that got a pod or those that did not.
-func TestFewAreRefused(t *testing.T) {
+// With a quota of 5, only a few of 500 creates are refused. How many depends on whether successes or refusals are answered first.
+func TestQuotaRefusesFewCreates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		results := whileItWorks(500, 1, make(chan struct{}, wideLane), func(i int) Result {
+		results := slowStart(500, 1, make(chan struct{}, wideLane), func(i int) Result {
 			time.Sleep(time.Second)
 			if i >= 5 {
 				return Result{Err: errors.New("exceeded quota")}
@@ -76,7 +76,7 @@ func TestFewAreRefused(t *testing.T) {
 	})
 }
 
-// What many syncs do at the same time goes through one lane.
+// All syncs share the lanes.
 func TestLanesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -99,7 +99,7 @@ func TestLanesAreShared(t *testing.T) {
 			})
 		}
 		syncs.Wait()
-		if most != narrowLane || lanes.Of(manyPods) == lanes.Of(manyPods-1) {
+		if most != narrowLane || lanes.Of(wideLaneFrom) == lanes.Of(wideLaneFrom-1) {
 			t.Errorf("%d at the same time, want %d", most, narrowLane)
 		}
 	})

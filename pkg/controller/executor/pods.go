@@ -18,8 +18,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// createPod creates one pod. Its name is the protection against creating it twice: if an earlier
-// create went through unseen, this one finds the name in use, and looks whose it is.
+// createPod creates one pod. The deterministic name keeps it from being created twice: if the answer to an earlier create was lost, this
+// create fails with AlreadyExists, and a live read tells who controls the pod of that name.
 func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) Result {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
@@ -30,10 +30,10 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 		e.Writes.Took(e.Clock.Since(began))
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod))
 		metrics.PodsCreated.Inc()
-		e.wrote(key, pod)
+		e.trackWrite(key, pod)
 		return Result{Pod: pod}
 	case apierrors.IsAlreadyExists(err):
-		return e.lookWhose(ctx, key, manager, wanted.Name)
+		return e.resolveNameInUse(ctx, key, manager, wanted.Name)
 	default:
 		if outcomeIsUnknown(err) {
 			e.Tracker.Unknown(key, wanted.Name)
@@ -43,9 +43,10 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	}
 }
 
-// lookWhose looks at a pod that the cache did not show and that has the name of one we wanted to create. If it is
-// ours, it counts as created. If it is not, or is gone by now, nothing has failed: the next sync does better.
-func (e *Executor) lookWhose(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) Result {
+// resolveNameInUse reads live a pod that the cache did not show and that has the name of a pod to create. If the PodManager controls it
+// and it has our label, it counts as created. Otherwise nothing has failed either: the next sync takes another name, releases the pod, or
+// finds the name free.
+func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) Result {
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return Result{Err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
@@ -62,7 +63,7 @@ func (e *Executor) lookWhose(ctx context.Context, key cache.ObjectName, manager 
 		logger.V(2).Info("Pod is ours and was relabelled away")
 		e.Tracker.Unknown(key, name)
 	case hasLabel:
-		// The cache will show it, and that its name is in use.
+		// The cache will show the pod, so that the next sync knows that the name is in use.
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	default:
 		logger.V(2).Info("The name is in use by somebody else")
@@ -71,15 +72,14 @@ func (e *Executor) lookWhose(ctx context.Context, key cache.ObjectName, manager 
 	return Result{}
 }
 
-// outcomeIsUnknown tells whether a failed create may have gone through all the same: the API server has not judged
-// it, or has given up on it half way.
+// outcomeIsUnknown tells whether a failed create may have created the pod: the API server has not answered, or has given up halfway.
 func outcomeIsUnknown(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// deletePod deletes exactly this pod, not a later one of the same name. If its PodManager is going away, or is gone, the pod must not have
-// changed: the garbage collector may have released it for somebody who wants to keep it. The typed client would throw the answer away; its resourceVersion is what
+// deletePod deletes the pod with this UID, not a later one of the same name. If the pod's PodManager is being deleted, or is gone, the
+// resourceVersion is a precondition, too: a pod that was orphaned meanwhile must stay. The typed client would drop the answer, whose resourceVersion
 // the cache has to catch up with.
 func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
 	deleted := &corev1.Pod{}
@@ -92,7 +92,7 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 		Body(&metav1.DeleteOptions{Preconditions: preconditions}).
 		Do(ctx).Into(deleted)
 	switch {
-	case isGone(err):
+	case isGoneOrChanged(err):
 		return Result{}
 	case err != nil:
 		metrics.PodFailures.WithLabelValues("delete").Inc()
@@ -100,9 +100,9 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 	}
 	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod))
 	metrics.PodsDeleted.Inc()
-	e.wrote(key, deleted)
+	e.trackWrite(key, deleted)
 	if deleted.DeletionTimestamp == nil {
-		// Gone at once. Until the event that says so is here, it counts as going.
+		// The pod is gone at once. Until its delete event arrives, it counts as terminating.
 		deleted.DeletionTimestamp = &metav1.Time{Time: e.Clock.Now()}
 	}
 	return Result{Pod: deleted}
@@ -115,7 +115,7 @@ func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *
 		"labels":          map[string]any{v1.LabelManagerUID: string(manager.UID)},
 	})
 	if apierrors.IsInvalid(r.Err) {
-		// Somebody else has become its controller in the meantime.
+		// The pod has got another controller meanwhile.
 		return Result{}
 	}
 	if r.Pod != nil {
@@ -124,7 +124,7 @@ func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *
 	return r
 }
 
-// releasePod gives up the control over a pod, and leaves it running and in service.
+// releasePod removes the PodManager's ownerReference from a pod, and leaves the pod running and in service.
 func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
 	if err := e.openGate(ctx, key, pod); err != nil {
 		return Result{Err: err}
@@ -139,7 +139,7 @@ func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager
 	return r
 }
 
-// patchPod changes the metadata of exactly this pod. It is no error if the pod is gone.
+// patchPod patches the metadata of the pod with this UID. It is no error if the pod is gone.
 func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) Result {
 	metadata["uid"] = pod.UID
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
@@ -149,17 +149,17 @@ func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *core
 	patched, err := e.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: v1.ControllerName})
 	switch {
-	case isGone(err):
+	case isGoneOrChanged(err):
 		return Result{}
 	case err != nil:
 		return Result{Err: fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err)}
 	}
-	e.wrote(key, patched)
+	e.trackWrite(key, patched)
 	return Result{Pod: patched}
 }
 
-// wrote makes the next sync wait until the cache shows the pod at least as it is here. One that has lost the label will not be shown.
-func (e *Executor) wrote(key cache.ObjectName, pod *corev1.Pod) {
+// trackWrite makes the next sync wait until the cache shows this version of the pod. The cache never shows a pod without our label.
+func (e *Executor) trackWrite(key cache.ObjectName, pod *corev1.Pod) {
 	if pod.Labels[v1.LabelManager] == "" {
 		return
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// storeRevisions stores the revisions that a plan counts on, and tells whether it can go on.
+// storeRevisions stores the revisions that a plan needs, and tells whether to proceed with the plan.
 func (e *Executor) storeRevisions(ctx context.Context, key cache.ObjectName, stores []history.Store, done *Outcome) bool {
 	for _, store := range stores {
 		if !e.storeRevision(ctx, key, store, done) {
@@ -43,14 +43,14 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 		store.Done(stored)
 		return true
 	case apierrors.IsAlreadyExists(err):
-		return e.settleName(ctx, key, store, done)
-	case isGone(err):
-		// Somebody has changed or deleted it: the next sync looks anew.
-		e.giveUp(key, done)
+		return e.resolveRevisionName(ctx, key, store, done)
+	case isGoneOrChanged(err):
+		// Somebody has changed or deleted the revision: the next sync reads live.
+		e.abandonPlan(key, done)
 	case requeue.NamespaceIsGoing(err):
 		done.Outdated = true
 	default:
-		e.settle(key, storeHold, []Result{{Err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
+		e.collect(key, storeHold, []Result{{Err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
 	}
 	return false
 }
@@ -58,25 +58,26 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 // storeHold is the hold on storing revisions.
 var storeHold = requeue.HoldKey{Condition: v1.ReasonFailedStore}
 
-// adoptRevisions takes in revisions that a namesake has left behind, together with the pods that were made from them.
+// adoptRevisions adopts orphaned revisions of a deleted PodManager of the same name. It returns true if there are none: after an adoption
+// the plan is outdated.
 func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *Outcome) bool {
 	for _, revision := range revisions {
 		wanted := revision.DeepCopy()
 		wanted.OwnerReferences = append(wanted.OwnerReferences, *metav1.NewControllerRef(done.Manager, v1.GroupVersionKind))
 		adopted, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName})
 		switch {
-		case isGone(err) || apierrors.IsInvalid(err):
-			e.giveUp(key, done)
+		case isGoneOrChanged(err) || apierrors.IsInvalid(err):
+			e.abandonPlan(key, done)
 			return false
 		case err != nil:
-			e.settle(key, storeHold, []Result{{Err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
+			e.collect(key, storeHold, []Result{{Err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
 			return false
 		}
 		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
 		e.Tracker.Wrote(key, source.RevisionsResource, adopted.ResourceVersion, e.Clock.Now())
 	}
 	if len(revisions) > 0 {
-		// What the plan knows of them has the version from before.
+		// The plan has the revisions with their old resourceVersions.
 		done.Outdated = true
 		done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
 		return false
@@ -84,12 +85,13 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 	return true
 }
 
-// settleName looks at a revision that the cache did not show and that has the name of the one to be stored. If it is that
-// one, an earlier answer was lost. If it is not, the hash is counted up, and the next sync takes another name.
-func (e *Executor) settleName(ctx context.Context, key cache.ObjectName, store history.Store, done *Outcome) bool {
+// resolveRevisionName reads live a revision that the cache did not show and that has the name of the revision to store. If both are the
+// same, the answer to an earlier create was lost. Otherwise the hash collides: collisionCount goes up, and the next sync takes another
+// name.
+func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName, store history.Store, done *Outcome) bool {
 	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
 	if err != nil {
-		done.fails(fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err))
+		done.addError(fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err))
 		return false
 	}
 	owner := source.ControllerOf(stored)
@@ -101,9 +103,9 @@ func (e *Executor) settleName(ctx context.Context, key cache.ObjectName, store h
 	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:
 		return e.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
 	case owner != nil && owner.Name == key.Name && owner.UID != done.Manager.UID:
-		// It was a dead namesake's, and is about to go with it.
+		// The revision belongs to a deleted PodManager of the same name, and the garbage collector is about to delete it.
 		done.Outdated = true
-		done.LookAgain(requeue.After(e.Clock.Now(), goneRetry, requeue.AgainRevisionName))
+		done.LookAgain(requeue.After(e.Clock.Now(), liveRetry, requeue.AgainRevisionName))
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
@@ -111,35 +113,33 @@ func (e *Executor) settleName(ctx context.Context, key cache.ObjectName, store h
 	return false
 }
 
-// dropRevisions deletes revisions that nobody needs any more. If one of them came to be needed after all, it would be
-// stored again.
+// dropRevisions deletes revisions that are no longer needed. A later sync stores a revision again if it is needed after all.
 func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *Outcome) {
 	for _, revision := range revisions {
 		err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
 			Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
 		})
-		if err != nil && !isGone(err) {
-			done.fails(fmt.Errorf("deleting revision %s: %w", revision.Name, err))
+		if err != nil && !isGoneOrChanged(err) {
+			done.addError(fmt.Errorf("deleting revision %s: %w", revision.Name, err))
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Deleted revision beyond the history limit", "revision", klog.KObj(revision))
 	}
 }
 
-// BringBack stores the last good revision again if somebody has deleted it: nothing else tells what the pods are to
-// return to.
+// BringBack stores the last good revision again if somebody has deleted it: without it no rollback is possible.
 func (e *Executor) BringBack(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
 	good := e.Memories.Of(key).Good
 	if good == nil || good.Name != manager.Status.CurrentRevision || !metav1.IsControlledBy(good, manager) {
 		return nil
 	}
-	again := &appsv1.ControllerRevision{
+	restored := &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: good.Namespace, Name: good.Name, Labels: good.Labels, Annotations: good.Annotations, OwnerReferences: good.OwnerReferences,
 		},
 		Data: good.Data, Revision: good.Revision,
 	}
-	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, again, metav1.CreateOptions{FieldManager: v1.ControllerName})
+	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Create(ctx, restored, metav1.CreateOptions{FieldManager: v1.ControllerName})
 	switch {
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored the last good revision again", "revision", klog.KObj(stored))

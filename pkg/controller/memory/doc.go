@@ -1,4 +1,4 @@
-// Package memory keeps what is worth knowing between two syncs of one PodManager: holds, names that are taken, what was told.
+// Package memory keeps what one sync of a PodManager leaves for the next: holds, taken pod names, and what events have reported.
 //
-// Losing a memory costs a request or two, never correctness: whatever must survive a restart is in the cluster.
+// Losing it costs a request or two, never correctness: whatever must survive a restart is in the cluster.
 package memory

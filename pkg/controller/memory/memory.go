@@ -16,54 +16,55 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Memory is what is remembered between two syncs of one PodManager. Losing it costs a request or two, never
-// correctness. Only the worker that has the key uses it.
+// Memory is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it.
 type Memory struct {
-	// distrust makes the next sync read from the API server: the cache was found to be wrong.
+	// Distrust makes the next sync read live: the cache was found to be wrong.
 	Distrust bool
-	// liveReads is how many syncs in a row have read from the API server because the cache stays behind.
+	// LiveReads is how many syncs in a row have read live because the cache stays behind.
 	LiveReads int
-	// holds are the refusals that keep requests from being repeated, for the generation in which they came.
+	// holds keep requests that the API server has refused from being repeated too soon. They are for one generation.
 	holds          map[requeue.HoldKey]requeue.Hold
 	holdGeneration int64
-	// revisions are what the last plan for the object with this UID asked to be remembered.
+	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
-	// good is the last good revision, to be stored again if somebody deletes it.
+	// Good is the last good revision, to be stored again if somebody deletes it.
 	Good *appsv1.ControllerRevision
-	// told is the failure that the last event was about, toldForeign the names of other people's pods.
+	// Told is the failure in the last warning event. ToldForeign are the names of foreign pods that events have warned about, ToldStatus
+	// tells that an event has warned about a status that cannot be written.
 	Told        *requeue.Failure
 	ToldForeign []string
 	ToldStatus  bool
-	// taken are names that pods have which are not watched, with when to look again; the value tells whether it is worth telling.
+	// Taken has the pod names that pods outside the cache use.
 	Taken map[string]takenName
-	// pace is that of writing the status.
+	// Pace limits how often the status is written.
 	Pace status.Pace
-	// wentWell is how many pods were created without a failure up to a moment ago.
-	wentWell   int
-	wentWellAt time.Time
+	// recentCreates is how many pods were created since the last failure, up to lastCreatesAt.
+	recentCreates int
+	lastCreatesAt time.Time
 }
 
-// takenName is a name that somebody else's pod has.
+// takenName is a name that a pod outside the cache uses.
 type takenName struct {
+	// foreign tells that users should know about the pod.
 	foreign bool
 	Recheck time.Time
-	wait    time.Duration
+	backoff time.Duration
 }
 
-// A name in other hands is looked at again after this long, then ever later.
-const firstRecheck, lastRecheck = 5 * time.Second, 5 * time.Minute
+// The backoff of rechecking a taken name doubles from minRecheck to maxRecheck.
+const minRecheck, maxRecheck = 5 * time.Second, 5 * time.Minute
 
-// Take notes that a name is in other hands.
+// Take notes that a name is taken, and when to recheck it.
 func (m *Memory) Take(name string, foreign bool, now time.Time) {
 	if m.Taken == nil {
 		m.Taken = map[string]takenName{}
 	}
-	wait := max(firstRecheck, min(2*m.Taken[name].wait, lastRecheck))
-	m.Taken[name] = takenName{foreign: foreign, Recheck: now.Add(wait), wait: wait}
+	backoff := max(minRecheck, min(2*m.Taken[name].backoff, maxRecheck))
+	m.Taken[name] = takenName{foreign: foreign, Recheck: now.Add(backoff), backoff: backoff}
 }
 
-// NextRecheck is when the first of these names is to be looked at again.
+// NextRecheck is when the next taken name has to be rechecked.
 func (m *Memory) NextRecheck() (next requeue.LookAgain) {
 	for _, taken := range m.Taken {
 		next = next.Sooner(requeue.LookAgain{At: taken.Recheck, Why: requeue.AgainName})
@@ -71,7 +72,7 @@ func (m *Memory) NextRecheck() (next requeue.LookAgain) {
 	return next
 }
 
-// TakenNames are the names in other hands, as the plan wants them.
+// TakenNames are the taken names, as plan.Observed wants them: the value tells whether the pod is foreign.
 func (m *Memory) TakenNames() map[string]bool {
 	names := make(map[string]bool, len(m.Taken))
 	for name, taken := range m.Taken {
@@ -80,12 +81,12 @@ func (m *Memory) TakenNames() map[string]bool {
 	return names
 }
 
-// Remember keeps what a plan asks for until the next one.
+// Remember keeps the revisions that a plan asks to remember until the next plan.
 func (m *Memory) Remember(manager *v1.PodManager, decided plan.Plan) {
 	m.uid, m.revisions = manager.UID, decided.Remember
 }
 
-// Remembered is the same for the next plan, if that is for the same object.
+// Remembered returns the revisions of the last plan, if that was for the same PodManager.
 func (m *Memory) Remembered(manager *v1.PodManager) []*history.Revision {
 	if manager.UID != m.uid {
 		return nil
@@ -93,28 +94,29 @@ func (m *Memory) Remembered(manager *v1.PodManager) []*history.Revision {
 	return m.revisions
 }
 
-// trustFor is how long it counts that creating pods went well. A sync follows upon the other while there are more to create.
-const trustFor = 5 * time.Second
+// recentFor is how long successful creates let the next slow start begin with more than one pod. Syncs follow one another quickly
+// while there are more pods to create.
+const recentFor = 5 * time.Second
 
-// TrustIn is how many pods can be created at a time to begin with.
+// TrustIn is how many creates a slow start begins with: one, and one more for each recent create.
 func (m *Memory) TrustIn(now time.Time) int {
-	if now.Sub(m.wentWellAt) > trustFor {
-		m.wentWell = 0
+	if now.Sub(m.lastCreatesAt) > recentFor {
+		m.recentCreates = 0
 	}
-	return 1 + m.wentWell
+	return 1 + m.recentCreates
 }
 
-// Trust notes how creating pods went.
-func (m *Memory) Trust(created int, well bool, now time.Time) {
-	if well {
-		m.wentWell += created
+// Trust notes how many pods were created, and whether all creates succeeded.
+func (m *Memory) Trust(created int, allSucceeded bool, now time.Time) {
+	if allSucceeded {
+		m.recentCreates += created
 	} else {
-		m.wentWell = 0
+		m.recentCreates = 0
 	}
-	m.wentWellAt = now
+	m.lastCreatesAt = now
 }
 
-// Refuse starts, or prolongs, the hold on requests of a kind. It returns until when.
+// Refuse starts or prolongs the hold on requests of a kind. It returns when the hold ends.
 func (m *Memory) Refuse(key requeue.HoldKey, failure requeue.Failure, generation int64, now time.Time) time.Time {
 	if m.HoldsOf(generation) == nil {
 		m.holds, m.holdGeneration = map[requeue.HoldKey]requeue.Hold{}, generation
@@ -128,7 +130,7 @@ func (m *Memory) Accept(key requeue.HoldKey) {
 	delete(m.holds, key)
 }
 
-// HoldsOf are the holds that still stand; a changed spec gets a fresh try.
+// HoldsOf returns the holds of a generation: an edit of the spec ends all earlier holds.
 func (m *Memory) HoldsOf(generation int64) map[requeue.HoldKey]requeue.Hold {
 	if m.holdGeneration != generation {
 		return nil

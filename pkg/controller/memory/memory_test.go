@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-func TestTrustGrowsAndEnds(t *testing.T) {
+func TestSlowStartGrowsAndEnds(t *testing.T) {
 	now := time.Now()
 	var m Memory
 	if got := m.TrustIn(now); got != 1 {
 		t.Errorf("%d at first", got)
 	}
 	m.Trust(500, true, now)
-	if got := m.TrustIn(now.Add(trustFor)); got != 501 {
+	if got := m.TrustIn(now.Add(recentFor)); got != 501 {
 		t.Errorf("%d after 500 went well", got)
 	}
-	if got := m.TrustIn(now.Add(trustFor + 1)); got != 1 {
+	if got := m.TrustIn(now.Add(recentFor + 1)); got != 1 {
 		t.Errorf("%d after a while", got)
 	}
 	m.Trust(500, true, now)

@@ -11,7 +11,7 @@ import (
 
 const subsystem = "podmanager"
 
-// No metric has an object's name as a label: their number must not grow with the cluster.
+// No metric has an object's name as a label: the number of time series must not grow with the cluster.
 var (
 	reconciles = counters("reconcile_total", "result",
 		"Syncs of PodManagers by result: changed, unchanged, waiting (for the cache), conflict or error.")
@@ -72,7 +72,7 @@ func Register() {
 	})
 }
 
-// Result is what came of a sync, as the metric calls it.
+// Result is the result of a sync, as in the label of the metric.
 type Result string
 
 const (

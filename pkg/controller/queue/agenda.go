@@ -14,39 +14,38 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// A failing sync is tried again after 5 ms, then ever later, but never later than a minute: nobody should have to wait for long once
-// the cause is gone.
+// The backoff of a failing sync starts at 5 ms and doubles up to a minute: once the cause is gone, nobody should have to wait for long.
 const (
-	firstRetry = 5 * time.Millisecond
-	lastRetry  = time.Minute
+	minBackoff = 5 * time.Millisecond
+	maxBackoff = time.Minute
 )
 
-// Write names the write that an event shows. It may turn out to be one of our own.
+// Write names the write that an event shows, and the trigger that the event is unless the write is our own.
 type Write struct {
 	Trigger  Trigger
 	Resource consistency.Resource
 	Version  string
 }
 
-// maxWrites bounds what is kept of events that may be echoes. One more counts as news.
-const maxWrites = 8
+// maxPossibleEchoes bounds the possible echoes that are kept for a key. One more event counts as a trigger.
+const maxPossibleEchoes = 8
 
-// entry is all that is kept of one key: why it is queued, and when it is to be looked at whatever happens.
+// entry is what the agenda keeps for one key: why the key is queued, and when it is due without any event.
 type entry struct {
-	news triggerSet
-	// maybe are events of which it can be told only later whether they are news: an event is often here before the answer to
-	// the request that it shows.
-	maybe []Write
-	due   requeue.LookAgain
+	triggers triggerSet
+	// possibleEchoes are the writes of events that may be echoes. Take finds out: an event often arrives before the answer to our own
+	// request.
+	possibleEchoes []Write
+	due            requeue.LookAgain
 }
 
-func (e *entry) isEmpty() bool { return e.news == 0 && len(e.maybe) == 0 && e.due.Never() }
+func (e *entry) isEmpty() bool { return e.triggers == 0 && len(e.possibleEchoes) == 0 && e.due.Never() }
 
-// Agenda is the one owner of the question when a PodManager is looked at: all that puts a key into the queue goes through it. It
-// keeps a fixed amount of memory for each key that is waiting for something. A standby, which has no handlers, keeps nothing.
+// Agenda decides when a PodManager is synced: every key enters the workqueue through the agenda. It keeps a bounded entry for each key
+// that is queued or due. On a standby, which has no handlers, it stays empty.
 type Agenda struct {
 	Workqueue workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	retry     workqueue.TypedRateLimiter[cache.ObjectName]
+	backoff   workqueue.TypedRateLimiter[cache.ObjectName]
 	isEcho    func(key cache.ObjectName, resource consistency.Resource, version string) bool
 	clock     clock.PassiveClock
 
@@ -54,31 +53,30 @@ type Agenda struct {
 	entries map[cache.ObjectName]*entry
 }
 
-// New makes the agenda and its queue. The delaying queue underneath is given our own order of keys; everything else is
-// client-go's.
+// New makes the agenda and its workqueue. Only the order of the keys is ours; everything else is client-go's.
 func New(clock clock.PassiveClock, isEcho func(cache.ObjectName, consistency.Resource, string) bool) *Agenda {
 	const name = "podmanager"
 	a := &Agenda{
-		retry:   workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](firstRetry, lastRetry),
+		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](minBackoff, maxBackoff),
 		isEcho:  isEcho,
 		clock:   clock,
 		entries: map[cache.ObjectName]*entry{},
 	}
-	a.Workqueue = workqueue.NewTypedRateLimitingQueueWithConfig(a.retry, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{
+	a.Workqueue = workqueue.NewTypedRateLimitingQueueWithConfig(a.backoff, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{
 		Name: name,
 		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[cache.ObjectName]{
 			Name: name,
 			Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[cache.ObjectName]{
-				Name: name, Queue: newPriorityQueue(a.priority),
+				Name: name, Queue: newPriorityQueue(a.priorityOf),
 			}),
 		}),
 	})
 	return a
 }
 
-// note remembers something about a key. Calls of the queue come after it, without the lock: the queue asks for priorities while it
-// holds its own.
-func (a *Agenda) note(key cache.ObjectName, change func(*entry)) {
+// update changes the entry of a key. Callers call the workqueue afterwards, without the lock: the workqueue holds its own lock while it
+// asks for priorities, which take ours.
+func (a *Agenda) update(key cache.ObjectName, change func(*entry)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, found := a.entries[key]
@@ -89,28 +87,28 @@ func (a *Agenda) note(key cache.ObjectName, change func(*entry)) {
 	change(e)
 }
 
-// Add queues a key for something that is certainly news, after a wait in which more of the kind may come.
+// Add enqueues a key for a trigger, after a wait in which further events may join it.
 func (a *Agenda) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
-	a.note(key, func(e *entry) { e.news |= 1 << t })
+	a.update(key, func(e *entry) { e.triggers |= 1 << t })
 	a.Workqueue.AddAfter(key, wait)
 }
 
-// AddUnlessEcho queues a key for an event that may show nothing but what this process has written itself.
+// AddUnlessEcho enqueues a key for an event, after a wait, unless the event is an echo of our own write.
 func (a *Agenda) AddUnlessEcho(key cache.ObjectName, w Write, wait time.Duration) {
 	if a.isEcho(key, w.Resource, w.Version) {
 		return
 	}
-	a.note(key, func(e *entry) {
-		if len(e.maybe) < maxWrites {
-			e.maybe = append(e.maybe, w)
+	a.update(key, func(e *entry) {
+		if len(e.possibleEchoes) < maxPossibleEchoes {
+			e.possibleEchoes = append(e.possibleEchoes, w)
 		} else {
-			e.news |= 1 << w.Trigger
+			e.triggers |= 1 << w.Trigger
 		}
 	})
 	a.Workqueue.AddAfter(key, wait)
 }
 
-// Take returns what a key was queued for, and forgets it. Nothing means that it was queued for echoes of own writes.
+// Take returns the triggers that a key was queued for, and forgets them. It returns none if all events were echoes.
 func (a *Agenda) Take(key cache.ObjectName) []Trigger {
 	now := a.clock.Now()
 	a.mu.Lock()
@@ -119,8 +117,8 @@ func (a *Agenda) Take(key cache.ObjectName) []Trigger {
 		a.mu.Unlock()
 		return nil
 	}
-	set, maybe, due := e.news, e.maybe, e.due
-	e.news, e.maybe = 0, nil
+	set, possibleEchoes, due := e.triggers, e.possibleEchoes, e.due
+	e.triggers, e.possibleEchoes = 0, nil
 	if !due.Never() && !now.Before(due.At) {
 		set |= 1 << triggerTime
 		e.due = requeue.LookAgain{}
@@ -131,27 +129,27 @@ func (a *Agenda) Take(key cache.ObjectName) []Trigger {
 	later := e.due
 	a.mu.Unlock()
 
-	for _, w := range maybe {
+	for _, w := range possibleEchoes {
 		if !a.isEcho(key, w.Resource, w.Version) {
 			set |= 1 << w.Trigger
 		}
 	}
 	if !later.Never() {
-		// The queue keeps one timer for each key, the earliest. If that was another one, this time would be forgotten.
+		// The workqueue keeps only the earliest timer of each key. An earlier one may have replaced the timer of due, so set it again.
 		a.Workqueue.AddAfter(key, later.At.Sub(now))
 	}
-	var worthIt []Trigger
+	var triggers []Trigger
 	for s := uint(set); s != 0; s &= s - 1 {
-		worthIt = append(worthIt, Trigger(bits.TrailingZeros(s)))
+		triggers = append(triggers, Trigger(bits.TrailingZeros(s)))
 	}
-	return worthIt
+	return triggers
 }
 
-// Finish takes the answer of a sync: done, or look again at a time. A failed sync is looked at again ever later. It returns what
-// was noted.
+// Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and
+// why the key is requeued.
 func (a *Agenda) Finish(key cache.ObjectName, again requeue.LookAgain, err error) requeue.LookAgain {
 	if err != nil {
-		wait := a.retry.When(key)
+		wait := a.backoff.When(key)
 		again = requeue.LookAgain{At: a.clock.Now().Add(wait + time.Duration(rand.Float64()*float64(wait)/4)), Why: requeue.AgainRetry}
 	} else {
 		a.Workqueue.Forget(key)
@@ -159,12 +157,12 @@ func (a *Agenda) Finish(key cache.ObjectName, again requeue.LookAgain, err error
 	if again.Never() {
 		return again
 	}
-	a.note(key, func(e *entry) { e.due = e.due.Sooner(again) })
+	a.update(key, func(e *entry) { e.due = e.due.Sooner(again) })
 	a.Workqueue.AddAfter(key, max(0, again.At.Sub(a.clock.Now())))
 	return again
 }
 
-// Forget drops all that is kept of a key whose object is gone.
+// Forget drops the backoff and the due time of a key whose PodManager is gone. Triggers that have arrived meanwhile stay.
 func (a *Agenda) Forget(key cache.ObjectName) {
 	a.Workqueue.Forget(key)
 	a.mu.Lock()
@@ -176,25 +174,25 @@ func (a *Agenda) Forget(key cache.ObjectName) {
 	}
 }
 
-// priority is that of the most urgent reason for which a key is queued.
-func (a *Agenda) priority(key cache.ObjectName) priority {
+// priorityOf returns the priority of the most urgent reason for which a key is queued.
+func (a *Agenda) priorityOf(key cache.ObjectName) priority {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, found := a.entries[key]
 	if !found {
-		return byBacklog // nobody waits for it any more
+		return byBacklog // the agenda knows no reason any more
 	}
-	most := byBacklog
+	mostUrgent := byBacklog
 	if !e.due.Never() {
-		most = byEvent
+		mostUrgent = byEvent
 	}
-	for _, w := range e.maybe {
-		most = min(most, priorityOf(w.Trigger))
+	for _, w := range e.possibleEchoes {
+		mostUrgent = min(mostUrgent, triggerPriority(w.Trigger))
 	}
 	for t := range triggerCount {
-		if e.news.has(t) {
-			most = min(most, priorityOf(t))
+		if e.triggers.has(t) {
+			mostUrgent = min(mostUrgent, triggerPriority(t))
 		}
 	}
-	return most
+	return mostUrgent
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// fixture is an agenda with a tracker, in a time of its own.
+// fixture is an agenda with a tracker, in the fake time of a synctest bubble.
 type fixture struct {
 	*Agenda
 	tracker *consistency.Tracker
@@ -31,17 +31,17 @@ func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// wrote notes a write of our own to a pod.
+// wrote notes an own write of a pod.
 func (f fixture) wrote(version string) {
 	f.tracker.Wrote(key("web"), "pods", version, time.Now())
 }
 
-// event is a change of a pod.
+// event is an update event of a pod.
 func (f fixture) event(version string) {
 	f.AddUnlessEcho(key("web"), Write{TriggerPodChanged, "pods", version}, 0)
 }
 
-// queuedFor takes the next key, and tells what it is for; "nothing" if there is none.
+// queuedFor takes the next key, and returns its triggers; "nothing" if no key is queued.
 func (f fixture) queuedFor() string {
 	synctest.Wait()
 	if f.Workqueue.Len() == 0 {
@@ -57,7 +57,7 @@ func TestAgenda(t *testing.T) {
 	in := func(wait time.Duration) requeue.LookAgain { return requeue.After(time.Now(), wait, requeue.AgainHold) }
 	tests := map[string]struct {
 		happened func(f fixture)
-		want     []string // what the key is taken for, one time after the other
+		want     []string // the triggers of the key, each time it is taken
 	}{
 		"somebody else's write": {
 			func(f fixture) { f.event("7") }, []string{"[podChanged]", "nothing"},
@@ -71,7 +71,7 @@ func TestAgenda(t *testing.T) {
 		"our own write and another one": {
 			func(f fixture) { f.event("7"); f.event("8"); f.wrote("7") }, []string{"[podChanged]", "nothing"},
 		},
-		"more than is remembered counts as news": {
+		"more than maxPossibleEchoes count as a trigger": {
 			func(f fixture) {
 				for i := range 100 {
 					f.event(fmt.Sprint(i))
@@ -86,10 +86,10 @@ func TestAgenda(t *testing.T) {
 			func(f fixture) { f.Add(web, TriggerManagerChanged, 0); f.event("7"); f.Add(web, TriggerPodDeleted, 0) },
 			[]string{"[managerChanged podChanged podDeleted]", "nothing"},
 		},
-		"it is time": {
+		"due": {
 			func(f fixture) { f.Finish(web, in(time.Second), nil); time.Sleep(time.Second) }, []string{"[time]", "nothing"},
 		},
-		"it is not": {
+		"not yet due": {
 			func(f fixture) { f.Finish(web, in(time.Second), nil); time.Sleep(999 * time.Millisecond) }, []string{"nothing"},
 		},
 		"the earliest time counts": {
@@ -106,13 +106,13 @@ func TestAgenda(t *testing.T) {
 		"never": {
 			func(f fixture) { f.Finish(web, requeue.LookAgain{}, nil); time.Sleep(24 * time.Hour) }, []string{"nothing"},
 		},
-		"a failure is tried again": {
-			func(f fixture) { f.Finish(web, requeue.LookAgain{}, errors.New("no")); time.Sleep(2 * firstRetry) }, []string{"[time]", "nothing"},
+		"a failed sync is requeued": {
+			func(f fixture) { f.Finish(web, requeue.LookAgain{}, errors.New("no")); time.Sleep(2 * minBackoff) }, []string{"[time]", "nothing"},
 		},
-		"whatever else was to be looked at": {
-			func(f fixture) { f.Finish(web, in(time.Hour), errors.New("no")); time.Sleep(2 * firstRetry) }, []string{"[time]", "nothing"},
+		"a failed sync is requeued before it is due": {
+			func(f fixture) { f.Finish(web, in(time.Hour), errors.New("no")); time.Sleep(2 * minBackoff) }, []string{"[time]", "nothing"},
 		},
-		"nothing is left of what is gone": {
+		"a forgotten key is no longer due": {
 			func(f fixture) { f.Finish(web, in(time.Second), nil); f.Forget(web); time.Sleep(time.Hour) }, []string{"[]", "nothing"},
 		},
 	}
@@ -132,8 +132,7 @@ func TestAgenda(t *testing.T) {
 	}
 }
 
-// The queue has one timer for each key. A key that is due later than an earlier timer, and is then taken out for nothing
-// but an echo, comes back all the same when it is due.
+// The workqueue has one timer for each key. A key whose earlier timer was set for an echo still comes back when it is due.
 func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
 		f.AddUnlessEcho(key("web"), Write{TriggerPodChanged, "pods", "7"}, time.Millisecond)
@@ -150,32 +149,32 @@ func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	})
 }
 
-// Failures are tried again ever later, but never later than in about a minute.
-func TestRetriesSlowDown(t *testing.T) {
+// The backoff of failed syncs grows, up to about a minute.
+func TestBackoffGrows(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
 		var last time.Duration
 		for range 30 {
 			started := time.Now()
 			wait := f.Finish(key("web"), requeue.LookAgain{}, errors.New("no")).At.Sub(started)
-			if wait < last*3/4 || wait > lastRetry*5/4 {
+			if wait < last*3/4 || wait > maxBackoff*5/4 {
 				t.Fatalf("waits %v after %v", wait, last)
 			}
 			last = wait
 		}
-		if last < lastRetry {
+		if last < maxBackoff {
 			t.Errorf("waits %v in the end", last)
 		}
 	})
 }
 
-// What is kept of a key has a fixed size.
-func TestNothingPilesUp(t *testing.T) {
+// The entry of a key has a bounded size.
+func TestPossibleEchoesAreBounded(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
 		for i := range 1000 {
 			f.event(fmt.Sprint(i))
 		}
-		if got := len(f.entries[cache.NewObjectName("ns", "web")].maybe); got != maxWrites {
-			t.Errorf("keeps %d events, want %d", got, maxWrites)
+		if got := len(f.entries[cache.NewObjectName("ns", "web")].possibleEchoes); got != maxPossibleEchoes {
+			t.Errorf("keeps %d events, want %d", got, maxPossibleEchoes)
 		}
 	})
 }

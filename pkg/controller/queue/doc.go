@@ -1,6 +1,7 @@
 // Package queue decides when a PodManager is synced. Everything that puts a key into the workqueue goes through its Agenda.
 //
-// Start with agenda.go. trigger.go names what makes a key be looked at, priority.go puts users before pods and pods before the backlog.
+// Start with agenda.go. trigger.go names the reasons for which a key is queued. priority.go puts changes by users before changes of pods,
+// and both before the backlog.
 //
-// Which events matter is decided by the handlers in pkg/controller, when to look again by pkg/plan.
+// The handlers in pkg/controller decide which events enqueue a key; pkg/plan decides when to requeue it.
 package queue

@@ -5,25 +5,25 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// priority is how soon a key is to leave the queue.
+// priority says how soon a key leaves the workqueue. The lowest value is the most urgent.
 type priority int
 
 const (
-	// byUser: somebody has edited or deleted a PodManager, or made a new one, and is waiting.
+	// byUser: somebody has created, edited or deleted a PodManager, and is waiting.
 	byUser priority = iota
-	// byEvent: a pod has changed, or it is time; or a start has found something unfinished.
+	// byEvent: a pod has changed, or the key is due; or a PodManager was found unfinished when the controller started.
 	byEvent
-	// byBacklog: nothing is known to have changed, as with most of what a start or a resync brings; or only a status, most likely
-	// by ourselves.
+	// byBacklog: nothing is known to have changed, as for most keys of a start or a resync; or only a status has, most likely written by
+	// this controller.
 	byBacklog
 	priorities
 )
 
-// evenTurn is how often the least urgent key is taken instead of the most urgent, so that no key waits for ever.
-const evenTurn = 16
+// leastUrgentEvery makes every 16th key the least urgent one instead of the most urgent, so that no key starves.
+const leastUrgentEvery = 16
 
-// priorityOf is the priority of a key that is queued for one reason.
-func priorityOf(t Trigger) priority {
+// triggerPriority is the priority of one trigger.
+func triggerPriority(t Trigger) priority {
 	switch t {
 	case TriggerManagerAdded, TriggerManagerChanged, TriggerManagerDeleted:
 		return byUser
@@ -34,65 +34,66 @@ func priorityOf(t Trigger) priority {
 	}
 }
 
-// priorityQueue is the order in which keys leave the workqueue: by priority, and first come, first served within one.
+// priorityQueue is the order in which keys leave the workqueue: by priority, and first in, first out within a priority.
 // The workqueue holds its lock whenever it calls.
 type priorityQueue struct {
-	// urgency is asked when a key comes, and again when it comes once more before it was taken.
-	urgency func(cache.ObjectName) priority
-	// lines has a line for each priority. A key that has moved up leaves a gap behind that is skipped.
-	lines [priorities][]cache.ObjectName
-	// at is the line that each key really stands in.
-	at    map[cache.ObjectName]priority
-	turns int
+	// priorityOf is called when a key is added, and again when it is added once more while queued.
+	priorityOf func(cache.ObjectName) priority
+	// fifos has one FIFO for each priority. A key that has moved up stays in its old FIFO, too, where Pop skips it.
+	fifos [priorities][]cache.ObjectName
+	// queued has the present priority of each queued key.
+	queued map[cache.ObjectName]priority
+	// pops counts the calls of Pop.
+	pops int
 }
 
 var _ workqueue.Queue[cache.ObjectName] = &priorityQueue{}
 
-func newPriorityQueue(urgency func(cache.ObjectName) priority) *priorityQueue {
-	return &priorityQueue{urgency: urgency, at: map[cache.ObjectName]priority{}}
+func newPriorityQueue(priorityOf func(cache.ObjectName) priority) *priorityQueue {
+	return &priorityQueue{priorityOf: priorityOf, queued: map[cache.ObjectName]priority{}}
 }
 
 // Push adds a key that is not in the queue.
 func (q *priorityQueue) Push(key cache.ObjectName) {
-	line := q.urgency(key)
-	q.at[key] = line
-	q.lines[line] = append(q.lines[line], key)
+	p := q.priorityOf(key)
+	q.queued[key] = p
+	q.fifos[p] = append(q.fifos[p], key)
 }
 
 // Touch moves a key up if it has become more urgent.
 func (q *priorityQueue) Touch(key cache.ObjectName) {
-	if line, queued := q.at[key]; queued && q.urgency(key) < line {
+	if p, found := q.queued[key]; found && q.priorityOf(key) < p {
 		q.Push(key)
 	}
 }
 
 // Len is the number of keys in the queue.
-func (q *priorityQueue) Len() int { return len(q.at) }
+func (q *priorityQueue) Len() int { return len(q.queued) }
 
-// Pop takes the next key. It is only called when there is one.
+// Pop removes the next key. The workqueue calls it only if there is one.
 func (q *priorityQueue) Pop() cache.ObjectName {
-	q.turns++
+	q.pops++
 	for i := range priorities {
-		line := i
-		if q.turns%evenTurn == 0 {
-			line = priorities - 1 - i
+		p := i
+		if q.pops%leastUrgentEvery == 0 {
+			p = priorities - 1 - i
 		}
-		if key, found := q.popLine(line); found {
+		if key, found := q.popOf(p); found {
 			return key
 		}
 	}
 	return cache.ObjectName{}
 }
 
-func (q *priorityQueue) popLine(line priority) (cache.ObjectName, bool) {
-	for len(q.lines[line]) > 0 {
-		key := q.lines[line][0]
-		q.lines[line] = q.lines[line][1:]
-		if at, queued := q.at[key]; queued && at == line {
-			delete(q.at, key)
+func (q *priorityQueue) popOf(p priority) (cache.ObjectName, bool) {
+	for len(q.fifos[p]) > 0 {
+		key := q.fifos[p][0]
+		q.fifos[p] = q.fifos[p][1:]
+		if present, found := q.queued[key]; found && present == p {
+			delete(q.queued, key)
 			return key, true
 		}
 	}
-	q.lines[line] = nil // lets the array go
+	q.fifos[p] = nil // frees the array
 	return cache.ObjectName{}, false
 }

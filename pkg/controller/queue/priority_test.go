@@ -13,8 +13,8 @@ import (
 
 func key(name string) cache.ObjectName { return cache.NewObjectName("ns", name) }
 
-// queued is an agenda as the controller makes it, with nothing that is an echo.
-func queued(t *testing.T) *Agenda {
+// newAgenda is an agenda without echoes.
+func newAgenda(t *testing.T) *Agenda {
 	a := New(clock.RealClock{}, func(cache.ObjectName, consistency.Resource, string) bool { return false })
 	t.Cleanup(a.Workqueue.ShutDown)
 	return a
@@ -28,7 +28,7 @@ func (a *Agenda) next() string {
 }
 
 func TestUsersOvertakeTheBacklog(t *testing.T) {
-	c := queued(t)
+	c := newAgenda(t)
 	for i := range 1000 {
 		c.Add(key(fmt.Sprint(i)), TriggerStart, 0)
 	}
@@ -48,24 +48,24 @@ func TestUsersOvertakeTheBacklog(t *testing.T) {
 		seen[c.next()]++
 	}
 	if len(seen) != 998 || seen["500"] != 0 {
-		t.Errorf("%d further keys, and the one that moved up came %d more times", len(seen), seen["500"])
+		t.Errorf("%d further keys, and the key that moved up came %d more times", len(seen), seen["500"])
 	}
 }
 
 func TestTheBacklogIsNotStarved(t *testing.T) {
-	c := queued(t)
+	c := newAgenda(t)
 	c.Add(key("patient"), TriggerResync, 0)
-	for turn := range 2 * evenTurn {
+	for turn := range 2 * leastUrgentEvery {
 		c.Add(key(fmt.Sprint("busy-", turn)), TriggerManagerChanged, 0)
 		if c.next() == "patient" {
 			return
 		}
 	}
-	t.Errorf("still waiting after %d turns", 2*evenTurn)
+	t.Errorf("still waiting after %d turns", 2*leastUrgentEvery)
 }
 
-func TestAKeyThatComesAgainKeepsItsPlace(t *testing.T) {
-	c := queued(t)
+func TestAKeyThatIsAddedAgainKeepsItsPlace(t *testing.T) {
+	c := newAgenda(t)
 	c.Add(key("a"), TriggerPodChanged, 0)
 	c.Add(key("b"), TriggerPodChanged, 0)
 	c.Add(key("a"), TriggerPodDeleted, 0)

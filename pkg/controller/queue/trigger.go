@@ -1,6 +1,6 @@
 package queue
 
-// Trigger is what made a PodManager be looked at.
+// Trigger is a reason for which a PodManager is synced.
 type Trigger uint
 
 const (
@@ -20,7 +20,7 @@ const (
 	triggerCount
 )
 
-// String is how logs and metrics call it.
+// String is the name of the trigger in logs and metrics.
 func (t Trigger) String() string {
 	return [triggerCount]string{
 		"unfinished", "start", "managerAdded", "managerChanged", "managerDeleted", "statusChanged", "resync",

@@ -1,7 +1,7 @@
-// Package report tells what was done and how things are: in the status of a PodManager and in events.
+// Package report writes the status of a PodManager, and events about it.
 //
-// Start with report.go. status.go writes statuses, a few at a time and without ever losing to a writer that is faster. events.go turns the
-// outcome of a plan into events, recorder.go writes them to the last one.
+// Start with report.go. status.go writes statuses, a few at a time, even if somebody else keeps changing the PodManager. events.go
+// turns the outcome of a plan into events. recorder.go writes events, and flushes the last ones when the process ends.
 //
-// What the status says is decided in pkg/plan/status.
+// pkg/plan/status decides what the status says.
 package report

@@ -19,11 +19,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// reportEvents tells what was done or failed: one event for each kind of thing, however many pods it was done to.
+// reportEvents sends the events of a sync: one for each kind of action or failure, however many pods it is about.
 func (r *Reporter) reportEvents(key cache.ObjectName, decided plan.Plan, done *executor.Outcome) {
 	event := func(kind, reason, action string, pods []*corev1.Pod, verb, why string) {
 		if len(pods) > 0 {
-			// Events about the same objects are counted as one series; the first pod keeps two batches apart.
+			// client-go merges events about the same objects into a series. The first pod as the related object keeps batches apart.
 			r.recorder.record(done.Manager, pods[0], kind, reason, action, fmt.Sprintf("%s %s%s", verb, podList(pods), why))
 		}
 	}
@@ -46,7 +46,7 @@ func (r *Reporter) reportEvents(key cache.ObjectName, decided plan.Plan, done *e
 	r.reportFailure(key, done)
 }
 
-// reportDisruptions tells of pods that their nodes have stopped, once they are replaced.
+// reportDisruptions warns about disrupted pods, such as evicted ones, once their replacements are created.
 func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.Outcome) {
 	created := make(map[string]bool, len(done.Created))
 	for _, pod := range done.Created {
@@ -69,14 +69,14 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.O
 		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DisruptionOf(replaced[0]), more))
 }
 
-// reportForeign warns, once for each name, that a pod of somebody else has it.
+// reportForeign warns, once for each name, that a foreign pod has it.
 func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *executor.Outcome) {
 	memory := r.Memories.Of(key)
 	for _, name := range names {
 		if slices.Contains(memory.ToldForeign, name) {
 			continue
 		}
-		// The reference keeps events about two names from being counted as one.
+		// The related pod keeps client-go from merging events about two names.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
 		r.recorder.warn(done.Manager, pod, v1.EventNameTaken, "Create",
 			fmt.Sprintf("Pod %s is somebody else's: it is left alone, and another index is used", name))
@@ -84,7 +84,7 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *exe
 	memory.ToldForeign = names
 }
 
-// reportFailure sends a warning when a failure is new, or another one than before.
+// reportFailure sends a warning if the failure differs from the one in the last warning.
 func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
 	memory := r.Memories.Of(key)
 	if done.Failure == nil {
@@ -94,10 +94,10 @@ func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
 	if memory.Told != nil && *memory.Told == *done.Failure {
 		return
 	}
-	told := *done.Failure
-	memory.Told = &told
+	failure := *done.Failure
+	memory.Told = &failure
 	reason, action := v1.EventFailedCreate, "Create"
-	switch told.Condition {
+	switch failure.Condition {
 	case v1.ReasonFailedDelete:
 		reason, action = v1.EventFailedDelete, "Delete"
 	case v1.ReasonFailedInPlaceUpdate:
@@ -109,10 +109,10 @@ func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
 	case v1.ReasonFailedFinal:
 		reason, action = v1.EventFailedFinal, "Finalize"
 	}
-	r.recorder.warn(done.Manager, nil, reason, action, told.Message)
+	r.recorder.warn(done.Manager, nil, reason, action, failure.Message)
 }
 
-// reportStatusFailure sends a warning, once, when a status cannot be written: the object itself cannot tell.
+// reportStatusFailure sends a warning, once, if the status cannot be written: then the status cannot say so.
 func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
 	memory := r.Memories.Of(key)
 	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
@@ -122,7 +122,7 @@ func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodMana
 	memory.ToldStatus = refused
 }
 
-// deletedByReason sorts the pods that were deleted by why that was planned.
+// deletedByReason groups the deleted pods by the planned reason of their deletion.
 func deletedByReason(planned []rollout.Deletion, deleted []*corev1.Pod) map[rollout.Why][]*corev1.Pod {
 	why := make(map[string]rollout.Why, len(planned))
 	for _, deletion := range planned {

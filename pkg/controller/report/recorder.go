@@ -20,21 +20,21 @@ import (
 )
 
 const (
-	// maxNamesInEvent bounds the names in an event's note, maxNote its length in bytes: the API server refuses longer ones.
+	// maxNamesInEvent bounds the pod names in the note of an event, maxNoteBytes its length: the API server refuses longer notes.
 	maxNamesInEvent = 10
-	maxNote         = 1024
-	// maxEventsAtOnce is how many events are written at the same time: they make way for pods.
-	maxEventsAtOnce = 2
-	// flushTimeout is how long the events of the last syncs have to be written when the process ends.
+	maxNoteBytes    = 1024
+	// maxEventWrites is how many events are written at the same time: pod requests come before events.
+	maxEventWrites = 2
+	// flushTimeout is how long the last events may take to be written when the process ends.
 	flushTimeout = 3 * time.Second
 )
 
-// recorder writes events, a few at a time, and to the last one.
+// recorder writes events, a few at a time, and loses none when the process ends.
 type recorder struct {
 	events.EventRecorder
 	broadcaster events.EventBroadcaster
 	sink        *sink
-	// stop ends the recording, once the last events are written.
+	// stop waits until the last events are written, and stops the recorder.
 	stop func()
 }
 
@@ -43,7 +43,7 @@ func newRecorder(ctx context.Context, client kubernetes.Interface) (*recorder, e
 	if err := errors.Join(corev1.AddToScheme(scheme), v1.Install(scheme)); err != nil {
 		return nil, fmt.Errorf("building the scheme for events: %w", err)
 	}
-	sink := &sink{EventSink: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, maxEventsAtOnce)}
+	sink := &sink{EventSink: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, maxEventWrites)}
 	broadcaster := events.NewBroadcaster(sink)
 	return &recorder{
 		EventRecorder: broadcaster.NewRecorder(scheme, v1.ControllerName).WithLogger(klog.FromContext(ctx)),
@@ -53,27 +53,27 @@ func newRecorder(ctx context.Context, client kubernetes.Interface) (*recorder, e
 	}, nil
 }
 
-// start begins to write events. It goes on after the end of the context, until stop is called.
+// start starts writing events. The recorder outlives ctx: it writes until stop is called.
 func (r *recorder) start(ctx context.Context) error {
-	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	if err := r.broadcaster.StartRecordingToSinkWithContext(lasting); err != nil {
+	recordingCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if err := r.broadcaster.StartRecordingToSinkWithContext(recordingCtx); err != nil {
 		cancel()
 		return fmt.Errorf("starting the event recorder: %w", err)
 	}
 	r.stop = func() {
-		r.sink.flush(lasting)
+		r.sink.flush(recordingCtx)
 		r.broadcaster.Shutdown()
 		cancel()
 	}
 	return nil
 }
 
-// record writes an event, in as many words as the API server takes.
+// record sends an event, and shortens its note to what the API server accepts.
 func (r *recorder) record(manager *v1.PodManager, related runtime.Object, kind, reason, action, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote-3], "") + "..."
+	if len(note) > maxNoteBytes {
+		note = strings.ToValidUTF8(note[:maxNoteBytes-3], "") + "..."
 	}
-	r.sink.expected.Store(true)
+	r.sink.used.Store(true)
 	r.Eventf(manager, related, kind, reason, action, "%s", note)
 }
 
@@ -81,45 +81,45 @@ func (r *recorder) warn(manager *v1.PodManager, related runtime.Object, reason, 
 	r.record(manager, related, corev1.EventTypeWarning, reason, action, note)
 }
 
-// sink lets a few events through at a time.
+// sink writes at most maxEventWrites events at a time.
 type sink struct {
 	events.EventSink
 	slots chan struct{}
-	// waiting is how many are on their way; expected tells that there ever were any.
-	waiting  atomic.Int64
-	expected atomic.Bool
+	// pending is how many events wait for a slot or are being written; used tells that there was ever an event.
+	pending atomic.Int64
+	used    atomic.Bool
 }
 
 func (s *sink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	defer s.enter()()
+	defer s.acquireSlot()()
 	return s.EventSink.Create(ctx, event)
 }
 
 func (s *sink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	defer s.enter()()
+	defer s.acquireSlot()()
 	return s.EventSink.Patch(ctx, event, data)
 }
 
-func (s *sink) enter() (leave func()) {
-	s.waiting.Add(1)
+func (s *sink) acquireSlot() (release func()) {
+	s.pending.Add(1)
 	s.slots <- struct{}{}
 	return func() {
 		<-s.slots
-		s.waiting.Add(-1)
+		s.pending.Add(-1)
 	}
 }
 
-// flush waits until no event has been on its way for a moment.
+// flush waits until no event has been pending for 100 ms: the broadcaster does not say when its queue is empty.
 func (s *sink) flush(ctx context.Context) {
-	if !s.expected.Load() {
+	if !s.used.Load() {
 		return
 	}
-	const moment, look = 100 * time.Millisecond, 10 * time.Millisecond
+	const enough, interval = 100 * time.Millisecond, 10 * time.Millisecond
 	idle := time.Duration(0)
-	_ = wait.PollUntilContextTimeout(ctx, look, flushTimeout, false, func(context.Context) (bool, error) {
-		if idle += look; s.waiting.Load() > 0 {
+	_ = wait.PollUntilContextTimeout(ctx, interval, flushTimeout, false, func(context.Context) (bool, error) {
+		if idle += interval; s.pending.Load() > 0 {
 			idle = 0
 		}
-		return idle >= moment, nil
+		return idle >= enough, nil
 	})
 }

@@ -17,14 +17,14 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Events that are recorded while the process ends are written before it does, however busy the API server is; and the API server
-// gets none that it would refuse for its length.
+// Events that are recorded while the process ends are written before it ends, even if the API server is busy. Long notes are shortened
+// to what the API server accepts.
 func TestEventsAreNotLost(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, stop := context.WithCancel(ctx)
 	kube := kubefake.NewClientset()
 	kube.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
-		time.Sleep(20 * time.Millisecond) // it is busy
+		time.Sleep(20 * time.Millisecond) // a busy API server
 		return false, nil, nil
 	})
 	r, err := newRecorder(ctx, kube)
@@ -45,7 +45,7 @@ func TestEventsAreNotLost(t *testing.T) {
 		t.Errorf("%d of 20 events were written: %v", len(list.Items), err)
 	}
 	for _, event := range list.Items {
-		if len(event.Note) > maxNote || len(event.Note) < maxNote-5 || !utf8.ValidString(event.Note) {
+		if len(event.Note) > maxNoteBytes || len(event.Note) < maxNoteBytes-5 || !utf8.ValidString(event.Note) {
 			t.Errorf("a note of %d bytes", len(event.Note))
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Reporter tells what is done and how things are: in statuses and events.
+// Reporter writes statuses and events.
 type Reporter struct {
 	executor.Deps
 	recorder *recorder
-	// statuses is how many statuses are being written.
-	statuses atomic.Int32
+	// statusWrites is how many statuses are being written.
+	statusWrites atomic.Int32
 }
 
 func New(ctx context.Context, deps executor.Deps) (*Reporter, error) {
@@ -29,12 +29,13 @@ func New(ctx context.Context, deps executor.Deps) (*Reporter, error) {
 	return &Reporter{Deps: deps, recorder: recorder}, nil
 }
 
-// Start begins to write events, and stop ends that once the last are written.
+// Start starts writing events.
 func (r *Reporter) Start(ctx context.Context) error { return r.recorder.start(ctx) }
 
+// Stop writes the last events and stops.
 func (r *Reporter) Stop() { r.recorder.stop() }
 
-// Report tells what was done: in events, and in the status. It returns whether the status was written.
+// Report reports the outcome of a plan in events and in the status. It returns whether it has written the status, or tried to.
 func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) (bool, error) {
 	r.reportEvents(key, decided, done)
 	if done.Collided != "" {
@@ -55,9 +56,9 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 		return false, nil
 	}
 	now := r.Clock.Now()
-	defer r.statuses.Add(-1)
-	if r.statuses.Add(1) > r.statusesAtOnce() {
-		done.LookAgain(requeue.After(now, r.statusTurn(), requeue.AgainStatus))
+	defer r.statusWrites.Add(-1)
+	if r.statusWrites.Add(1) > r.maxStatusWrites() {
+		done.LookAgain(requeue.After(now, r.statusRetry(), requeue.AgainStatus))
 		return false, nil
 	}
 	if wait := r.Memories.Of(key).Pace.Wait(&done.Manager.Status, &wanted, changed, done.Failure, r.Writes.Now(), now); wait > 0 {
@@ -69,17 +70,17 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 	if err := r.writeStatus(ctx, key, done, wanted); err != nil {
 		return true, err
 	}
-	for _, step := range status.Transitions(before, &before.Status, &wanted) {
-		r.recorder.record(before, nil, step.Type, step.Reason, "RollOut", step.Message)
+	for _, transition := range status.Transitions(before, &before.Status, &wanted) {
+		r.recorder.record(before, nil, transition.Type, transition.Reason, "RollOut", transition.Message)
 	}
 	if before.Status.FailedRevision != wanted.FailedRevision || before.Status.CurrentRevision != wanted.CurrentRevision {
-		done.LookAgain(requeue.LookAgain{At: now, Why: requeue.AgainMore}) // it was written down, now something follows from it
+		done.LookAgain(requeue.LookAgain{At: now, Why: requeue.AgainMore}) // the next plan depends on these fields
 	}
 	return true, nil
 }
 
-// TellAhead writes the first status of a new PodManager before a plan that will take a while. If that fails, there is another one
-// to come.
+// TellAhead writes the first status of a new PodManager before a plan that will take a while. A failure is only logged: Report writes
+// the status again after the plan.
 func (r *Reporter) TellAhead(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) {
 	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided, Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
 	if err := r.writeStatus(ctx, key, done, status); err != nil {
@@ -87,10 +88,10 @@ func (r *Reporter) TellAhead(ctx context.Context, key cache.ObjectName, observed
 	}
 }
 
-// TellBroken shows, in the conditions and in an event, that the controller cannot handle a PodManager. It touches
-// nothing but the conditions: what else there is to say is not known.
+// TellBroken reports, in the conditions and in an event, that the controller cannot handle a PodManager. It leaves the rest of the
+// status as it is, because nothing new is known about the pods.
 func (r *Reporter) TellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
-	defer executor.Caught(&err) // the object may be what breaks this, too
+	defer executor.Caught(&err) // the PodManager may make this panic, too
 	manager, err := r.Scopes.Of(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// countCollision makes the next sync take another name for the revision.
+// countCollision increments collisionCount in the status, so that the next sync takes another name for the revision.
 func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, done *executor.Outcome) error {
 	counted := *done.Manager.Status.DeepCopy()
 	counted.CollisionCount++
@@ -33,30 +33,31 @@ func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, don
 	return nil
 }
 
-// Statuses make way for pods: few are written at the same time, and fewer while the API server is busy. Nobody waits for a place:
-// workers have pods to look after.
+// Pod requests come before statuses: few statuses are written at the same time, and fewer while the API server is busy. A worker does not
+// wait for its turn but requeues the key, because it has other pods to create and delete.
 const (
-	maxStatuses, maxStatusesBusy = 8, 1
-	busyFrom                     = 30 * time.Millisecond
+	idleStatusWrites, busyStatusWrites = 8, 1
+	// busyLatency is the average latency of writes above which the API server counts as busy.
+	busyLatency = 30 * time.Millisecond
 )
 
-func (r *Reporter) statusesAtOnce() int32 {
-	if r.Writes.Now() > busyFrom {
-		return maxStatusesBusy
+// maxStatusWrites is how many statuses may be written at the same time.
+func (r *Reporter) maxStatusWrites() int32 {
+	if r.Writes.Now() > busyLatency {
+		return busyStatusWrites
 	}
-	return maxStatuses
+	return idleStatusWrites
 }
 
-// statusTurn is how long it is until the next try to get a place, the longer the busier the API server is.
-func (r *Reporter) statusTurn() time.Duration {
+// statusRetry is when to try again to write a status. It grows with the latency of the API server.
+func (r *Reporter) statusRetry() time.Duration {
 	wait := max(100*time.Millisecond, min(10*r.Writes.Now(), time.Second))
 	return wait + time.Duration(rand.Float64()*float64(wait))
 }
 
-// writeStatus writes a status that differs. A conflict means that somebody else has changed the object. What was observed
-// stays true for the generation that the status names, so it is then patched onto whatever the object is by now: with a
-// resourceVersion, somebody who writes often enough could keep the status from ever being written. What the status
-// remembers of rollouts is another matter: if that has changed, another controller is at work, and knows better.
+// writeStatus updates the status. On a conflict somebody else has changed the PodManager. The status is still true for its
+// observedGeneration, so it is then patched without a resourceVersion: frequent writes by others could make each update fail. But if the
+// fields changed that remember rollouts, another controller has written the status, and this one is not written.
 func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *executor.Outcome, status v1.PodManagerStatus) error {
 	manager, began := done.Manager, r.Clock.Now()
 	client := r.Statuses.AppsV1().PodManagers(key.Namespace)
@@ -67,7 +68,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 		current, err = r.patchStatus(ctx, key, manager, status)
 	}
 	if apierrors.IsNotFound(err) {
-		return nil // gone in the meantime: its deletion brings the key back
+		return nil // the PodManager is gone: its delete event enqueues the key
 	}
 	r.reportStatusFailure(key, manager, err)
 	if err != nil {
@@ -82,7 +83,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 	return nil
 }
 
-// patchStatus writes a status whatever the resourceVersion, if nobody else has written one that matters.
+// patchStatus writes a status without a resourceVersion, unless another controller has changed what the status remembers of rollouts.
 func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {
 	client := r.Statuses.AppsV1().PodManagers(key.Namespace)
 	live, err := r.Scopes.Live(ctx, r.PodManagers, key)

@@ -19,10 +19,9 @@ import (
 // Undecodable marks, in the cache only, a PodManager that could not be decoded; the value is why.
 const Undecodable = "apps.mycompany.com/undecodable"
 
-// tolerantSource lists and watches PodManagers. A typed list fails as a whole if a single object in it does not fit the
-// Go type, which a CRD that was edited, or is from another version, can bring about: no PodManager would be looked after
-// any more. This one decodes each object by itself.
-func tolerantSource(client dynamic.Interface, namespace, selector string) *cache.ListWatch {
+// tolerantListWatch lists and watches PodManagers, and decodes each object by itself. A typed list fails as a whole if a single object
+// does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no PodManager would be synced any more.
+func tolerantListWatch(client dynamic.Interface, namespace, selector string) *cache.ListWatch {
 	resource := client.Resource(v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")).Namespace(namespace)
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -54,7 +53,7 @@ func decodeList(list *unstructured.UnstructuredList) *v1.PodManagerList {
 	return decoded
 }
 
-// decodeEvent passes on what is not an object of ours, such as the server's errors, as it is.
+// decodeEvent decodes the PodManager of an event. Other objects, such as errors of the API server, stay as they are.
 func decodeEvent(event watch.Event) (watch.Event, bool) {
 	if object, ok := event.Object.(*unstructured.Unstructured); ok && object.GetKind() == v1.Kind {
 		event.Object = decode(object)
@@ -62,16 +61,17 @@ func decodeEvent(event watch.Event) (watch.Event, bool) {
 	return event, true
 }
 
-// decode always returns something: of an object that does not fit the type, what can be had, with a mark.
+// decode always returns a PodManager. If the object does not fit the Go type, that has the metadata, the status if it fits, and the
+// Undecodable annotation.
 func decode(object *unstructured.Unstructured) *v1.PodManager {
-	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields") // nobody reads them
+	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields") // the controller never reads them
 	manager := &v1.PodManager{}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, manager)
 	if err == nil {
-		delete(manager.Annotations, Undecodable) // only we may say so
+		delete(manager.Annotations, Undecodable) // only the controller may set it
 		return manager
 	}
-	// The metadata always decodes; the status is worth keeping if it does.
+	// The metadata always fits. Keep the status if it fits.
 	manager = &v1.PodManager{}
 	parts := map[string]any{"metadata": object.Object["metadata"], "status": object.Object["status"]}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(parts, manager) != nil {

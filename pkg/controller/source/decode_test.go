@@ -38,13 +38,13 @@ func TestDecodeList(t *testing.T) {
 	}
 	good, bad, fine := list.Items[0], list.Items[1], list.Items[2]
 	if good.DesiredReplicas() != 3 || fine.DesiredReplicas() != 1 || good.Annotations[Undecodable] != "" {
-		t.Errorf("good ones: %+v, %+v", good, fine)
+		t.Errorf("good PodManagers: %+v, %+v", good, fine)
 	}
 	if bad.Name != "bad" || bad.UID != "uid" || bad.Finalizers[0] != v1.Finalizer || bad.ResourceVersion != "5" || bad.Status.Replicas != 2 {
-		t.Errorf("of the bad one is left: %+v", bad)
+		t.Errorf("undecodable PodManager: %+v", bad)
 	}
 	if why := bad.Annotations[Undecodable]; !strings.Contains(why, "spec.replicas") {
-		t.Errorf("marked with %q", why)
+		t.Errorf("annotated with %q", why)
 	}
 }
 
@@ -54,8 +54,8 @@ func TestDecodeEvent(t *testing.T) {
 	if manager, ok := event.Object.(*v1.PodManager); !keep || !ok || manager.Name != "web" || event.Type != watch.Modified {
 		t.Errorf("event %+v, kept %v", event, keep)
 	}
-	gone := &metav1.Status{Reason: metav1.StatusReasonExpired, Message: errors.New("too old").Error()}
-	if event, keep := decodeEvent(watch.Event{Type: watch.Error, Object: gone}); !keep || event.Object != gone {
-		t.Errorf("the server's error became %+v, kept %v", event, keep)
+	expired := &metav1.Status{Reason: metav1.StatusReasonExpired, Message: errors.New("too old").Error()}
+	if event, keep := decodeEvent(watch.Event{Type: watch.Error, Object: expired}); !keep || event.Object != expired {
+		t.Errorf("the API server's error became %+v, kept %v", event, keep)
 	}
 }

@@ -1,9 +1,9 @@
-// Package source is where the controller's knowledge comes from: informers of pods, ControllerRevisions and PodManagers.
+// Package source has the informers of pods, ControllerRevisions and PodManagers, and the caches that they fill.
 //
-// Start with scope.go: a Scope is what is watched in one namespace, or in all of them. indexes.go answers the questions of a sync from the
-// caches. scopes.go tells how each Scope fares, life.go starts it when its rights are there and stops it, namespaces.go finds the
-// Scope of a namespace. transform.go keeps the caches small. decode.go survives an object that does not fit its type, rewind.go an API
-// server that goes back in time.
+// Start with scope.go: a Scope has the informers of one namespace, or of all namespaces. indexes.go looks objects up in the caches.
+// runner.go starts a Scope once the controller has the rights for it, and stops it. scopes.go has the state of each Scope, namespaces.go
+// finds the Scope of a namespace. transform.go keeps the caches small. decode.go tolerates objects that do not fit their Go type.
+// rewind.go makes informers relist after the API server has gone back in time.
 //
-// Handlers are in pkg/controller: nothing here knows what an event is good for.
+// The event handlers are in pkg/controller.
 package source

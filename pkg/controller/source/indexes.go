@@ -24,10 +24,10 @@ const (
 	ManagersResource  consistency.Resource = "podmanagers"
 )
 
-// IsManaged lets those pods through that have a PodManager, or carry the label of one.
+// IsManaged tells whether a PodManager controls a pod, or the pod is an orphan with the label of a PodManager.
 func IsManaged(obj any) bool {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
 	}
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -115,7 +115,7 @@ func indexed[T metav1.Object](indexer cache.Indexer, manager *v1.PodManager) ([]
 	return objects, nil
 }
 
-// PodNamed is the pod of this name in the cache, which has all that carry the label of a PodManager; nil if there is none.
+// PodNamed is the pod of this name in the cache, which has all pods with the label of a PodManager; nil if there is none.
 func (s Scope) PodNamed(namespace, name string) *corev1.Pod {
 	object, found, err := s.Pods.Informer().GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
 	if err != nil || !found {
@@ -124,24 +124,24 @@ func (s Scope) PodNamed(namespace, name string) *corev1.Pod {
 	return object.(*corev1.Pod)
 }
 
-// Newer has the pods as the cache shows them, where it knows more: carrying out a plan takes time, in which pods have
-// become ready or were deleted.
+// Newer returns each pod as the cache shows it if the cache has a newer version, and leaves out pods that the cache has seen deleted:
+// carrying out a plan takes time, in which pods become ready or are deleted.
 func (s Scope) Newer(pods []*corev1.Pod) []*corev1.Pod {
-	store := s.Pods.Informer().GetStore().LastStoreSyncResourceVersion() // asked first: what is read then is at least that new
-	now := make([]*corev1.Pod, 0, len(pods))
+	store := s.Pods.Informer().GetStore().LastStoreSyncResourceVersion() // before reading the store: what is read is at least that new
+	newer := make([]*corev1.Pod, 0, len(pods))
 	for _, pod := range pods {
 		cached := s.PodNamed(pod.Namespace, pod.Name)
 		switch isSame := cached != nil && cached.UID == pod.UID; {
 		case isSame && consistency.IsNewer(cached.ResourceVersion, pod.ResourceVersion):
-			now = append(now, cached)
+			newer = append(newer, cached)
 		case isSame || !consistency.IsNewer(store, pod.ResourceVersion):
-			now = append(now, pod)
+			newer = append(newer, pod)
 		}
 	}
-	return now
+	return newer
 }
 
-// Shows tells whether the cache has exactly the pods that were read from the API server itself.
+// Shows tells whether the cache has exactly the pods of a live read, in the same versions.
 func (s Scope) Shows(observed *plan.Observed) bool {
 	pods, err := s.PodsOf(observed.Manager)
 	if err != nil {
@@ -152,11 +152,11 @@ func (s Scope) Shows(observed *plan.Observed) bool {
 		cached[pod.UID] = pod.ResourceVersion
 	}
 	live := slices.Concat(observed.Pods, observed.Orphans)
-	isOther := func(pod *corev1.Pod) bool { return cached[pod.UID] != pod.ResourceVersion }
-	return len(live) == len(cached) && !slices.ContainsFunc(live, isOther)
+	differs := func(pod *corev1.Pod) bool { return cached[pod.UID] != pod.ResourceVersion }
+	return len(live) == len(cached) && !slices.ContainsFunc(live, differs)
 }
 
-// ControllerOf is an object's controller reference if that is a PodManager.
+// ControllerOf is the controllerRef of an object if it refers to a PodManager; nil otherwise.
 func ControllerOf(object metav1.Object) *metav1.OwnerReference {
 	ref := metav1.GetControllerOfNoCopy(object)
 	if ref == nil || ref.Kind != v1.Kind || ref.APIVersion != v1.GroupVersionKind.GroupVersion().String() {
@@ -165,7 +165,7 @@ func ControllerOf(object metav1.Object) *metav1.OwnerReference {
 	return ref
 }
 
-// OrphanOf is the PodManager whose label a pod or revision without a controller carries.
+// OrphanOf is the key of the PodManager whose label a pod or revision without a controller has.
 func OrphanOf(object metav1.Object) (cache.ObjectName, bool) {
 	name := object.GetLabels()[v1.LabelManager]
 	if name == "" || metav1.GetControllerOfNoCopy(object) != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// WatchForRewinds looks at all sources from time to time.
+// WatchForRewinds checks from time to time whether the API server has gone back in time, and makes informers relist if it has.
 func (b ByNamespace) WatchForRewinds(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, scope := range b {
@@ -23,7 +23,7 @@ func (b ByNamespace) WatchForRewinds(ctx context.Context) {
 			for source, store := range scope.sources() {
 				err := source.checkRewind(ctx, store)
 				if apierrors.IsForbidden(err) {
-					scope.life.doubt() // a watch that is open stays so when the right to it is gone
+					scope.runner.requestReview() // an open watch does not notice that its right was revoked
 				}
 				if err != nil && ctx.Err() == nil {
 					klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
@@ -33,19 +33,19 @@ func (b ByNamespace) WatchForRewinds(ctx context.Context) {
 	}, rewindInterval)
 }
 
-// ByNamespace has the scope of each namespace.
+// ByNamespace has the scopes by namespace.
 type ByNamespace map[string]Scope
 
-// NewByNamespace sorts scopes, and gives their informers the indexes that syncs ask.
+// NewByNamespace groups scopes by namespace, and adds the indexes for syncs to their informers.
 func NewByNamespace(scopes []Scope) (ByNamespace, error) {
-	sorted := make(ByNamespace, len(scopes))
+	byNamespace := make(ByNamespace, len(scopes))
 	for _, scope := range scopes {
-		sorted[scope.Namespace] = scope
+		byNamespace[scope.Namespace] = scope
 		if err := scope.addIndexes(); err != nil {
 			return nil, err
 		}
 	}
-	return sorted, nil
+	return byNamespace, nil
 }
 
 // Of is the scope that a namespace belongs to.
@@ -56,7 +56,7 @@ func (b ByNamespace) Of(namespace string) Scope {
 	return b[metav1.NamespaceAll]
 }
 
-// Live reads a PodManager from the API server. One that the selector leaves out is not ours: it counts as gone.
+// Live reads a PodManager live. A PodManager that the selector does not match counts as gone.
 func (b ByNamespace) Live(ctx context.Context, client versioned.Interface, key cache.ObjectName) (*v1.PodManager, error) {
 	manager, err := client.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err == nil && !b.Of(key.Namespace).selects(manager) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 )
 
-// A PodManager that the selector leaves out is not ours, also when it is read from the API server.
+// A live read does not return a PodManager that the selector does not match.
 func TestLiveReadsKeepToTheSelector(t *testing.T) {
 	mine := labels.SelectorFromSet(labels.Set{"team": "a"})
 	for team, isOurs := range map[string]bool{"a": true, "b": false} {

@@ -18,30 +18,30 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// rewindInterval is how often to look whether the API server has gone back in time. A look is one list of one object.
+// rewindInterval is how often to check whether the API server has gone back in time. A check is a list of one object.
 const rewindInterval = 15 * time.Second
 
-// rewindable is a source of an informer that can be told to start over.
+// relistable is the ListWatch of an informer that can be made to relist.
 //
-// When etcd is restored from a backup, resourceVersions go back. An informer then takes up its watch at a version that
-// the server has yet to reach, hears nothing until it does, and goes on believing in objects that never came to be. A
-// restart would mend that; so does an error that makes the informer list anew.
-type rewindable struct {
+// When etcd is restored from a backup, resourceVersions go back. An informer then resumes its watch at a resourceVersion that the API
+// server has yet to reach, gets no events until then, and keeps objects in its cache that no longer exist. A restart would help; so does
+// a watch error that makes the informer relist.
+type relistable struct {
 	name   string
 	source *cache.ListWatch
-	// answered hears how each request of the informer went; nil for nobody does. It is set before the informer starts.
+	// answered, if not nil, is called after each request of the informer. It is set before the informer starts.
 	answered func(err error)
 
 	mu      sync.Mutex
 	watches map[*breakableWatch]bool
 }
 
-func newRewindable(name string, source *cache.ListWatch) *rewindable {
-	return &rewindable{name: name, source: source, watches: map[*breakableWatch]bool{}}
+func newRelistable(name string, source *cache.ListWatch) *relistable {
+	return &relistable{name: name, source: source, watches: map[*breakableWatch]bool{}}
 }
 
-// listWatch is the source as the informer is to use it.
-func (r *rewindable) listWatch() *cache.ListWatch {
+// listWatch is the ListWatch for the informer.
+func (r *relistable) listWatch() *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := r.source.ListWithContextFunc(ctx, options)
@@ -69,13 +69,13 @@ func (r *rewindable) listWatch() *cache.ListWatch {
 	}
 }
 
-func (r *rewindable) answer(err error) {
+func (r *relistable) answer(err error) {
 	if r.answered != nil {
 		r.answered(err)
 	}
 }
 
-// watchFailed is told what makes an informer list anew. What life.answered has a line of its own for is left to that.
+// watchFailed handles the errors that make an informer relist. scopeRunner logs refusals and a missing CRD, so this logs them only at V(4).
 func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		klog.FromContext(ctx).V(4).Info("Informer was refused", "type", r.TypeDescription(), "err", err)
@@ -84,9 +84,9 @@ func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
 	cache.DefaultWatchErrorHandler(ctx, r, err)
 }
 
-// checkRewind makes the informer list anew if the server is at an older version than the informer has seen.
-func (r *rewindable) checkRewind(ctx context.Context, store cache.Store) error {
-	// The store goes first: while time goes forward, whatever it has seen is in the past of the list that follows.
+// checkRewind makes the informer relist if the API server is at an older resourceVersion than the informer has seen.
+func (r *relistable) checkRewind(ctx context.Context, store cache.Store) error {
+	// Ask the store first: unless the API server has gone back, the list that follows is at least as new.
 	seen := store.LastStoreSyncResourceVersion()
 	list, err := r.source.ListWithContextFunc(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *rewindable) checkRewind(ctx context.Context, store cache.Store) error {
 	return nil
 }
 
-// breakableWatch passes events on until it is told to break off with the error that makes an informer list anew.
+// breakableWatch forwards events until breakOff ends it with the Expired error that makes an informer relist.
 type breakableWatch struct {
 	inner     watch.Interface
 	events    chan watch.Event

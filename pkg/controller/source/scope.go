@@ -30,41 +30,41 @@ import (
 type Clients struct {
 	Kube        kubernetes.Interface
 	PodManagers versioned.Interface
-	// Dynamic reads PodManagers one by one, see tolerantSource.
+	// Dynamic lists and watches PodManagers undecoded, see tolerantListWatch.
 	Dynamic dynamic.Interface
-	// Metadata reads what pods are called and who they belong to.
+	// Metadata reads the names and owners of pods.
 	Metadata metadata.Interface
-	// Reports and Statuses write events and statuses. They have a limit of their own, so that what is told about pods never
-	// keeps the pods themselves waiting.
+	// Reports and Statuses write events and statuses. They have a rate limiter of their own, so that pod requests never wait for
+	// events and statuses.
 	Reports  kubernetes.Interface
 	Statuses versioned.Interface
 }
 
-// Scope is what the controller watches in one namespace, or (metav1.NamespaceAll) in all of them.
+// Scope has the informers of one namespace, or of all namespaces (metav1.NamespaceAll).
 type Scope struct {
 	Namespace   string
 	Pods        coreinformers.PodInformer
 	Revisions   appsinformers.ControllerRevisionInformer
 	PodManagers podmanagerinformers.PodManagerInformer
 
-	// selector is which PodManagers are ours; nil for all.
+	// selector selects the PodManagers that this controller syncs; nil for all.
 	selector labels.Selector
-	// What the informers list and watch from; nil for the generated defaults.
-	podSource, revisionSource, managerSource *rewindable
+	// The ListWatches of the informers; nil for the generated defaults.
+	podSource, revisionSource, managerSource *relistable
 
-	// factories start the informers; life says when. Both are nil where somebody else does.
+	// runner starts the factories, and they the informers. Both are nil if the caller starts the informers.
 	factories []informerFactory
-	life      *life
+	runner    *scopeRunner
 }
 
-// informerFactory is what the factories of both clients have in common.
+// informerFactory is the part that the informer factories of both clients share.
 type informerFactory interface {
 	StartWithContext(ctx context.Context)
 	Shutdown()
 }
 
-// NewScope makes a scope of informers of the two factories. In place of the factories' own informers it puts such that
-// survive an object that cannot be decoded, and an API server that goes back in time.
+// NewScope makes a scope with informers of the two factories. It replaces the generated informers by ones that tolerate an object that
+// cannot be decoded, and that relist after the API server has gone back in time.
 func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace string, selector labels.Selector) Scope {
 	s := Scope{
 		Namespace:      namespace,
@@ -72,32 +72,32 @@ func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, manager
 		Pods:           kube.Core().V1().Pods(),
 		Revisions:      kube.Apps().V1().ControllerRevisions(),
 		PodManagers:    managers.Apps().V1().PodManagers(),
-		podSource:      newRewindable("pods", podSourceOf(clients.Kube, namespace)),
-		revisionSource: newRewindable("controllerrevisions", revisionSourceOf(clients.Kube, namespace)),
-		managerSource:  newRewindable("podmanagers", tolerantSource(clients.Dynamic, namespace, selector.String())),
+		podSource:      newRelistable("pods", podListWatch(clients.Kube, namespace)),
+		revisionSource: newRelistable("controllerrevisions", revisionListWatch(clients.Kube, namespace)),
+		managerSource:  newRelistable("podmanagers", tolerantListWatch(clients.Dynamic, namespace, selector.String())),
 		factories:      []informerFactory{kube, managers},
 	}
-	s.life = newLife(s)
-	informer := func(source *rewindable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
-		made := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
+	s.runner = newScopeRunner(s)
+	newInformer := func(source *relistable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
+		informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-		_ = made.SetWatchErrorHandlerWithContext(watchFailed) // can fail only once it runs
-		return made
+		_ = informer.SetWatchErrorHandlerWithContext(watchFailed) // fails only if the informer has started
+		return informer
 	}
 	kube.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return informer(s.podSource, clients.Kube, &corev1.Pod{}, resync)
+		return newInformer(s.podSource, clients.Kube, &corev1.Pod{}, resync)
 	})
 	kube.InformerFor(&appsv1.ControllerRevision{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return informer(s.revisionSource, clients.Kube, &appsv1.ControllerRevision{}, resync)
+		return newInformer(s.revisionSource, clients.Kube, &appsv1.ControllerRevision{}, resync)
 	})
 	managers.InformerFor(&v1.PodManager{}, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return informer(s.managerSource, clients.Dynamic, &v1.PodManager{}, resync)
+		return newInformer(s.managerSource, clients.Dynamic, &v1.PodManager{}, resync)
 	})
 	return s
 }
 
-// podSourceOf leaves out other people's pods: what we cost follows our own.
-func podSourceOf(client kubernetes.Interface, namespace string) *cache.ListWatch {
+// podListWatch leaves out pods without our label, so that the cost of the cache depends on our own pods only.
+func podListWatch(client kubernetes.Interface, namespace string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = v1.LabelManager
@@ -110,8 +110,8 @@ func podSourceOf(client kubernetes.Interface, namespace string) *cache.ListWatch
 	}
 }
 
-// revisionSourceOf leaves out the revisions of StatefulSets and DaemonSets.
-func revisionSourceOf(client kubernetes.Interface, namespace string) *cache.ListWatch {
+// revisionListWatch leaves out the revisions of StatefulSets and DaemonSets.
+func revisionListWatch(client kubernetes.Interface, namespace string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = v1.LabelManager
@@ -124,14 +124,14 @@ func revisionSourceOf(client kubernetes.Interface, namespace string) *cache.List
 	}
 }
 
-// selects tells whether a PodManager is ours.
+// selects tells whether the selector matches a PodManager.
 func (s Scope) selects(manager *v1.PodManager) bool {
 	return s.selector == nil || s.selector.Matches(labels.Set(manager.Labels))
 }
 
-// sources are what the informers read from, with the stores that they fill.
-func (s Scope) sources() map[*rewindable]cache.Store {
-	sources := map[*rewindable]cache.Store{
+// sources are the ListWatches of the informers, with the stores that they fill.
+func (s Scope) sources() map[*relistable]cache.Store {
+	sources := map[*relistable]cache.Store{
 		s.podSource:      s.Pods.Informer().GetStore(),
 		s.revisionSource: s.Revisions.Informer().GetStore(),
 		s.managerSource:  s.PodManagers.Informer().GetStore(),
@@ -140,7 +140,7 @@ func (s Scope) sources() map[*rewindable]cache.Store {
 	return sources
 }
 
-// Seen is how far the stores are.
+// Seen has the resourceVersion of each store.
 func (s Scope) Seen() map[consistency.Resource]string {
 	return map[consistency.Resource]string{
 		PodsResource:      s.Pods.Informer().GetStore().LastStoreSyncResourceVersion(),
@@ -149,7 +149,7 @@ func (s Scope) Seen() map[consistency.Resource]string {
 	}
 }
 
-// Filled are done when the caches have been filled once.
+// Filled returns a checker for each cache, which is done once the cache has synced.
 func (s Scope) Filled() []cache.DoneChecker {
 	return []cache.DoneChecker{
 		s.Pods.Informer().HasSyncedChecker(), s.Revisions.Informer().HasSyncedChecker(), s.PodManagers.Informer().HasSyncedChecker(),

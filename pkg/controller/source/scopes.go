@@ -15,36 +15,36 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// tidyAfter is how long after the first caches are filled the memory that this took is given back. Whatever the start
-// brought to do is done by then.
-const tidyAfter = 30 * time.Second
+// freeMemoryAfter is how long after the first caches have synced the memory that this took is returned to the operating system. The first
+// syncs are over by then.
+const freeMemoryAfter = 30 * time.Second
 
-// ScopePhase is where a scope is in its life, as the metric calls it.
+// ScopePhase is the phase of a scope, as in the label of the metric.
 type ScopePhase string
 
 const (
-	// ScopeStarting is one whose rights are looked at, or whose caches are filling.
+	// ScopeStarting: the rights are being reviewed, or the caches are filling.
 	ScopeStarting ScopePhase = "starting"
 	ScopeServed   ScopePhase = "served"
-	// ScopeForbidden is one that we may not read, or no longer.
+	// ScopeForbidden: the controller lacks a right to list or watch.
 	ScopeForbidden ScopePhase = "forbidden"
-	// ScopeMissing is a namespace that does not exist.
+	// ScopeMissing: the namespace does not exist.
 	ScopeMissing ScopePhase = "missing"
-	// ScopeNoCRD is one in which PodManagers are no longer known.
+	// ScopeNoCRD: the API server no longer serves PodManagers.
 	ScopeNoCRD ScopePhase = "noCRD"
 )
 
 var scopePhases = []ScopePhase{ScopeStarting, ScopeServed, ScopeForbidden, ScopeMissing, ScopeNoCRD}
 
-// ScopeState is how a scope fares.
+// ScopeState is the state of a scope.
 type ScopeState struct {
 	Namespace string
 	Phase     ScopePhase
-	// Why says what is not as it should be, and what to do; empty if there is nothing.
+	// Why says what is wrong and what to do about it; empty if nothing is wrong.
 	Why string
 }
 
-// Name is that of the namespace, for people.
+// Name is the name of the scope for people.
 func (s ScopeState) Name() string {
 	if s.Namespace == metav1.NamespaceAll {
 		return "all namespaces"
@@ -52,52 +52,52 @@ func (s ScopeState) Name() string {
 	return "namespace " + s.Namespace
 }
 
-// Scopes are all that the controller is to watch. Each has a life of its own: its informers start when its rights are
-// there, and what it lacks keeps none of the others waiting.
+// Scopes are all scopes of the controller. Each has its own runner: the informers of a scope start when the controller has the rights for
+// it, and no scope waits for another.
 type Scopes struct {
-	lives  []*life
-	served chan struct{}
+	runners []*scopeRunner
+	served  chan struct{}
 
-	mu        sync.Mutex // guards what follows, and makes the counts those of one moment
+	mu        sync.Mutex // guards wasServed, and keeps an older count from overwriting a newer one in the metric
 	wasServed bool
 }
 
-// NewScopes takes scopes that NewScope has made.
+// NewScopes returns the Scopes of scopes made by NewScope.
 func NewScopes(client kubernetes.Interface, scopes []Scope) *Scopes {
 	s := &Scopes{served: make(chan struct{})}
 	for _, scope := range scopes {
-		scope.life.look = access.Reviewer{Client: client}.Look
-		scope.life.changed = s.changed
-		s.lives = append(s.lives, scope.life)
+		scope.runner.review = access.Reviewer{Client: client}.Look
+		scope.runner.changed = s.changed
+		s.runners = append(s.runners, scope.runner)
 	}
 	return s
 }
 
-// Run looks after the scopes until ctx is done, and returns when none of their informers runs any more.
+// Run runs the scopes until ctx is done, and returns when all their informers have stopped.
 func (s *Scopes) Run(ctx context.Context) {
 	s.changed()
 	var running sync.WaitGroup
-	for _, life := range s.lives {
-		running.Go(func() { life.run(ctx) })
+	for _, runner := range s.runners {
+		running.Go(func() { runner.run(ctx) })
 	}
 	running.Wait()
 }
 
-// Served is closed once the caches of one scope are filled.
+// Served is closed once the first scope is served.
 func (s *Scopes) Served() <-chan struct{} {
 	return s.served
 }
 
-// States tells how all of them fare.
+// States are the states of all scopes.
 func (s *Scopes) States() []ScopeState {
 	var states []ScopeState
-	for _, life := range s.lives {
-		states = append(states, life.State())
+	for _, runner := range s.runners {
+		states = append(states, runner.State())
 	}
 	return states
 }
 
-// changed counts anew after a change of a state.
+// changed counts the scopes by phase after a change of a state.
 func (s *Scopes) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,20 +111,20 @@ func (s *Scopes) changed() {
 	if counts[ScopeServed] > 0 && !s.wasServed {
 		s.wasServed = true
 		close(s.served)
-		time.AfterFunc(tidyAfter, debug.FreeOSMemory) // filling the caches leaves more garbage behind than there is in them
+		time.AfterFunc(freeMemoryAfter, debug.FreeOSMemory) // filling the caches leaves more garbage than the caches hold
 	}
 }
 
-// facts are what the state of a scope follows from.
+// facts determine the state of a scope.
 type facts struct {
 	namespace string
-	// verdict is what was last found out about its rights; err says why the last look has found out nothing.
+	// verdict is the result of the last successful access review; err is the error of the last review, if it failed.
 	verdict access.Verdict
 	err     error
 	synced  bool
-	// refused are the resources that its informers were last refused.
+	// refused are the resources whose list or watch was refused when an informer last tried.
 	refused map[string]bool
-	// noCRD says that PodManagers are not known to the API server.
+	// noCRD tells that the API server does not serve PodManagers.
 	noCRD bool
 }
 

@@ -37,19 +37,19 @@ func TestScopeState(t *testing.T) {
 		phase ScopePhase
 		why   []string
 	}{
-		"at the start":      {facts{}, ScopeStarting, []string{"not filled yet"}},
-		"cannot look":       {facts{err: errors.New("away")}, ScopeStarting, []string{"does not tell"}},
-		"filled":            {facts{synced: true}, ScopeServed, nil},
-		"cannot look later": {facts{synced: true, err: errors.New("away")}, ScopeServed, nil},
-		"may not list":      {facts{namespace: "a", verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods", "rbac.yaml", "--namespace a", "--serviceaccount podmanager-system:podmanager-controller"}},
-		"may not list all":  {facts{verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods; run kubectl apply -f artifacts/rbac.yaml"}},
-		"another user":      {facts{namespace: "a", verdict: access.Verdict{Lacking: []access.Right{list}, User: "jane"}}, ScopeForbidden, []string{"jane may not list pods; run kubectl create rolebinding", "--user jane"}},
-		"user not known":    {facts{verdict: access.Verdict{Lacking: []access.Right{list}}}, ScopeForbidden, []string{"this user may not list pods; run kubectl create clusterrolebinding"}},
-		"may not change":    {facts{namespace: "a", synced: true, verdict: lacks(patch)}, ScopeServed, []string{"may not patch pods/resize"}},
-		"no longer":         {facts{namespace: "a", synced: true, verdict: lacks(list, patch)}, ScopeForbidden, []string{"may not list pods; patch pods/resize"}},
-		"again":             {facts{synced: true, refused: map[string]bool{"pods": true}}, ScopeStarting, []string{"within a minute"}},
-		"missing":           {facts{namespace: "a", verdict: access.Verdict{Missing: true, Lacking: []access.Right{list}}}, ScopeMissing, []string{"does not exist", "-namespace"}},
-		"no CRD":            {facts{synced: true, noCRD: true}, ScopeNoCRD, []string{"kubectl apply -f artifacts/crd.yaml"}},
+		"at the start":     {facts{}, ScopeStarting, []string{"not filled yet"}},
+		"no review":        {facts{err: errors.New("away")}, ScopeStarting, []string{"does not tell"}},
+		"filled":           {facts{synced: true}, ScopeServed, nil},
+		"no later review":  {facts{synced: true, err: errors.New("away")}, ScopeServed, nil},
+		"may not list":     {facts{namespace: "a", verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods", "rbac.yaml", "--namespace a", "--serviceaccount podmanager-system:podmanager-controller"}},
+		"may not list all": {facts{verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods; run kubectl apply -f artifacts/rbac.yaml"}},
+		"another user":     {facts{namespace: "a", verdict: access.Verdict{Lacking: []access.Right{list}, User: "jane"}}, ScopeForbidden, []string{"jane may not list pods; run kubectl create rolebinding", "--user jane"}},
+		"user not known":   {facts{verdict: access.Verdict{Lacking: []access.Right{list}}}, ScopeForbidden, []string{"this user may not list pods; run kubectl create clusterrolebinding"}},
+		"may not change":   {facts{namespace: "a", synced: true, verdict: lacks(patch)}, ScopeServed, []string{"may not patch pods/resize"}},
+		"no longer":        {facts{namespace: "a", synced: true, verdict: lacks(list, patch)}, ScopeForbidden, []string{"may not list pods; patch pods/resize"}},
+		"again":            {facts{synced: true, refused: map[string]bool{"pods": true}}, ScopeStarting, []string{"within a minute"}},
+		"missing":          {facts{namespace: "a", verdict: access.Verdict{Missing: true, Lacking: []access.Right{list}}}, ScopeMissing, []string{"does not exist", "-namespace"}},
+		"no CRD":           {facts{synced: true, noCRD: true}, ScopeNoCRD, []string{"kubectl apply -f artifacts/crd.yaml"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,10 +66,10 @@ func TestScopeState(t *testing.T) {
 	}
 }
 
-func TestNextLook(t *testing.T) {
+func TestNextReviewDelay(t *testing.T) {
 	var got []time.Duration
 	for delay := time.Duration(0); len(got) < 7; {
-		delay = nextLook(delay, false)
+		delay = nextReviewDelay(delay, false)
 		got = append(got, delay/time.Second)
 	}
 	for i, want := range []time.Duration{1, 2, 4, 8, 16, 25, 25} {
@@ -77,8 +77,8 @@ func TestNextLook(t *testing.T) {
 			t.Errorf("waits %v", got)
 		}
 	}
-	if nextLook(time.Minute, true) != 0 {
-		t.Error("looks again although nothing is missing")
+	if nextReviewDelay(time.Minute, true) != 0 {
+		t.Error("reviews again although nothing is missing")
 	}
 }
 
@@ -104,34 +104,34 @@ func (noManagers) Watch(context.Context, metav1.ListOptions) (watch.Interface, e
 
 func (noManagers) IsWatchListSemanticsUnSupported() bool { return true }
 
-// testScopes are scopes of an API server that is not there; what is permitted in each is for the test to say.
+// testScopes are scopes of a fake API server. The test sets the verdict of each namespace.
 type testScopes struct {
 	*Scopes
-	kube   *kubefake.Clientset
-	sink   ktesting.Underlier
-	stop   context.CancelFunc
-	mu     sync.Mutex
-	found  map[string]access.Verdict
-	looked map[string]int
-	ctx    context.Context
+	kube     *kubefake.Clientset
+	sink     ktesting.Underlier
+	stop     context.CancelFunc
+	mu       sync.Mutex
+	verdicts map[string]access.Verdict
+	reviews  map[string]int
+	ctx      context.Context
 }
 
-func runScopes(t *testing.T, found map[string]access.Verdict) *testScopes {
-	s := &testScopes{kube: kubefake.NewClientset(), found: found, looked: map[string]int{}}
+func runScopes(t *testing.T, verdicts map[string]access.Verdict) *testScopes {
+	s := &testScopes{kube: kubefake.NewClientset(), verdicts: verdicts, reviews: map[string]int{}}
 	var all []Scope
-	for _, namespace := range slices.Sorted(maps.Keys(found)) {
+	for _, namespace := range slices.Sorted(maps.Keys(verdicts)) {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.kube, 0, kubeinformers.WithNamespace(namespace))
 		all = append(all, NewScope(Clients{Kube: s.kube, Dynamic: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, labels.Everything()))
 	}
 	s.Scopes = NewScopes(s.kube, all)
-	for _, life := range s.lives {
-		life.look = func(_ context.Context, namespace string, asked []access.Right) (access.Verdict, error) {
+	for _, runner := range s.runners {
+		runner.review = func(_ context.Context, namespace string, asked []access.Right) (access.Verdict, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if len(asked) == len(access.All) {
-				s.looked[namespace]++
+				s.reviews[namespace]++
 			}
-			return s.found[namespace], nil
+			return s.verdicts[namespace], nil
 		}
 	}
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
@@ -151,18 +151,18 @@ func runScopes(t *testing.T, found map[string]access.Verdict) *testScopes {
 	return s
 }
 
-func (s *testScopes) permit(namespace string, found access.Verdict) {
+func (s *testScopes) permit(namespace string, verdict access.Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.found[namespace] = found
+	s.verdicts[namespace] = verdict
 }
 
-// lines is how often the log has a text.
+// lines counts how often the log contains a text.
 func (s *testScopes) lines(text string) int {
 	return strings.Count(s.sink.GetBuffer().String(), text)
 }
 
-// phases are the states of all, in the order of their names.
+// phases are the phases of all scopes, in the order of their namespaces.
 func (s *testScopes) phases() string {
 	var all []string
 	for _, state := range s.States() {
@@ -171,8 +171,9 @@ func (s *testScopes) phases() string {
 	return strings.Join(all, " ")
 }
 
-// What is permitted is served; what is not keeps it from nothing, is told once, asked for without end, and taken up then.
-func TestScopesOfDifferentRights(t *testing.T) {
+// Scopes without rights do not keep other scopes from being served. They are logged once, reviewed again and again, and served as soon as
+// the controller has the rights.
+func TestScopesWithDifferentRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		denied := access.Verdict{Lacking: []access.Right{{Resource: "pods", Verb: "list"}}, User: "jane"}
 		s := runScopes(t, map[string]access.Verdict{"a": {}, "b": denied, "c": {Missing: true}})
@@ -191,7 +192,7 @@ func TestScopesOfDifferentRights(t *testing.T) {
 		select {
 		case <-s.Served():
 		default:
-			t.Error("not served, although one of them is")
+			t.Error("Served is not closed, although a scope is served")
 		}
 		time.Sleep(10 * time.Minute)
 		expect("later", "served forbidden missing", 2)
@@ -200,28 +201,28 @@ func TestScopesOfDifferentRights(t *testing.T) {
 				t.Errorf("%s %s in %s, which is not permitted", action.GetVerb(), action.GetResource().Resource, action.GetNamespace())
 			}
 		}
-		if s.looked["a"] != 1 || s.looked["b"] < 20 || s.looked["b"] > 40 {
-			t.Errorf("looked %v times", s.looked)
+		if s.reviews["a"] != 1 || s.reviews["b"] < 20 || s.reviews["b"] > 40 {
+			t.Errorf("reviewed %v times", s.reviews)
 		}
 		s.permit("b", access.Verdict{})
 		time.Sleep(30 * time.Second)
 		expect("when permitted", "served served missing", 3)
 		if s.lines(`Served scope="namespace b"`) != 1 {
-			t.Errorf("did not tell:\n%s", s.sink.GetBuffer())
+			t.Errorf("not logged:\n%s", s.sink.GetBuffer())
 		}
 	})
 }
 
-// Rights that are taken away while the informers run are told once, and so is their return.
+// Rights that are revoked while the informers run are logged once, and so is their return.
 func TestScopeLosesItsRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := runScopes(t, map[string]access.Verdict{"a": {}})
 		defer s.stop()
 		refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
 		s.permit("a", access.Verdict{Lacking: access.RightsOn("", "pods", "list", "watch")})
-		for range 3 { // an informer does not give up
+		for range 3 { // an informer tries again
 			for _, resource := range []string{"pods", "controllerrevisions", "podmanagers"} {
-				s.lives[0].answered(s.ctx, resource, refused)
+				s.runners[0].answered(s.ctx, resource, refused)
 			}
 			time.Sleep(time.Minute)
 		}
@@ -234,7 +235,7 @@ func TestScopeLosesItsRights(t *testing.T) {
 			t.Errorf("%s, want starting until the informers have had an answer", got)
 		}
 		for _, resource := range []string{"pods", "controllerrevisions", "podmanagers"} {
-			s.lives[0].answered(s.ctx, resource, nil)
+			s.runners[0].answered(s.ctx, resource, nil)
 		}
 		if got := s.phases(); got != "served" || s.lines("\n") != 2 {
 			t.Errorf("%s, want served and another line:\n%s", got, s.sink.GetBuffer())
@@ -242,7 +243,7 @@ func TestScopeLosesItsRights(t *testing.T) {
 	})
 }
 
-// Without the CRD nothing is served; when it is back, all is.
+// A scope is not served while the CRD is missing.
 func TestScopeWithoutCRD(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := runScopes(t, map[string]access.Verdict{"": {}})
@@ -252,7 +253,7 @@ func TestScopeWithoutCRD(t *testing.T) {
 			err  error
 			want string
 		}{{gone, "noCRD"}, {errors.New("away"), "noCRD"}, {nil, "served"}, {errors.New("away"), "served"}} {
-			s.lives[0].answered(s.ctx, "podmanagers", step.err)
+			s.runners[0].answered(s.ctx, "podmanagers", step.err)
 			if got := s.phases(); got != step.want {
 				t.Errorf("after %v: %s, want %s", step.err, got, step.want)
 			}

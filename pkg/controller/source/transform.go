@@ -10,8 +10,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// TrimPod is the informers' transform: it drops what the controller never reads, and keeps one copy of what many pods say
-// alike, so that the cache of a large cluster stays small. What it keeps is what pkg/plan looks at.
+// TrimPod is the informers' transform. It drops the fields that pkg/plan never reads, and lets pods share equal strings, so that the
+// caches of a large cluster stay small.
 func TrimPod(obj any) (any, error) {
 	if revision, ok := obj.(*appsv1.ControllerRevision); ok {
 		revision.ManagedFields = nil
@@ -29,8 +29,8 @@ func TrimPod(obj any) (any, error) {
 		share(&ref.APIVersion, &ref.Kind, &ref.Name, (*string)(&ref.UID))
 	}
 	if !IsManaged(pod) {
-		// Somebody else's pod: only its name matters, because it is taken, and its labels and owners, as they are
-		// what makes it not ours.
+		// A pod with our label that another controller controls: the plan needs its name, which is taken, and its labels and owners, which
+		// show that it is not ours.
 		pod.Annotations = nil
 		pod.Spec = corev1.PodSpec{}
 		pod.Status = corev1.PodStatus{}
@@ -52,7 +52,7 @@ func trimStatus(status *corev1.PodStatus) {
 	}
 	share((*string)(&status.Phase), &status.Reason)
 	if status.Phase == corev1.PodRunning || status.Phase == corev1.PodPending {
-		// Of pods that have ended every time may tell when.
+		// Finished pods keep all conditions: any of their times may tell when the pod finished.
 		status.Conditions = slices.Clone(slices.DeleteFunc(status.Conditions, saysNothing))
 	}
 	for i := range status.Conditions {
@@ -71,7 +71,7 @@ func trimStatus(status *corev1.PodStatus) {
 	}
 }
 
-// saysNothing tells whether a condition is one of the steps towards Ready, and taken: then nobody asks for it.
+// saysNothing tells whether a condition is a step towards Ready that is done: then pkg/plan does not read it.
 func saysNothing(c corev1.PodCondition) bool {
 	switch c.Type {
 	case corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReadyToStartContainers:
@@ -81,7 +81,7 @@ func saysNothing(c corev1.PodCondition) bool {
 	}
 }
 
-// share makes strings that are equal use the same memory.
+// share makes equal strings use the same memory.
 func share(texts ...*string) {
 	for _, text := range texts {
 		if *text != "" {
@@ -90,7 +90,7 @@ func share(texts ...*string) {
 	}
 }
 
-// keep returns what a map says for some keys, and nil if that is nothing.
+// keep returns the entries of a map that have one of the keys, and nil if there are none.
 func keep(texts map[string]string, keys ...string) map[string]string {
 	var kept map[string]string
 	for _, key := range keys {

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// What is decided by stays, what nobody reads goes.
+// TrimPod keeps the fields that pkg/plan reads, and drops the others.
 func TestTrimPod(t *testing.T) {
 	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus) corev1.PodCondition {
 		return corev1.PodCondition{Type: kind, Status: status, Reason: "Why"}
@@ -63,14 +63,14 @@ func TestTrimPod(t *testing.T) {
 		t.Errorf("something is missing: %+v", c)
 	}
 	if ours.ManagedFields != nil || len(ours.Labels) != 2 || ours.Annotations["a"] != "" || ours.Spec.Containers != nil || ours.Status.PodIP != "" || c.ContainerID != "" || c.Image != "" {
-		t.Errorf("something is left: %+v", ours)
+		t.Errorf("something was not dropped: %+v", ours)
 	}
 	if got := kinds(ours); !slices.Equal(got, []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, v1.InPlaceReady,
 		corev1.DisruptionTarget, corev1.PodResizePending, corev1.PodResizeInProgress}) {
 		t.Errorf("conditions %v", got)
 	}
 	if got := kinds(trim(newPod(corev1.PodFailed))); len(got) != 7 {
-		t.Errorf("conditions %v of a pod that has ended", got)
+		t.Errorf("conditions %v of a finished pod", got)
 	}
 	foreign := newPod(corev1.PodRunning)
 	foreign.OwnerReferences[0].Kind = "ReplicaSet"
