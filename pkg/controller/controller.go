@@ -136,7 +136,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	metrics.ObserveSync(c.Clock.Since(started), result, err)
 	again = c.agenda.Finish(key, again, err)
 	if err != nil {
-		logger.Error(errors.New(requeue.Words(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
+		logger.Error(errors.New(requeue.ErrorText(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
 	} else if !again.Never() {
 		logger.V(4).Info("Will look again", "at", again.At, "why", again.Why)
 	}
@@ -156,7 +156,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
 	if why, broken := observed.Manager.Annotations[source.Undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
-		return metrics.ResultUnchanged, requeue.LookAgain{}, c.reporter.TellBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
+		return metrics.ResultUnchanged, requeue.LookAgain{}, c.reporter.ReportBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
 	}
 
 	decided := c.decide(*observed)
@@ -166,8 +166,8 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 	c.Memories.Of(key).Remember(observed.Manager, decided)
 
 	done, proceed := c.executor.Begin(ctx, key, observed, decided)
-	if proceed && decided.TellsAhead(observed.Manager) {
-		c.reporter.TellAhead(ctx, key, observed, decided, done)
+	if proceed && decided.NeedsStatusFirst(observed.Manager) {
+		c.reporter.ReportEarly(ctx, key, observed, decided, done)
 	}
 	if proceed {
 		c.executor.Apply(ctx, key, observed, decided, done)

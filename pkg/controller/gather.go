@@ -111,7 +111,7 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 	if good := currentRevision(observed); good != nil {
 		memory.Good = good
 	} else if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil {
-		if err := c.executor.BringBack(ctx, key, manager); err != nil {
+		if err := c.executor.RestoreRevision(ctx, key, manager); err != nil {
 			return nil, err
 		}
 		// Without the current revision no rollback is possible. The revision cache may just be behind the PodManager cache, so read live.

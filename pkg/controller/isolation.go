@@ -24,7 +24,7 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 	if caught, ok := err.(*executor.PanicError); ok {
 		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(caught.Stack))
 		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", caught.Value)
-		if err := c.reporter.TellBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
+		if err := c.reporter.ReportBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
 			klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled")
 		}
 	}

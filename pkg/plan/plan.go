@@ -117,8 +117,8 @@ func (p Plan) ActsOnPods() bool {
 // manyCreates is how many pods a plan has to create for a new object to get its first status before they are created.
 const manyCreates = 100
 
-// TellsAhead tells whether a plan will take so long that a new object should get a status before the plan is carried out.
-func (p Plan) TellsAhead(manager *v1.PodManager) bool {
+// NeedsStatusFirst tells whether a plan will take so long that a new object should get a status before the plan is carried out.
+func (p Plan) NeedsStatusFirst(manager *v1.PodManager) bool {
 	return manager.Status.ObservedGeneration < 1 && len(p.Create) >= manyCreates
 }
 
@@ -141,7 +141,7 @@ func Make(o Observed) Plan {
 	active = append(active, plan.Adopt...)
 	r := rollout.Assess(o.Manager, plan.Revisions, active, finished, o.Now)
 	plan.Assessed = r
-	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsGood())
+	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsProven())
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateHold(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))

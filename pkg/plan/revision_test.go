@@ -193,14 +193,14 @@ func TestCollisionKeepsOldRevisions(t *testing.T) {
 func TestIsSame(t *testing.T) {
 	a, b := versions("a")[0], versions("a")[0]
 	b.Data.Raw = []byte(`{"spec": {"containers": [{"resources": {}, "image": "a", "name": "app"}]}, "metadata": {}}`)
-	if !history.IsSame(a, b) {
+	if !history.HaveSameTemplate(a, b) {
 		t.Error("the same template in another notation is not recognised")
 	}
-	if history.IsSame(a, versions("b")[0]) {
+	if history.HaveSameTemplate(a, versions("b")[0]) {
 		t.Error("another template is taken for the same")
 	}
 	b.Data.Raw = []byte("nonsense")
-	if history.IsSame(a, b) || history.IsSame(b, a) {
+	if history.HaveSameTemplate(a, b) || history.HaveSameTemplate(b, a) {
 		t.Error("nonsense is taken for the same")
 	}
 }

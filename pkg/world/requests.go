@@ -156,7 +156,7 @@ func (w *World) removePod(p *corev1.Pod) {
 
 // updatePod applies the patches of a step of an update in place, or refuses them.
 func (w *World) updatePod(change inplace.Update) {
-	if change.TurnsTheGate() {
+	if change.IsGateStep() {
 		w.patchPod(change.Pod, must(change.GatePatch(w.Now)))
 		return
 	}

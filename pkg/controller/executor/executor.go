@@ -162,7 +162,7 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 	namespaceTerminating := map[requeue.HoldKey]bool{}
 	for i, r := range results {
 		hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
-		if r.Err != nil && requeue.NamespaceIsGoing(r.Err) {
+		if r.Err != nil && requeue.NamespaceIsTerminating(r.Err) {
 			namespaceTerminating[hold] = true
 			continue
 		}
@@ -206,7 +206,7 @@ func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updat
 			step = stepRefused
 		}
 		done.Updated[step] = append(done.Updated[step], r.Pod)
-		if r.refused || !updates[i].TurnsTheGate() && !updates[i].TakesTheNode() {
+		if r.refused || !updates[i].IsGateStep() && !updates[i].NeedsKubelet() {
 			done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainUpdated)) // no kubelet will answer with an event
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // updatePod makes one step of updating a pod in place. Each step can be repeated: it leaves the pod unchanged, or as the next step
 // expects it.
 func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, update inplace.Update) Result {
-	if update.TurnsTheGate() {
+	if update.IsGateStep() {
 		patch, err := update.GatePatch(e.Clock.Now())
 		return e.patchInPlace(ctx, key, update, patch, err, "status")
 	}
@@ -86,8 +86,8 @@ func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update
 	if r.Err == nil || update.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused() {
 		return r
 	}
-	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(update.Pod), "err", requeue.Words(r.Err))
-	patch, err := update.RefusalPatch(requeue.Words(r.Err), resized)
+	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(update.Pod), "err", requeue.ErrorText(r.Err))
+	patch, err := update.RefusalPatch(requeue.ErrorText(r.Err), resized)
 	noted := e.patchInPlace(ctx, key, update, patch, err)
 	noted.refused = noted.Pod != nil
 	return noted

@@ -47,7 +47,7 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 	case isGoneOrChanged(err):
 		// Somebody has changed or deleted the revision: the next sync reads live.
 		e.abandonPlan(key, done)
-	case requeue.NamespaceIsGoing(err):
+	case requeue.NamespaceIsTerminating(err):
 		done.Outdated = true
 	default:
 		e.collect(key, storeHold, []Result{{Err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
@@ -95,7 +95,7 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 		return false
 	}
 	owner := source.ControllerOf(stored)
-	switch same := history.IsSame(stored, store.Revision); {
+	switch same := history.HaveSameTemplate(stored, store.Revision); {
 	case same && metav1.IsControlledBy(stored, done.Manager):
 		e.Tracker.Saw(key, source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
 		store.Done(stored)
@@ -127,8 +127,8 @@ func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revi
 	}
 }
 
-// BringBack stores the last good revision again if somebody has deleted it: without it no rollback is possible.
-func (e *Executor) BringBack(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
+// RestoreRevision stores the last good revision again if somebody has deleted it: without it no rollback is possible.
+func (e *Executor) RestoreRevision(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
 	good := e.Memories.Of(key).Good
 	if good == nil || good.Name != manager.Status.CurrentRevision || !metav1.IsControlledBy(good, manager) {
 		return nil
@@ -145,7 +145,7 @@ func (e *Executor) BringBack(ctx context.Context, key cache.ObjectName, manager 
 		klog.FromContext(ctx).V(2).Info("Stored the last good revision again", "revision", klog.KObj(stored))
 		e.Tracker.Wrote(key, source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
 		return nil
-	case apierrors.IsAlreadyExists(err) || requeue.NamespaceIsGoing(err):
+	case apierrors.IsAlreadyExists(err) || requeue.NamespaceIsTerminating(err):
 		return nil
 	default:
 		return fmt.Errorf("storing revision %s again: %w", good.Name, err)

@@ -54,7 +54,7 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.O
 	}
 	var replaced []*corev1.Pod
 	for _, creation := range creations {
-		if podstate.DisruptionOf(creation.Replaces) != "" && created[podstate.PodName(done.Manager.Name, creation.Index)] {
+		if podstate.DescribeDisruption(creation.Replaces) != "" && created[podstate.PodName(done.Manager.Name, creation.Index)] {
 			replaced = append(replaced, creation.Replaces)
 		}
 	}
@@ -66,7 +66,7 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.O
 		more = fmt.Sprintf("; so were %d more", len(replaced)-1)
 	}
 	r.recorder.warn(done.Manager, replaced[0], v1.EventDisrupted, "Create",
-		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DisruptionOf(replaced[0]), more))
+		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DescribeDisruption(replaced[0]), more))
 }
 
 // reportForeign warns, once for each name, that a foreign pod has it.
@@ -117,7 +117,7 @@ func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodMana
 	memory := r.Memories.Of(key)
 	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
 	if refused && !memory.ToldStatus {
-		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.Words(err))
+		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.ErrorText(err))
 	}
 	memory.ToldStatus = refused
 }

@@ -79,18 +79,18 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 	return true, nil
 }
 
-// TellAhead writes the first status of a new PodManager before a plan that will take a while. A failure is only logged: Report writes
+// ReportEarly writes the first status of a new PodManager before a plan that will take a while. A failure is only logged: Report writes
 // the status again after the plan.
-func (r *Reporter) TellAhead(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) {
+func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) {
 	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided, Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
 	if err := r.writeStatus(ctx, key, done, status); err != nil {
-		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.Words(err))
+		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.ErrorText(err))
 	}
 }
 
-// TellBroken reports, in the conditions and in an event, that the controller cannot handle a PodManager. It leaves the rest of the
+// ReportBroken reports, in the conditions and in an event, that the controller cannot handle a PodManager. It leaves the rest of the
 // status as it is, because nothing new is known about the pods.
-func (r *Reporter) TellBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
+func (r *Reporter) ReportBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
 	defer executor.Caught(&err) // the PodManager may make this panic, too
 	manager, err := r.Scopes.Of(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
 	if err != nil {

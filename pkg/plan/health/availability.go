@@ -13,7 +13,7 @@ import (
 // place the status still describes the pod before the update; but a pod whose resize is held up serves as before.
 func isInService(pod *corev1.Pod) bool {
 	return podstate.IsReady(pod) && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" &&
-		!podstate.IsDrained(pod) && (!inplace.IsUpdating(pod) || inplace.IsHeldUp(pod))
+		!podstate.IsDrained(pod) && (!inplace.IsUpdating(pod) || inplace.IsResizeHeldUp(pod))
 }
 
 // UntilAvailable is how long a pod in service has to stay in service to become available; false if it is not in service.
@@ -25,7 +25,7 @@ func UntilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (tim
 		return 0, true
 	}
 	since := podstate.ReadySince(pod)
-	if updated := inplace.UpdatedAt(pod); updated.After(since) && !inplace.IsHeldUp(pod) {
+	if updated := inplace.UpdatedAt(pod); updated.After(since) && !inplace.IsResizeHeldUp(pod) {
 		since = updated
 	}
 	return max(0, since.Add(minReady).Sub(now)), true

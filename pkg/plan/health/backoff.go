@@ -18,7 +18,7 @@ import (
 // A failed pod is replaced at once. If the replacement fails too, the next replacement waits: firstBackOff, then ever longer.
 const (
 	firstBackOff = 10 * time.Second
-	LastBackOff  = 10 * time.Minute
+	MaxBackOff  = 10 * time.Minute
 )
 
 // Retry is a failed pod that has not been replaced. The pod itself carries all that is known about its failure, and is kept until its
@@ -102,14 +102,14 @@ func BackOff(failures int) time.Duration {
 	}
 	wait := firstBackOff
 	for range failures - 2 {
-		if wait *= 2; wait >= LastBackOff {
-			return LastBackOff
+		if wait *= 2; wait >= MaxBackOff {
+			return MaxBackOff
 		}
 	}
 	return wait
 }
 
-// failuresUpTo is how many pods have failed in a row, this pod included. A pod that had lived for LastBackOff starts a new row.
+// failuresUpTo is how many pods have failed in a row, this pod included. A pod that had lived for MaxBackOff starts a new row.
 func failuresUpTo(pod *corev1.Pod, now time.Time) int {
 	if hasLivedLong(pod, now) {
 		return 1
@@ -136,12 +136,12 @@ func disruptionsUpTo(pod *corev1.Pod, now time.Time) int {
 // IsOwnFailure tells whether a finished pod counts against its revision: it was not disrupted, and if it was updated in place to that
 // revision, the kubelet had carried out the update.
 func IsOwnFailure(pod *corev1.Pod) bool {
-	return podstate.Disruption(pod) == "" && podstate.HasObserved(pod) && !inplace.IsToRestart(pod)
+	return podstate.Disruption(pod) == "" && podstate.HasObserved(pod) && !inplace.AwaitsRestart(pod)
 }
 
 // hasLivedLong tells whether the pod had lived for so long that its failure starts a new row.
 func hasLivedLong(pod *corev1.Pod, now time.Time) bool {
-	return podstate.FinishedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= LastBackOff
+	return podstate.FinishedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= MaxBackOff
 }
 
 func FailuresBefore(pod *corev1.Pod) int { return countIn(pod, v1.AnnotationFailuresBefore) }

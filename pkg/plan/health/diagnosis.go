@@ -92,8 +92,8 @@ func examineUpdate(pod *corev1.Pod) string {
 	return "being updated in place"
 }
 
-// DescribeUnfinished names the first pod in service whose resize is held up; empty if there is none.
-func DescribeUnfinished(active []*corev1.Pod) string {
+// DescribeHeldUp names the first pod in service whose resize is held up; empty if there is none.
+func DescribeHeldUp(active []*corev1.Pod) string {
 	var heldUp []*corev1.Pod
 	for _, pod := range active {
 		if isInService(pod) && inplace.IsUpdating(pod) {

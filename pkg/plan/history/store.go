@@ -98,8 +98,8 @@ func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	return []Store{{Revision: renewed, Exists: true, origin: revision}}
 }
 
-// IsSame tells whether two ControllerRevisions have the same template.
-func IsSame(stored, wanted *appsv1.ControllerRevision) bool {
+// HaveSameTemplate tells whether two ControllerRevisions have the same template.
+func HaveSameTemplate(stored, wanted *appsv1.ControllerRevision) bool {
 	if bytes.Equal(stored.Data.Raw, wanted.Data.Raw) {
 		return true
 	}

@@ -95,5 +95,5 @@ func pathOfDifference(path string, from, to any) string {
 	return path
 }
 
-// TakesTheNode tells whether the kubelet has to carry out something. Labels and annotations do not concern it.
-func (d Diff) TakesTheNode() bool { return len(d.Images)+len(d.Resources) > 0 }
+// NeedsKubelet tells whether the kubelet has to carry out something. Labels and annotations do not concern it.
+func (d Diff) NeedsKubelet() bool { return len(d.Images)+len(d.Resources) > 0 }

@@ -43,7 +43,7 @@ func (u Update) expectRestart(container *corev1.Container) (before ContainerBefo
 	image, resources := old.Image, &old.Resources
 	earlier, isOutstanding := u.outstanding(container)
 	begun, isInterrupted := lastRecord(u.Pod).Containers[container.Name]
-	isInterrupted = isInterrupted && HasBegun(u.Pod)
+	isInterrupted = isInterrupted && IsInterrupted(u.Pod)
 	toOtherRevision := isInterrupted && !u.continuesInterrupted()
 	restarts := before.Restarts
 	switch {
@@ -106,7 +106,7 @@ func (u Update) oldContainer(name string) *corev1.Container {
 	if _, changed := u.Diff().Images[name]; changed {
 		actual.Image = own.Image
 	}
-	if _, resized := u.Diff().Resources[name]; podstate.IsMadeByHand(u.Pod) && (resized || HasBegun(u.Pod)) {
+	if _, resized := u.Diff().Resources[name]; podstate.IsMadeByHand(u.Pod) && (resized || IsInterrupted(u.Pod)) {
 		actual.Resources = own.Resources
 	}
 	return &actual
@@ -141,7 +141,7 @@ func (u Update) outstanding(container *corev1.Container) (ContainerBefore, bool)
 		return earlier, true
 	case isAsBefore:
 		now.Had = earlier.Had
-	case earlier.Had != nil || HasBegun(u.Pod):
+	case earlier.Had != nil || IsInterrupted(u.Pod):
 		now.Had = unknownResources
 	}
 	now.Generation = earlier.Generation

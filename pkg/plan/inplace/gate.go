@@ -53,5 +53,5 @@ func MustOpenFirst(pod *corev1.Pod) bool {
 // MustOpen tells whether the controller has to open the pod's readiness gate: the gate is not open, and either no update in place is
 // going on, or its resize is held up.
 func MustOpen(pod *corev1.Pod) bool {
-	return MustOpenFirst(pod) && (!IsUpdating(pod) || IsHeldUp(pod))
+	return MustOpenFirst(pod) && (!IsUpdating(pod) || IsResizeHeldUp(pod))
 }

@@ -111,7 +111,7 @@ func checkCompleted(t *testing.T, step Update, m *v1.PodManager, restarts int32)
 		Runs("app:1", "id-1", 1)(p)
 	}
 	got, want := p.Spec.Containers[0].Resources, step.To.Template().Spec.Containers[0].Resources
-	if !equality.Semantic.DeepEqual(got, want) || p.Labels[v1.LabelRevision] != step.To.Hash || HasBegun(p) {
+	if !equality.Semantic.DeepEqual(got, want) || p.Labels[v1.LabelRevision] != step.To.Hash || IsInterrupted(p) {
 		t.Errorf("the pod has %v and revision %s, want %v", got, p.Labels[v1.LabelRevision], want)
 	}
 	if IsUpdating(p) {
@@ -222,14 +222,14 @@ func TestRefusedAfterResize(t *testing.T) {
 		t.Fatal(err)
 	}
 	ApplyPatch(p, patch)
-	if !HasBegun(p) || RefusalOf(p, "two") != "no" {
-		t.Fatalf("begun %v, refused %q", HasBegun(p), RefusalOf(p, "two"))
+	if !IsInterrupted(p) || RefusalOf(p, "two") != "no" {
+		t.Fatalf("begun %v, refused %q", IsInterrupted(p), RefusalOf(p, "two"))
 	}
 	if patch, err = (Update{Pod: p, Step: StepRestore, From: from, To: from}).Patch(Manager(3), Now.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	ApplyPatch(p, patch)
-	if HasBegun(p) || RefusalOf(p, "two") != "no" || p.Labels[v1.LabelRevision] != "one" {
-		t.Errorf("restored: begun %v, refused %q, revision %s", HasBegun(p), RefusalOf(p, "two"), p.Labels[v1.LabelRevision])
+	if IsInterrupted(p) || RefusalOf(p, "two") != "no" || p.Labels[v1.LabelRevision] != "one" {
+		t.Errorf("restored: begun %v, refused %q, revision %s", IsInterrupted(p), RefusalOf(p, "two"), p.Labels[v1.LabelRevision])
 	}
 }

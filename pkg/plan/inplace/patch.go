@@ -27,7 +27,7 @@ func (u Update) BeginPatch(now time.Time) ([]byte, error) {
 
 // continuesInterrupted tells whether the pod's interrupted update was to the same revision as this update.
 func (u Update) continuesInterrupted() bool {
-	return HasBegun(u.Pod) && lastRecord(u.Pod).Revision == u.To.Hash
+	return IsInterrupted(u.Pod) && lastRecord(u.Pod).Revision == u.To.Hash
 }
 
 // restartedByResize is the state of the containers that the resize, or one that it reverts, may restart.
@@ -77,7 +77,7 @@ func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 // spec may have the CPU and memory of either revision, so the patch sets them for all containers.
 func (u Update) ResizePatch() ([]byte, error) {
 	amounts := u.Diff().Resources
-	if HasBegun(u.Pod) {
+	if IsInterrupted(u.Pod) {
 		amounts = map[string]corev1.ResourceRequirements{}
 		for _, container := range u.To.Template().Spec.Containers {
 			if all := resizableOf(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
@@ -102,10 +102,10 @@ func (u Update) ResizePatch() ([]byte, error) {
 // accepted the resize before: StepRestore has to revert it.
 func (u Update) RefusalPatch(message string, resized bool) ([]byte, error) {
 	refusal := Record{Revision: u.To.Hash, Refused: podstate.OneLine("", message), Before: u.recordBefore()}
-	if refusal.Begun = resized || HasBegun(u.Pod); refusal.Begun {
+	if refusal.Begun = resized || IsInterrupted(u.Pod); refusal.Begun {
 		refusal.Containers = u.restartedByResize()
 	}
-	if HasBegun(u.Pod) {
+	if IsInterrupted(u.Pod) {
 		refusal.At = lastRecord(u.Pod).At
 	}
 	return u.recordPatch(refusal)

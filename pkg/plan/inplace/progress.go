@@ -24,14 +24,14 @@ func IsUpdating(pod *corev1.Pod) bool {
 		return false
 	}
 	record := CompletedRecord(pod)
-	if record.Revision == "" && !HasBegun(pod) {
+	if record.Revision == "" && !IsInterrupted(pod) {
 		return false
 	}
-	return !podstate.HasObserved(pod) || podstate.IsResizing(pod) || IsToRestart(pod)
+	return !podstate.HasObserved(pod) || podstate.IsResizing(pod) || AwaitsRestart(pod)
 }
 
-// IsToRestart tells whether the kubelet has yet to restart a container for the update by which the pod got its revision.
-func IsToRestart(pod *corev1.Pod) bool {
+// AwaitsRestart tells whether the kubelet has yet to restart a container for the update by which the pod got its revision.
+func AwaitsRestart(pod *corev1.Pod) bool {
 	for name, before := range CompletedRecord(pod).Containers {
 		if !IsRestarted(pod, name, before) && !isResizeReverted(pod, name, before) {
 			return true
@@ -49,9 +49,9 @@ func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool
 		equality.Semantic.DeepEqual(resizableOf(container.Resources), *had)
 }
 
-// IsHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod
+// IsResizeHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod
 // serves as before.
-func IsHeldUp(pod *corev1.Pod) bool {
+func IsResizeHeldUp(pod *corev1.Pod) bool {
 	if !podstate.HasObserved(pod) || podstate.ResizeTrouble(pod) == "" {
 		return false
 	}

@@ -105,9 +105,9 @@ func RefusalOf(pod *corev1.Pod, revision string) string {
 	return ""
 }
 
-// HasBegun tells whether an update of the pod was interrupted, see Record: the controller died or got no answer after BeginPatch, or the
+// IsInterrupted tells whether an update of the pod was interrupted, see Record: the controller died or got no answer after BeginPatch, or the
 // API server refused the final Patch.
-func HasBegun(pod *corev1.Pod) bool { return hasRecord(pod) && lastRecord(pod).Begun }
+func IsInterrupted(pod *corev1.Pod) bool { return hasRecord(pod) && lastRecord(pod).Begun }
 
 // CompletedRecord is the Record of the update by which the pod got its revision; empty if the pod was created from that revision.
 func CompletedRecord(pod *corev1.Pod) Record {

@@ -29,8 +29,8 @@ const (
 	StepRestore Step = "Restore"
 )
 
-// TurnsTheGate tells whether the step only closes or opens the readiness gate.
-func (u Update) TurnsTheGate() bool { return u.Step == StepDrain || u.Step == StepOpen }
+// IsGateStep tells whether the step only closes or opens the readiness gate.
+func (u Update) IsGateStep() bool { return u.Step == StepDrain || u.Step == StepOpen }
 
 // Diff is what the step changes in the pod's containers.
 func (u Update) Diff() Diff {
@@ -38,7 +38,7 @@ func (u Update) Diff() Diff {
 	return diff
 }
 
-// TakesTheNode tells whether the kubelet has to carry out something for the update, and will report it.
-func (u Update) TakesTheNode() bool {
-	return u.Diff().TakesTheNode()
+// NeedsKubelet tells whether the kubelet has to carry out something for the update, and will report it.
+func (u Update) NeedsKubelet() bool {
+	return u.Diff().NeedsKubelet()
 }

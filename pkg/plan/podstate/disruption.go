@@ -36,8 +36,8 @@ func Disruption(pod *corev1.Pod) string {
 	return ""
 }
 
-// DisruptionOf names the pod and its disruption in one sentence; empty if the pod was not disrupted.
-func DisruptionOf(pod *corev1.Pod) string {
+// DescribeDisruption names the pod and its disruption in one sentence; empty if the pod was not disrupted.
+func DescribeDisruption(pod *corev1.Pod) string {
 	if pod == nil || Disruption(pod) == "" {
 		return ""
 	}

@@ -17,21 +17,21 @@ type Failure struct {
 	Condition string
 	// Reason is set only for a refused request, which fails again until somebody acts: ReasonForbidden or ReasonInvalidPod.
 	Reason string
-	// Message is the error's text, see Words.
+	// Message is the error's text, see ErrorText.
 	Message string
 }
 
 // Failed is the Failure of a request that returned err. condition is the ReplicaFailure reason for that kind of request.
 func Failed(condition string, err error) Failure {
-	return Failure{Condition: condition, Reason: refusal(err), Message: Words(err)}
+	return Failure{Condition: condition, Reason: refusal(err), Message: ErrorText(err)}
 }
 
 // maxWords limits the text of an error in bytes: the note of an event may have 1024.
 const maxWords = 800
 
-// Words is the first line of an error's text, which is safe to show and log. To some refusals the API server adds a dump of the whole
+// ErrorText is the first line of an error's text, which is safe to show and log. To some refusals the API server adds a dump of the whole
 // pod, with the values of environment variables, which begins on the second line.
-func Words(err error) string {
+func ErrorText(err error) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
@@ -59,8 +59,8 @@ func refusal(err error) string {
 	}
 }
 
-// NamespaceIsGoing tells whether a create failed because the namespace is terminating. The controller then neither retries nor
+// NamespaceIsTerminating tells whether a create failed because the namespace is terminating. The controller then neither retries nor
 // reports the failure.
-func NamespaceIsGoing(err error) bool {
+func NamespaceIsTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

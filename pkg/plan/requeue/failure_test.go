@@ -42,11 +42,11 @@ func TestFailedCreate(t *testing.T) {
 
 func TestNamespaceIsGoing(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-0", errors.New("it is being terminated"))
-	if NamespaceIsGoing(forbidden) {
+	if NamespaceIsTerminating(forbidden) {
 		t.Error("a plain refusal is taken for a terminating namespace")
 	}
 	forbidden.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	if !NamespaceIsGoing(fmt.Errorf("creating: %w", forbidden)) {
+	if !NamespaceIsTerminating(fmt.Errorf("creating: %w", forbidden)) {
 		t.Error("not recognised")
 	}
 }
@@ -54,10 +54,10 @@ func TestNamespaceIsGoing(t *testing.T) {
 // The text of an error that is shown and logged contains no dump of a pod with its environment variables, and fits into an event.
 func TestWords(t *testing.T) {
 	refused := errors.New("changing pod web-0: Pod \"web-0\" is invalid: spec: Forbidden: pod updates may not change fields\n  core.PodSpec{Env: {PASSWORD: \"secret\"}}")
-	if got := Words(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {
+	if got := ErrorText(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {
 		t.Errorf("got %q", got)
 	}
-	if got := Words(errors.New(strings.Repeat("ä", 2000))); len(got) > maxWords+3 || !utf8.ValidString(got) {
+	if got := ErrorText(errors.New(strings.Repeat("ä", 2000))); len(got) > maxWords+3 || !utf8.ValidString(got) {
 		t.Errorf("%d bytes", len(got))
 	}
 }

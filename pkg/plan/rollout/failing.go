@@ -144,9 +144,9 @@ func (r *State) untilRecovered(record v1.FailingPod) time.Duration {
 func (r *State) recoveryTime() time.Duration { return r.Manager.MinReady() + r.Manager.FailureGrace() }
 
 // untilRecordExpires is how much longer the record of a recovered pod is kept: for as long as its crashes could pass for new ones, and for
-// LastBackOff at the least, in case the user raises minReadySeconds or the grace period.
+// MaxBackOff at the least, in case the user raises minReadySeconds or the grace period.
 func (r *State) untilRecordExpires(pod *corev1.Pod) time.Duration {
-	return r.untilOutlived(pod, max(r.recoveryTime(), health.LastBackOff))
+	return r.untilOutlived(pod, max(r.recoveryTime(), health.MaxBackOff))
 }
 
 // untilJudged is how long it is until a judgement changes without an event; zero for never.
@@ -164,7 +164,7 @@ func (r *State) untilJudged() (wait time.Duration) {
 
 // untilForgotten is how much longer a finished pod counts as failing.
 func untilForgotten(pod *corev1.Pod, now time.Time) time.Duration {
-	return max(0, podstate.FinishedAt(pod, now).Add(health.LastBackOff).Sub(now))
+	return max(0, podstate.FinishedAt(pod, now).Add(health.MaxBackOff).Sub(now))
 }
 
 // hasOwnTrouble tells whether a container of the pod is in trouble that counts against the revision. Disruptions do not count, nor does

@@ -90,7 +90,7 @@ func (m *mover) missingSurgePods(revision *history.Revision, gained map[*history
 // updateInPlace plans the next step for pods whose update in place has started, and starts further updates, within maxUnavailable and
 // the quota. It returns how much of the quota it uses.
 func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
-	hasStarted := func(pod *corev1.Pod) bool { return podstate.IsDrained(pod) || inplace.HasBegun(pod) }
+	hasStarted := func(pod *corev1.Pod) bool { return podstate.IsDrained(pod) || inplace.IsInterrupted(pod) }
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(hasStarted(a), hasStarted(b)) })
 	for _, pod := range pods {
 		to := m.target(pod)
@@ -105,7 +105,7 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 		}
 		m.updating[pod] = true
 		next := inplace.Update{Pod: pod, Step: inplace.StepUpdate, From: m.revisionOf(pod), To: to}
-		if change, _ := m.compare(next.From, to); change.TakesTheNode() {
+		if change, _ := m.compare(next.From, to); change.NeedsKubelet() {
 			var wait time.Duration
 			next.Step, wait = inplace.NextStep(m.Manager, pod, m.Now)
 			m.again = requeue.Sooner(m.again, wait)
@@ -123,7 +123,7 @@ func (m *mover) restorations() []inplace.Update {
 	var restore []inplace.Update
 	for _, pod := range m.active {
 		revision := m.revisionOf(pod)
-		if !inplace.HasBegun(pod) || m.updating[pod] || revision == nil || revision.Template() == nil ||
+		if !inplace.IsInterrupted(pod) || m.updating[pod] || revision == nil || revision.Template() == nil ||
 			m.available[pod] && inplace.MayRestart(pod) && !m.mayTakeDown(pod) {
 			continue
 		}

@@ -40,7 +40,7 @@ func (r *State) findObstacle() string {
 			return pod.Name + ": " + why
 		}
 	}
-	if len(r.OldPods)+r.missing() >= r.Manager.Partition() || len(r.UpdatedPods) <= r.DueUpdated() {
+	if len(r.OldPods)+r.missing() >= r.Manager.Partition() || len(r.UpdatedPods) <= r.DesiredUpdated() {
 		return ""
 	}
 	return r.findObstacleToOld(r.UpdatedPods)

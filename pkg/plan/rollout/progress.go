@@ -17,10 +17,10 @@ type Progress struct {
 	Again requeue.LookAgain
 }
 
-// Follow updates the record of the rollout until the new revision has proved itself. The deadline starts anew only with a new maximum
+// TrackProgress updates the record of the rollout until the new revision has proved itself. The deadline starts anew only with a new maximum
 // of available pods: flapping pods must not put it off for ever.
-func Follow(r *State, available int) Progress {
-	if !r.isRolling() || r.IsGood() && r.Revisions.Update.IsStored() || r.IsUnstarted() {
+func TrackProgress(r *State, available int) Progress {
+	if !r.isRolling() || r.IsProven() && r.Revisions.Update.IsStored() || r.IsUnstarted() {
 		return Progress{}
 	}
 	next := v1.RolloutStatus{Revision: r.Revisions.Update.Name}
@@ -41,7 +41,7 @@ func Follow(r *State, available int) Progress {
 
 // runClock starts, stops or resets the clock of progressDeadlineSeconds.
 func (p *Progress) runClock(r *State, available int) {
-	next, due, deadline := p.Record, r.DueUpdated(), r.Manager.ProgressDeadline()
+	next, due, deadline := p.Record, r.DesiredUpdated(), r.Manager.ProgressDeadline()
 	// After a higher partition or a scale-down, fewer updated pods are due: pods beyond that number will count as progress again.
 	next.MostAvailable = min(next.MostAvailable, int32(due))
 	if available > int(next.MostAvailable) || available >= due {

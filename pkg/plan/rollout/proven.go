@@ -14,32 +14,32 @@ import (
 // A revision becomes the good one, to which later rollouts return, when all of its pods have been available together for as long as a
 // failing pod has to stay ready to recover. Until then the failure policy applies, also after the last pod was updated.
 
-// IsGood tells whether the new revision has proved itself, so that later rollouts may return to it.
-func (r *State) IsGood() bool {
-	wait, started := r.UntilGood()
+// IsProven tells whether the new revision has proved itself, so that later rollouts may return to it.
+func (r *State) IsProven() bool {
+	wait, started := r.UntilProven()
 	return started && wait == 0
 }
 
-// UntilGood is how long all pods, once updated, still have to stay available together; false while that time has not begun.
-func (r *State) UntilGood() (time.Duration, bool) {
+// UntilProven is how long all pods, once updated, still have to stay available together; false while that time has not begun.
+func (r *State) UntilProven() (time.Duration, bool) {
 	if !r.isRolling() || len(r.UpdatedPods) != r.Manager.DesiredReplicas() || r.desiredOld+len(r.OldPods)+len(r.StrayPods) > 0 ||
 		(len(r.FailingPods) > 0 && r.Manager.OnFailure() != v1.ContinueOnFailure) {
 		return 0, false
 	}
-	return r.untilProven(r.UpdatedPods, r.jitter())
+	return r.untilPodsProven(r.UpdatedPods, r.jitter())
 }
 
-// UntilOldGood is how long the old pods still have to stay available together; false while they are not, or another revision has proved
+// UntilOldProven is how long the old pods still have to stay available together; false while they are not, or another revision has proved
 // itself. Pods that a partition or a halt leaves on the old revision can still prove it.
-func (r *State) UntilOldGood() (time.Duration, bool) {
+func (r *State) UntilOldProven() (time.Duration, bool) {
 	if r.Old == nil || !r.Old.IsStored() || r.Manager.Status.CurrentRevision != "" || r.RolledBack || len(r.OldPods) < r.desiredOld {
 		return 0, false
 	}
-	return r.untilProven(r.OldPods, 0)
+	return r.untilPodsProven(r.OldPods, 0)
 }
 
-// untilProven is how long these pods still have to stay available together, with a delay added; false if one is not available.
-func (r *State) untilProven(pods []*corev1.Pod, delay time.Duration) (time.Duration, bool) {
+// untilPodsProven is how long these pods still have to stay available together, with a delay added; false if one is not available.
+func (r *State) untilPodsProven(pods []*corev1.Pod, delay time.Duration) (time.Duration, bool) {
 	var since time.Time
 	for _, pod := range pods {
 		if !health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {

@@ -178,8 +178,8 @@ func (r *State) IsUnstarted() bool {
 		len(r.UpdatedPods)+len(r.OldPods)+len(r.StrayPods) == 0
 }
 
-// DueUpdated is how many pods have the new revision once the rollout is complete: all but the partition.
-func (r *State) DueUpdated() int {
+// DesiredUpdated is how many pods have the new revision once the rollout is complete: all but the partition.
+func (r *State) DesiredUpdated() int {
 	if r.Old == nil {
 		return r.Manager.DesiredReplicas()
 	}
@@ -188,7 +188,7 @@ func (r *State) DueUpdated() int {
 
 // Outdated is how many active pods have yet to move to another revision, whether or not the rollout is frozen.
 func (r *State) Outdated() int {
-	dueOld := r.Manager.DesiredReplicas() - r.DueUpdated()
+	dueOld := r.Manager.DesiredReplicas() - r.DesiredUpdated()
 	if r.RolledBack && r.Old != nil {
 		dueOld = r.Manager.DesiredReplicas()
 	}

@@ -89,7 +89,7 @@ func disruptionHint(r Report, active []*corev1.Pod) string {
 	}
 	_, finished, _ := podstate.Split(r.Pods)
 	for _, pod := range health.NewestFirst(finished, r.Now) {
-		if text := podstate.DisruptionOf(pod); text != "" {
+		if text := podstate.DescribeDisruption(pod); text != "" {
 			return "; " + text
 		}
 	}

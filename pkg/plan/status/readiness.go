@@ -43,7 +43,7 @@ func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
 	case counts.AvailableReplicas < desired:
 		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(desired)),
 			r.Manager.Spec.MinReadySeconds)
-	case in.rollout.DueUpdated() < int(desired) && !in.rollout.RolledBack:
+	case in.rollout.DesiredUpdated() < int(desired) && !in.rollout.RolledBack:
 		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
 			counts.AvailableReplicas, pods(int(desired)), counts.UpdatedReplicas, len(in.rollout.OldPods))}
 	case in.rollout.Outdated() > 0:
@@ -58,7 +58,7 @@ func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
 // baking is the reason of Ready when all pods are updated and available, and until when the new revision has to prove itself, if there
 // is an old one to return to. The time is absolute, so that the message does not change with every sync.
 func baking(r *rollout.State) (reason, message string) {
-	wait, started := r.UntilGood()
+	wait, started := r.UntilProven()
 	if r.Old == nil || !started || wait == 0 {
 		return v1.ReasonAllAvailable, ""
 	}
@@ -86,8 +86,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		return no(v1.ReasonHalted, "%s", halted(counts, in))
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
-	case rollout.Outdated() == 0 && health.DescribeUnfinished(in.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(in.active))
+	case rollout.Outdated() == 0 && health.DescribeHeldUp(in.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active))
 	case rollout.Outdated() == 0:
 		return verdict{}, false
 	case rollout.Frozen == v1.ReasonPaused:
@@ -97,8 +97,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active))
-	case health.DescribeUnfinished(in.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeUnfinished(in.active))
+	case health.DescribeHeldUp(in.active) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active))
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
@@ -129,5 +129,5 @@ func rolledBack(manager *v1.PodManager, in inputs) string {
 
 // worstPod describes the pod that keeps the rollout from making progress.
 func worstPod(in inputs) string {
-	return cmp.Or(health.DescribeFailure(in.rollout.FailingPods), health.Diagnose(in.active), health.DescribeUnfinished(in.active), "all pods are ready")
+	return cmp.Or(health.DescribeFailure(in.rollout.FailingPods), health.Diagnose(in.active), health.DescribeHeldUp(in.active), "all pods are ready")
 }

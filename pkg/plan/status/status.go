@@ -100,7 +100,7 @@ func statusOfRollout(
 	}
 	status.UpdateRevision = state.Revisions.Update.Name
 	status.UpdatedReplicas = int32(len(state.UpdatedPods))
-	in := inputs{active: active, rollout: state, progress: rollout.Follow(state, available)}
+	in := inputs{active: active, rollout: state, progress: rollout.TrackProgress(state, available)}
 	if status.FailedRevision = rollout.FailedRevision(state, in.progress); status.FailedRevision != "" && !state.RolledBack {
 		// The revision fails with this status: the conditions describe the rollback.
 		in.cause = "its pods did not become available in time"
@@ -121,11 +121,11 @@ func statusOfRollout(
 
 // nameGood sets currentRevision once a revision has proved itself, and returns when the next one may have.
 func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
-	wait, started := r.UntilGood()
+	wait, started := r.UntilProven()
 	if started && wait == 0 && r.Revisions.Update.IsStored() {
 		status.CurrentRevision = r.Revisions.Update.Name
 	}
-	oldWait, oldStarted := r.UntilOldGood()
+	oldWait, oldStarted := r.UntilOldProven()
 	if oldStarted && oldWait == 0 && status.CurrentRevision == "" {
 		status.CurrentRevision = r.Old.Name
 	}
