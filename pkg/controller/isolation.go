@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/client-go/tools/cache"
@@ -21,7 +22,7 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 		result, again, err = c.syncHandler(ctx, key)
 		return err
 	}()
-	if caught, ok := err.(*executor.PanicError); ok {
+	if caught, ok := errors.AsType[*executor.PanicError](err); ok {
 		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(caught.Stack))
 		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", caught.Value)
 		if err := c.reporter.ReportBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {

@@ -21,27 +21,27 @@ import (
 
 // reportEvents sends the events of a sync: one for each kind of action or failure, however many pods it is about.
 func (r *Reporter) reportEvents(key cache.ObjectName, decided plan.Plan, done *executor.Outcome) {
-	event := func(kind, reason, action string, pods []*corev1.Pod, verb, why string) {
+	event := func(reason, action string, pods []*corev1.Pod, verb, why string) {
 		if len(pods) > 0 {
 			// client-go merges events about the same objects into a series. The first pod as the related object keeps batches apart.
-			r.recorder.record(done.Manager, pods[0], kind, reason, action, fmt.Sprintf("%s %s%s", verb, podList(pods), why))
+			r.recorder.record(done.Manager, pods[0], corev1.EventTypeNormal, reason, action, fmt.Sprintf("%s %s%s", verb, podList(pods), why))
 		}
 	}
 	if done.Collided != "" {
 		r.recorder.warn(done.Manager, nil, v1.EventCollision, "StoreRevision",
 			fmt.Sprintf("The name %s is in use for something else: the revision gets another one", done.Collided))
 	}
-	event(corev1.EventTypeNormal, v1.EventReleased, "Release", done.Released, "Released", "")
-	event(corev1.EventTypeNormal, v1.EventAdopted, "Adopt", done.Adopted, "Adopted", "")
+	event(v1.EventReleased, "Release", done.Released, "Released", "")
+	event(v1.EventAdopted, "Adopt", done.Adopted, "Adopted", "")
 	for why, pods := range deletedByReason(decided.Delete, done.Deleted) {
-		event(corev1.EventTypeNormal, v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
+		event(v1.EventDeleted, "Delete", pods, "Deleted", ": "+string(why))
 	}
 	r.reportDisruptions(decided.Create, done)
-	event(corev1.EventTypeNormal, v1.EventCreated, "Create", done.Created, "Created", "")
-	event(corev1.EventTypeNormal, v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service, to be updated in place,", "")
+	event(v1.EventCreated, "Create", done.Created, "Created", "")
+	event(v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service, to be updated in place,", "")
 	drained, undrained := inplace.ByDrained(done.Manager, done.Updated[inplace.StepUpdate])
-	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", drained, "Updated in place", "")
-	event(corev1.EventTypeNormal, v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
+	event(v1.EventUpdated, "Update", drained, "Updated in place", "")
+	event(v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
 	r.reportForeign(key, decided.Foreign, done)
 	r.reportFailure(key, done)
 }

@@ -18,7 +18,7 @@ import (
 // A failed pod is replaced at once. If the replacement fails too, the next replacement waits: firstBackOff, then ever longer.
 const (
 	firstBackOff = 10 * time.Second
-	MaxBackOff  = 10 * time.Minute
+	MaxBackOff   = 10 * time.Minute
 )
 
 // Retry is a failed pod that has not been replaced. The pod itself carries all that is known about its failure, and is kept until its
