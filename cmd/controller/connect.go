@@ -115,7 +115,7 @@ func newClients(restConfig *rest.Config, config *Config) (*clients, error) {
 	if c.Statuses, err = versioned.NewForConfig(reports); err != nil {
 		return nil, err
 	}
-	if c.Reports, err = kubernetes.NewForConfig(withProtobuf(reports)); err != nil {
+	if c.Events, err = kubernetes.NewForConfig(withProtobuf(reports)); err != nil {
 		return nil, err
 	}
 	if config.Lease != nil {

@@ -135,9 +135,9 @@ func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string,
 	t.dropIfEmpty(owner, r)
 }
 
-// Unknown notes that only a live read can tell the fate of the object with this name: the answer to its create was lost, or it left
+// MarkUnsettled notes that only a live read can tell the fate of the object with this name: the answer to its create was lost, or it left
 // the cache without a deletionTimestamp.
-func (t *Tracker) Unknown(owner cache.ObjectName, name string) {
+func (t *Tracker) MarkUnsettled(owner cache.ObjectName, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.recordOf(owner).unsettled[name] = true
@@ -159,8 +159,8 @@ func (t *Tracker) Unsettled(owner cache.ObjectName) []string {
 	return names
 }
 
-// Settled notes that a live read has told the fate of the object with this name.
-func (t *Tracker) Settled(owner cache.ObjectName, name string) {
+// MarkSettled notes that a live read has told the fate of the object with this name.
+func (t *Tracker) MarkSettled(owner cache.ObjectName, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r, found := t.owners[owner]; found {

@@ -132,9 +132,9 @@ func TestWritesAfterALiveRead(t *testing.T) {
 func TestNothingIsKeptOfAnOwnerAtRest(t *testing.T) {
 	tracker := NewTracker()
 	tracker.Wrote(web, pods, "10", now)
-	tracker.Unknown(web, "web-1")
+	tracker.MarkUnsettled(web, "web-1")
 	tracker.IsEcho(web, pods, "10")
-	tracker.Settled(web, "web-1")
+	tracker.MarkSettled(web, "web-1")
 	tracker.Behind(web, seen("10", "1"), now)
 	if got := len(tracker.owners); got != 0 {
 		t.Errorf("%d records kept", got)
@@ -143,14 +143,14 @@ func TestNothingIsKeptOfAnOwnerAtRest(t *testing.T) {
 
 func TestUnsettled(t *testing.T) {
 	tracker := NewTracker()
-	tracker.Unknown(web, "web-1")
-	tracker.Unknown(web, "web-0")
-	tracker.Unknown(web, "web-1")
+	tracker.MarkUnsettled(web, "web-1")
+	tracker.MarkUnsettled(web, "web-0")
+	tracker.MarkUnsettled(web, "web-1")
 	if got, want := tracker.Unsettled(web), []string{"web-0", "web-1"}; !slices.Equal(got, want) {
 		t.Errorf("unsettled %v, want %v", got, want)
 	}
-	tracker.Settled(web, "web-0")
-	tracker.Settled(shop, "web-1")
+	tracker.MarkSettled(web, "web-0")
+	tracker.MarkSettled(shop, "web-1")
 	if got, want := tracker.Unsettled(web), []string{"web-1"}; !slices.Equal(got, want) {
 		t.Errorf("unsettled %v, want %v", got, want)
 	}

@@ -51,7 +51,7 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope) (*C
 	}
 	deps := executor.Deps{
 		Clients: clients, Scopes: byNamespace, Tracker: consistency.NewTracker(), Memories: memory.New(),
-		Writes: &executor.Latency{}, Clock: clock.RealClock{},
+		WriteLatency: &executor.Latency{}, Clock: clock.RealClock{},
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 
 // syncHandler brings one PodManager a step nearer to its spec: it gathers, decides, applies the plan and reports. It writes the status
 // even if applying failed, because then the status matters most. It returns when to requeue the key.
-func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (metrics.Result, requeue.LookAgain, error) {
+func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (metrics.SyncResult, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	now := c.Clock.Now()
 

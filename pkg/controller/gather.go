@@ -42,7 +42,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	limit := executor.StaleLimit << min(memory.LiveReads, 3)
 	limit += jitterOf(key, limit/2)
 	switch {
-	case isBehind && behind <= limit && !memory.Distrust:
+	case isBehind && behind <= limit && !memory.ReadLive:
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		metrics.StaleSkips.Inc()
 		// An event enqueues the key sooner. The longer no event arrives, the less a requeue helps.
@@ -52,10 +52,10 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	default:
 		memory.LiveReads = 0
 	}
-	if isBehind || memory.Distrust {
+	if isBehind || memory.ReadLive {
 		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
 		metrics.LiveReads.Inc()
-		memory.Distrust = false
+		memory.ReadLive = false
 		observed, err := c.gatherLive(ctx, scope, key, now)
 		return c.withRelabelled(key, observed, relabelled), requeue.LookAgain{}, err
 	}
@@ -72,7 +72,7 @@ func (c *Controller) withRelabelled(key cache.ObjectName, observed *plan.Observe
 		isSame := func(other *corev1.Pod) bool { return other.UID == pod.UID }
 		switch {
 		case !metav1.IsControlledBy(pod, observed.Manager):
-			c.Tracker.Settled(key, pod.Name)
+			c.Tracker.MarkSettled(key, pod.Name)
 		case !slices.ContainsFunc(observed.Pods, isSame):
 			observed.Pods = append(observed.Pods, pod)
 		}
@@ -109,7 +109,7 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 
 	memory := c.Memories.Of(key)
 	if good := currentRevision(observed); good != nil {
-		memory.Good = good
+		memory.CurrentRevision = good
 	} else if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil {
 		if err := c.executor.RestoreRevision(ctx, key, manager); err != nil {
 			return nil, err
@@ -199,12 +199,12 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 // deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
 func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
 	names := c.Tracker.Unsettled(key)
-	results := executor.InParallel(len(names), c.executor.Lanes.Of(len(names)), func(i int) executor.Result {
+	results := executor.InParallel(len(names), c.executor.Lanes.Of(len(names)), func(i int) executor.PodResult {
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return executor.Result{} // never created, or gone
+			return executor.PodResult{} // never created, or gone
 		}
-		return executor.Result{Pod: pod, Err: err}
+		return executor.PodResult{Pod: pod, Err: err}
 	})
 	var relabelled []*corev1.Pod
 	for i, r := range results {
@@ -218,7 +218,7 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 			relabelled = append(relabelled, pod)
 			continue // unsettled until it is released
 		}
-		c.Tracker.Settled(key, names[i])
+		c.Tracker.MarkSettled(key, names[i])
 	}
 	return relabelled, nil
 }
@@ -237,7 +237,7 @@ func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName
 		case err != nil:
 			return fmt.Errorf("looking whose pod %s is: %w", name, err)
 		default:
-			memory.Take(name, plan.IsForeign(pod), now)
+			memory.NoteTakenName(name, plan.IsForeign(pod), now)
 		}
 	}
 	return nil

@@ -89,7 +89,7 @@ func (c *Controller) managerUpdated(oldObj, obj any) {
 		// The controller never writes these: a user has, and may be waiting.
 		c.agenda.Add(key, queue.TriggerManagerChanged, 0)
 	default:
-		c.agenda.AddUnlessEcho(key, queue.Write{Trigger: queue.TriggerStatusChanged, Resource: source.ManagersResource, Version: manager.ResourceVersion}, 0)
+		c.agenda.AddUnlessEcho(key, queue.ObservedWrite{Trigger: queue.TriggerStatusChanged, Resource: source.ManagersResource, Version: manager.ResourceVersion}, 0)
 	}
 }
 
@@ -109,13 +109,13 @@ func (c *Controller) podAdded(obj any) {
 		return
 	}
 	if owner := c.managerOf(pod); owner != nil {
-		c.enqueueForPod(owner, queue.Write{Trigger: queue.TriggerPodAdded, Resource: source.PodsResource, Version: pod.ResourceVersion})
+		c.enqueueForPod(owner, queue.ObservedWrite{Trigger: queue.TriggerPodAdded, Resource: source.PodsResource, Version: pod.ResourceVersion})
 	}
 }
 
 // enqueueForPod enqueues the key of a pod's PodManager. A PodManager with many pods is enqueued later, so that one sync serves many pod
 // events.
-func (c *Controller) enqueueForPod(owner *v1.PodManager, w queue.Write) {
+func (c *Controller) enqueueForPod(owner *v1.PodManager, w queue.ObservedWrite) {
 	c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), w, requeue.GatherEvents(owner))
 }
 
@@ -135,7 +135,7 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	case owner == nil:
 		c.podAdded(pod)
 	case isRelevant(old, pod):
-		c.enqueueForPod(owner, queue.Write{Trigger: queue.TriggerPodChanged, Resource: source.PodsResource, Version: pod.ResourceVersion})
+		c.enqueueForPod(owner, queue.ObservedWrite{Trigger: queue.TriggerPodChanged, Resource: source.PodsResource, Version: pod.ResourceVersion})
 	}
 }
 
@@ -152,7 +152,7 @@ func (c *Controller) podDeleted(obj any) {
 	}
 	key := cache.MetaObjectToName(owner)
 	if pod.DeletionTimestamp == nil {
-		c.Tracker.Unknown(key, pod.Name)
+		c.Tracker.MarkUnsettled(key, pod.Name)
 	}
 	// Never an echo: even if the controller has deleted the pod, the plan has to know when the pod is gone.
 	c.agenda.Add(key, queue.TriggerPodDeleted, requeue.GatherEvents(owner))
@@ -160,7 +160,7 @@ func (c *Controller) podDeleted(obj any) {
 
 func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {
 	if owner := c.managerOf(revision); owner != nil {
-		c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), queue.Write{Trigger: queue.TriggerRevision, Resource: source.RevisionsResource, Version: revision.ResourceVersion}, 0)
+		c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), queue.ObservedWrite{Trigger: queue.TriggerRevision, Resource: source.RevisionsResource, Version: revision.ResourceVersion}, 0)
 	}
 }
 
@@ -202,7 +202,7 @@ func isRelevant(old, pod *corev1.Pod) bool {
 // startHandlers adds the handlers of a scope once all its caches have synced, because no sync may read half-filled caches. The informers
 // then send an add event for each cached object. Pods without our label are not in the cache: findRelabelled finds them.
 func (c *Controller) startHandlers(ctx context.Context, scope source.Scope) {
-	if !cache.WaitFor(ctx, "", scope.Filled()...) {
+	if !cache.WaitFor(ctx, "", scope.SyncedCheckers()...) {
 		return
 	}
 	if err := c.addHandlers(scope); err != nil && ctx.Err() == nil {

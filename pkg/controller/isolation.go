@@ -16,9 +16,9 @@ import (
 
 // syncIsolated syncs one PodManager. A panic for one PodManager must not stop the others: it becomes an error with backoff, and the
 // status of that PodManager shows it.
-func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result metrics.Result, again requeue.LookAgain, err error) {
+func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result metrics.SyncResult, again requeue.LookAgain, err error) {
 	err = func() (err error) {
-		defer executor.Caught(&err)
+		defer executor.RecoverTo(&err)
 		result, again, err = c.syncHandler(ctx, key)
 		return err
 	}()

@@ -51,7 +51,7 @@ func (c *Controller) listRelabelled(ctx context.Context, namespace string) error
 func (c *Controller) enqueueForRelabelled(pod *metav1.PartialObjectMetadata) {
 	if owner := c.managerOf(pod); owner != nil {
 		key := cache.MetaObjectToName(owner)
-		c.Tracker.Unknown(key, pod.Name)
+		c.Tracker.MarkUnsettled(key, pod.Name)
 		c.agenda.Add(key, queue.TriggerPodChanged, 0)
 	}
 }

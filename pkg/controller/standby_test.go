@@ -38,7 +38,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 			c.Shutdown()
 			c.queue.ShutDown()
 		}()
-		filled := scope.Filled()
+		filled := scope.SyncedCheckers()
 		pods.StartWithContext(ctx)
 		informers.StartWithContext(ctx)
 		cache.WaitFor(ctx, "", filled...)

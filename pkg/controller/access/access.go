@@ -70,8 +70,8 @@ func (v Verdict) MayRead() bool {
 	return !v.Missing && !slices.ContainsFunc(v.Lacking, Right.isToRead)
 }
 
-// IsAll tells whether the namespace exists and no right is lacking.
-func (v Verdict) IsAll() bool {
+// IsComplete tells whether the namespace exists and no right is lacking.
+func (v Verdict) IsComplete() bool {
 	return !v.Missing && len(v.Lacking) == 0
 }
 
@@ -80,8 +80,8 @@ type Reviewer struct {
 	Client kubernetes.Interface
 }
 
-// Look reviews rights in a namespace, or in all namespaces (metav1.NamespaceAll).
-func (a Reviewer) Look(ctx context.Context, namespace string, rights []Right) (Verdict, error) {
+// Review reviews rights in a namespace, or in all namespaces (metav1.NamespaceAll).
+func (a Reviewer) Review(ctx context.Context, namespace string, rights []Right) (Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	var found Verdict

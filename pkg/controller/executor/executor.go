@@ -28,11 +28,11 @@ import (
 // Deps are the dependencies that the parts of a sync share.
 type Deps struct {
 	source.Clients
-	Scopes   source.ByNamespace
-	Tracker  *consistency.Tracker
-	Memories *memory.Memories
-	Writes   *Latency
-	Clock    clock.PassiveClock
+	Scopes       source.ByNamespace
+	Tracker      *consistency.Tracker
+	Memories     *memory.Memories
+	WriteLatency *Latency
+	Clock        clock.PassiveClock
 }
 
 // Executor carries out plans.
@@ -81,7 +81,7 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 // abandonPlan ends the plan, because the cache was found to be wrong: no further request and no status may depend on it. The next sync
 // reads live.
 func (e *Executor) abandonPlan(key cache.ObjectName, done *Outcome) {
-	e.Memories.Of(key).Distrust = true
+	e.Memories.Of(key).ReadLive = true
 	done.Outdated = true
 	done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
 }
@@ -121,10 +121,10 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, manager
 // applyClaims releases and adopts pods, and tells whether all requests succeeded. The rest of the plan depends on them: a pod that was not
 // released would be one too many beside its replacement, and a pod that was not adopted would be missing.
 func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *Outcome) bool {
-	released := InParallel(len(decided.Release), e.Lanes.Of(len(decided.Release)), func(i int) Result {
+	released := InParallel(len(decided.Release), e.Lanes.Of(len(decided.Release)), func(i int) PodResult {
 		return e.releasePod(ctx, key, done.Manager, decided.Release[i])
 	})
-	adopted := InParallel(len(decided.Adopt), e.Lanes.Of(len(decided.Adopt)), func(i int) Result {
+	adopted := InParallel(len(decided.Adopt), e.Lanes.Of(len(decided.Adopt)), func(i int) PodResult {
 		return e.adoptPod(ctx, key, done.Manager, decided.Adopt[i])
 	})
 	var releasedAll, adoptedAll bool
@@ -140,7 +140,7 @@ func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decide
 
 // applyDelete deletes pods, and tells whether no request failed.
 func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deletions []rollout.Deletion, done *Outcome) bool {
-	results := InParallel(len(deletions), e.Lanes.Of(len(deletions)), func(i int) Result {
+	results := InParallel(len(deletions), e.Lanes.Of(len(deletions)), func(i int) PodResult {
 		return e.deletePod(ctx, key, done.Manager, deletions[i].Pod)
 	})
 	var all bool
@@ -155,10 +155,10 @@ func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deleti
 // instead of hundreds.
 func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *Outcome) {
 	memory := e.Memories.Of(key)
-	results := slowStart(len(creations), memory.TrustIn(e.Clock.Now()), e.Lanes.Of(len(creations)), func(i int) Result {
+	results := slowStart(len(creations), memory.SlowStartSize(e.Clock.Now()), e.Lanes.Of(len(creations)), func(i int) PodResult {
 		return e.createPod(ctx, key, done.Manager, creations[i])
 	})
-	byRevision := map[requeue.HoldKey][]Result{}
+	byRevision := map[requeue.HoldKey][]PodResult{}
 	namespaceTerminating := map[requeue.HoldKey]bool{}
 	for i, r := range results {
 		hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
@@ -167,7 +167,7 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 			continue
 		}
 		if r.taken {
-			memory.Take(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
+			memory.NoteTakenName(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
 		}
 		if r.Pod == nil && r.Err == nil {
 			// Another pod has, or had, the name: the next sync takes another name.
@@ -188,7 +188,7 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 		done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
 		failed = true
 	}
-	memory.Trust(len(done.Created), !failed, e.Clock.Now())
+	memory.NoteCreates(len(done.Created), !failed, e.Clock.Now())
 }
 
 // stepRefused is for pods whose update in place was refused: an annotation of the pod says so.
@@ -196,7 +196,7 @@ const stepRefused inplace.Step = "Refused"
 
 // applyUpdates makes the next step of each update in place.
 func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updates []inplace.Update, done *Outcome) {
-	results := InParallel(len(updates), e.Lanes.Of(len(updates)), func(i int) Result { return e.updatePod(ctx, key, done.Manager, updates[i]) })
+	results := InParallel(len(updates), e.Lanes.Of(len(updates)), func(i int) PodResult { return e.updatePod(ctx, key, done.Manager, updates[i]) })
 	for i, r := range results {
 		if r.Pod == nil || r.Err != nil {
 			continue
@@ -215,7 +215,7 @@ func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updat
 
 // collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether no request
 // failed. A refusal by the API server starts a hold with backoff; any other failure is an error of the sync.
-func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results []Result, done *Outcome) (pods []*corev1.Pod, all bool) {
+func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results []PodResult, done *Outcome) (pods []*corev1.Pod, all bool) {
 	memory := e.Memories.Of(key)
 	var refused *requeue.Failure
 	all = true
@@ -263,4 +263,4 @@ func (l *Latency) Took(duration time.Duration) {
 	l.nanoseconds.Store(before + (int64(duration)-before)/4) // a lost update does no harm
 }
 
-func (l *Latency) Now() time.Duration { return time.Duration(l.nanoseconds.Load()) }
+func (l *Latency) Average() time.Duration { return time.Duration(l.nanoseconds.Load()) }

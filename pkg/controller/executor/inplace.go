@@ -19,7 +19,7 @@ import (
 
 // updatePod makes one step of updating a pod in place. Each step can be repeated: it leaves the pod unchanged, or as the next step
 // expects it.
-func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, update inplace.Update) Result {
+func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, update inplace.Update) PodResult {
 	if update.IsGateStep() {
 		patch, err := update.GatePatch(e.Clock.Now())
 		return e.patchInPlace(ctx, key, update, patch, err, "status")
@@ -48,9 +48,9 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 
 // resizePod changes a pod's CPU and memory. An API server without pods/resize answers NotFound, as it does for a missing pod: a live read
 // of the pod tells the two apart.
-func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error) Result {
+func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error) PodResult {
 	if err != nil {
-		return Result{Err: err}
+		return PodResult{Err: err}
 	}
 	pod, err := e.sendPatch(ctx, key, update, patch, "resize")
 	if !apierrors.IsNotFound(err) {
@@ -59,13 +59,13 @@ func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update i
 	live, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, update.Pod.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && live.UID != update.Pod.UID:
-		return Result{}
+		return PodResult{}
 	case err != nil:
-		return Result{Err: fmt.Errorf("looking whether pod %s is still there: %w", update.Pod.Name, err)}
+		return PodResult{Err: fmt.Errorf("looking whether pod %s is still there: %w", update.Pod.Name, err)}
 	case update.Step == inplace.StepRestore:
-		return Result{Pod: live} // without pods/resize the pod was never resized
+		return PodResult{Pod: live} // without pods/resize the pod was never resized
 	default:
-		return Result{Err: errNoResize}
+		return PodResult{Err: errNoResize}
 	}
 }
 
@@ -82,7 +82,7 @@ func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *core
 
 // noteRefusal returns the result of an update, unless the API server has refused it. Then it writes the refusal to an annotation of the
 // pod, so that the next sync, even by another controller, does not try the update again. resized tells that the resize succeeded before.
-func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update inplace.Update, resized bool, r Result) Result {
+func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update inplace.Update, resized bool, r PodResult) PodResult {
 	if r.Err == nil || update.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused() {
 		return r
 	}
@@ -94,9 +94,9 @@ func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update
 }
 
 // patchInPlace patches the pod with this UID. It is no error if the pod is gone.
-func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error, subresource ...string) Result {
+func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error, subresource ...string) PodResult {
 	if err != nil {
-		return Result{Err: err}
+		return PodResult{Err: err}
 	}
 	pod, err := e.sendPatch(ctx, key, update, patch, subresource...)
 	return e.patchResult(ctx, key, update, pod, err, subresource...)
@@ -108,14 +108,14 @@ func (e *Executor) sendPatch(ctx context.Context, key cache.ObjectName, update i
 }
 
 // patchResult turns the answer to a patch into a result.
-func (e *Executor) patchResult(ctx context.Context, key cache.ObjectName, update inplace.Update, pod *corev1.Pod, err error, subresource ...string) Result {
+func (e *Executor) patchResult(ctx context.Context, key cache.ObjectName, update inplace.Update, pod *corev1.Pod, err error, subresource ...string) PodResult {
 	switch {
 	case isGoneOrChanged(err):
-		return Result{}
+		return PodResult{}
 	case err != nil:
-		return Result{Err: fmt.Errorf("updating pod %s in place: %w", update.Pod.Name, err)}
+		return PodResult{Err: fmt.Errorf("updating pod %s in place: %w", update.Pod.Name, err)}
 	}
 	klog.FromContext(ctx).V(2).Info("Updated pod in place", "pod", klog.KObj(pod), "step", update.Step, "subresource", subresource)
 	e.trackWrite(key, pod)
-	return Result{Pod: pod}
+	return PodResult{Pod: pod}
 }

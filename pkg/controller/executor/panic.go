@@ -15,8 +15,8 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Caught recovers a panic and sets err to a PanicError. Call it deferred.
-func Caught(err *error) {
+// RecoverTo recovers a panic and sets err to a PanicError. Call it deferred.
+func RecoverTo(err *error) {
 	if value := recover(); value != nil {
 		metrics.Panics.Inc()
 		*err = &PanicError{value, debug.Stack()}

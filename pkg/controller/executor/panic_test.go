@@ -5,11 +5,11 @@ import (
 )
 
 func TestPanicInARequestIsAnError(t *testing.T) {
-	results := InParallel(3, newLanes().wide, func(i int) Result {
+	results := InParallel(3, newLanes().wide, func(i int) PodResult {
 		if i == 1 {
 			panic("cannot happen")
 		}
-		return Result{}
+		return PodResult{}
 	})
 	if results[0].Err != nil || results[1].Err == nil || results[2].Err != nil {
 		t.Errorf("results %v", results)

@@ -31,8 +31,8 @@ func (l Lanes) Of(count int) chan struct{} {
 	return l.wide
 }
 
-// Result is the result of one request. It has neither a pod nor an error if the pod was gone or had changed.
-type Result struct {
+// PodResult is the result of one request. It has neither a pod nor an error if the pod was gone or had changed.
+type PodResult struct {
 	Pod *corev1.Pod
 	Err error
 	// taken tells that a pod outside the cache has the name of the pod to create, foreign that users should know about that pod.
@@ -42,14 +42,14 @@ type Result struct {
 }
 
 // InParallel makes count calls, as many at a time as the lane admits, and returns their results in order.
-func InParallel(count int, lane chan struct{}, call func(i int) Result) []Result {
-	results := make([]Result, count)
+func InParallel(count int, lane chan struct{}, call func(i int) PodResult) []PodResult {
+	results := make([]PodResult, count)
 	var running sync.WaitGroup
 	for i := range count {
 		lane <- struct{}{}
 		running.Go(func() {
 			defer func() { <-lane }()
-			defer Caught(&results[i].Err)
+			defer RecoverTo(&results[i].Err)
 			results[i] = call(i)
 		})
 	}
@@ -59,8 +59,8 @@ func InParallel(count int, lane chan struct{}, call func(i int) Result) []Result
 
 // slowStart makes up to count calls. It starts with the given number at a time, and each call that ends admits one more, up to the
 // capacity of the lane. After the first failed call it starts no further call. It returns the results of the calls it made, in order.
-func slowStart(count, initial int, lane chan struct{}, call func(i int) Result) []Result {
-	results := make([]Result, count)
+func slowStart(count, initial int, lane chan struct{}, call func(i int) PodResult) []PodResult {
+	results := make([]PodResult, count)
 	finished := make(chan int)
 	begun, running, admitted, failed := 0, 0, initial, false
 	for {
@@ -70,7 +70,7 @@ func slowStart(count, initial int, lane chan struct{}, call func(i int) Result) 
 				defer func() { finished <- i }()
 				lane <- struct{}{}
 				defer func() { <-lane }()
-				defer Caught(&results[i].Err)
+				defer RecoverTo(&results[i].Err)
 				results[i] = call(i)
 			}(begun)
 		}

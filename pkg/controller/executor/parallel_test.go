@@ -36,14 +36,14 @@ func TestSlowStart(t *testing.T) {
 					most = max(most, running)
 				}
 				began := time.Now()
-				results := slowStart(test.count, test.initial, make(chan struct{}, wideLane), func(i int) Result {
+				results := slowStart(test.count, test.initial, make(chan struct{}, wideLane), func(i int) PodResult {
 					count(+1)
 					defer count(-1)
 					time.Sleep(time.Second)
 					if test.fails != never && i >= test.fails {
-						return Result{Err: errors.New("no")}
+						return PodResult{Err: errors.New("no")}
 					}
-					return Result{}
+					return PodResult{}
 				})
 				took := time.Since(began) / time.Second
 				if len(results) != test.calls || calls != test.calls || most != test.atOnce || took != test.took {
@@ -63,12 +63,12 @@ func TestSlowStart(t *testing.T) {
 // With a quota of 5, only a few of 500 creates are refused. How many depends on whether successes or refusals are answered first.
 func TestQuotaRefusesFewCreates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		results := slowStart(500, 1, make(chan struct{}, wideLane), func(i int) Result {
+		results := slowStart(500, 1, make(chan struct{}, wideLane), func(i int) PodResult {
 			time.Sleep(time.Second)
 			if i >= 5 {
-				return Result{Err: errors.New("exceeded quota")}
+				return PodResult{Err: errors.New("exceeded quota")}
 			}
-			return Result{}
+			return PodResult{}
 		})
 		if refused := len(results) - 5; refused < 1 || refused > 6 {
 			t.Errorf("%d requests were refused", refused)
@@ -85,7 +85,7 @@ func TestLanesAreShared(t *testing.T) {
 		var syncs sync.WaitGroup
 		for range 10 * narrowLane {
 			syncs.Go(func() {
-				InParallel(1, lanes.Of(1), func(int) Result {
+				InParallel(1, lanes.Of(1), func(int) PodResult {
 					mu.Lock()
 					running++
 					most = max(most, running)
@@ -94,7 +94,7 @@ func TestLanesAreShared(t *testing.T) {
 					mu.Lock()
 					running--
 					mu.Unlock()
-					return Result{}
+					return PodResult{}
 				})
 			})
 		}

@@ -20,36 +20,36 @@ import (
 
 // createPod creates one pod. The deterministic name keeps it from being created twice: if the answer to an earlier create was lost, this
 // create fails with AlreadyExists, and a live read tells who controls the pod of that name.
-func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) Result {
+func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) PodResult {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
 	began := e.Clock.Now()
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case err == nil:
-		e.Writes.Took(e.Clock.Since(began))
+		e.WriteLatency.Took(e.Clock.Since(began))
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod))
 		metrics.PodsCreated.Inc()
 		e.trackWrite(key, pod)
-		return Result{Pod: pod}
+		return PodResult{Pod: pod}
 	case apierrors.IsAlreadyExists(err):
 		return e.resolveNameInUse(ctx, key, manager, wanted.Name)
 	default:
 		if outcomeIsUnknown(err) {
-			e.Tracker.Unknown(key, wanted.Name)
+			e.Tracker.MarkUnsettled(key, wanted.Name)
 		}
 		metrics.PodFailures.WithLabelValues("create").Inc()
-		return Result{Err: fmt.Errorf("creating pod %s: %w", wanted.Name, err)}
+		return PodResult{Err: fmt.Errorf("creating pod %s: %w", wanted.Name, err)}
 	}
 }
 
 // resolveNameInUse reads live a pod that the cache did not show and that has the name of a pod to create. If the PodManager controls it
 // and it has our label, it counts as created. Otherwise nothing has failed either: the next sync takes another name, releases the pod, or
 // finds the name free.
-func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) Result {
+func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) PodResult {
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return Result{Err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
+		return PodResult{Err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
 	switch hasLabel := err == nil && pod.Labels[v1.LabelManager] != ""; {
@@ -58,18 +58,18 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 	case metav1.IsControlledBy(pod, manager) && hasLabel:
 		logger.V(2).Info("Pod exists already and is ours")
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
-		return Result{Pod: pod}
+		return PodResult{Pod: pod}
 	case metav1.IsControlledBy(pod, manager):
 		logger.V(2).Info("Pod is ours and was relabelled away")
-		e.Tracker.Unknown(key, name)
+		e.Tracker.MarkUnsettled(key, name)
 	case hasLabel:
 		// The cache will show the pod, so that the next sync knows that the name is in use.
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	default:
 		logger.V(2).Info("The name is in use by somebody else")
-		return Result{taken: true, foreign: plan.IsForeign(pod)}
+		return PodResult{taken: true, foreign: plan.IsForeign(pod)}
 	}
-	return Result{}
+	return PodResult{}
 }
 
 // outcomeIsUnknown tells whether a failed create may have created the pod: the API server has not answered, or has given up halfway.
@@ -81,7 +81,7 @@ func outcomeIsUnknown(err error) bool {
 // deletePod deletes the pod with this UID, not a later one of the same name. If the pod's PodManager is being deleted, or is gone, the
 // resourceVersion is a precondition, too: a pod that was orphaned meanwhile must stay. The typed client would drop the answer, whose resourceVersion
 // the cache has to catch up with.
-func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
+func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
 	deleted := &corev1.Pod{}
 	preconditions := metav1.NewUIDPreconditions(string(pod.UID))
 	if manager.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, manager) {
@@ -93,10 +93,10 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 		Do(ctx).Into(deleted)
 	switch {
 	case isGoneOrChanged(err):
-		return Result{}
+		return PodResult{}
 	case err != nil:
 		metrics.PodFailures.WithLabelValues("delete").Inc()
-		return Result{Err: fmt.Errorf("deleting pod %s: %w", pod.Name, err)}
+		return PodResult{Err: fmt.Errorf("deleting pod %s: %w", pod.Name, err)}
 	}
 	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod))
 	metrics.PodsDeleted.Inc()
@@ -105,18 +105,18 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 		// The pod is gone at once. Until its delete event arrives, it counts as terminating.
 		deleted.DeletionTimestamp = &metav1.Time{Time: e.Clock.Now()}
 	}
-	return Result{Pod: deleted}
+	return PodResult{Pod: deleted}
 }
 
 // adoptPod makes the PodManager the controller of a pod that has none.
-func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
+func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
 	r := e.patchPod(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		"labels":          map[string]any{v1.LabelManagerUID: string(manager.UID)},
 	})
 	if apierrors.IsInvalid(r.Err) {
 		// The pod has got another controller meanwhile.
-		return Result{}
+		return PodResult{}
 	}
 	if r.Pod != nil {
 		klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
@@ -125,9 +125,9 @@ func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *
 }
 
 // releasePod removes the PodManager's ownerReference from a pod, and leaves the pod running and in service.
-func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) Result {
+func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
 	if err := e.openGate(ctx, key, pod); err != nil {
-		return Result{Err: err}
+		return PodResult{Err: err}
 	}
 	r := e.patchPod(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{map[string]any{"$patch": "delete", "uid": manager.UID}},
@@ -140,22 +140,22 @@ func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager
 }
 
 // patchPod patches the metadata of the pod with this UID. It is no error if the pod is gone.
-func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) Result {
+func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) PodResult {
 	metadata["uid"] = pod.UID
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
-		return Result{Err: err}
+		return PodResult{Err: err}
 	}
 	patched, err := e.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: v1.ControllerName})
 	switch {
 	case isGoneOrChanged(err):
-		return Result{}
+		return PodResult{}
 	case err != nil:
-		return Result{Err: fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err)}
+		return PodResult{Err: fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err)}
 	}
 	e.trackWrite(key, patched)
-	return Result{Pod: patched}
+	return PodResult{Pod: patched}
 }
 
 // trackWrite makes the next sync wait until the cache shows this version of the pod. The cache never shows a pod without our label.

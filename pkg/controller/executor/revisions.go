@@ -50,7 +50,7 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 	case requeue.NamespaceIsTerminating(err):
 		done.Outdated = true
 	default:
-		e.collect(key, storeHold, []Result{{Err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
+		e.collect(key, storeHold, []PodResult{{Err: fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)}}, done)
 	}
 	return false
 }
@@ -70,7 +70,7 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 			e.abandonPlan(key, done)
 			return false
 		case err != nil:
-			e.collect(key, storeHold, []Result{{Err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
+			e.collect(key, storeHold, []PodResult{{Err: fmt.Errorf("adopting revision %s: %w", revision.Name, err)}}, done)
 			return false
 		}
 		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
@@ -129,7 +129,7 @@ func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revi
 
 // RestoreRevision stores the last good revision again if somebody has deleted it: without it no rollback is possible.
 func (e *Executor) RestoreRevision(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
-	good := e.Memories.Of(key).Good
+	good := e.Memories.Of(key).CurrentRevision
 	if good == nil || good.Name != manager.Status.CurrentRevision || !metav1.IsControlledBy(good, manager) {
 		return nil
 	}

@@ -18,8 +18,8 @@ import (
 
 // Memory is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it.
 type Memory struct {
-	// Distrust makes the next sync read live: the cache was found to be wrong.
-	Distrust bool
+	// ReadLive makes the next sync read live: the cache was found to be wrong.
+	ReadLive bool
 	// LiveReads is how many syncs in a row have read live because the cache stays behind.
 	LiveReads int
 	// holds keep requests that the API server has refused from being repeated too soon. They are for one generation.
@@ -28,13 +28,13 @@ type Memory struct {
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
-	// Good is the last good revision, to be stored again if somebody deletes it.
-	Good *appsv1.ControllerRevision
-	// Told is the failure in the last warning event. ToldForeign are the names of foreign pods that events have warned about, ToldStatus
+	// CurrentRevision is the last good revision, to be stored again if somebody deletes it.
+	CurrentRevision *appsv1.ControllerRevision
+	// ReportedFailure is the failure in the last warning event. ReportedForeign are the names of foreign pods that events have warned about, ReportedStatus
 	// tells that an event has warned about a status that cannot be written.
-	Told        *requeue.Failure
-	ToldForeign []string
-	ToldStatus  bool
+	ReportedFailure *requeue.Failure
+	ReportedForeign []string
+	ReportedStatus  bool
 	// Taken has the pod names that pods outside the cache use.
 	Taken map[string]takenName
 	// Pace limits how often the status is written.
@@ -55,8 +55,8 @@ type takenName struct {
 // The backoff of rechecking a taken name doubles from minRecheck to maxRecheck.
 const minRecheck, maxRecheck = 5 * time.Second, 5 * time.Minute
 
-// Take notes that a name is taken, and when to recheck it.
-func (m *Memory) Take(name string, foreign bool, now time.Time) {
+// NoteTakenName notes that a name is taken, and when to recheck it.
+func (m *Memory) NoteTakenName(name string, foreign bool, now time.Time) {
 	if m.Taken == nil {
 		m.Taken = map[string]takenName{}
 	}
@@ -98,16 +98,16 @@ func (m *Memory) Remembered(manager *v1.PodManager) []*history.Revision {
 // while there are more pods to create.
 const recentFor = 5 * time.Second
 
-// TrustIn is how many creates a slow start begins with: one, and one more for each recent create.
-func (m *Memory) TrustIn(now time.Time) int {
+// SlowStartSize is how many creates a slow start begins with: one, and one more for each recent create.
+func (m *Memory) SlowStartSize(now time.Time) int {
 	if now.Sub(m.lastCreatesAt) > recentFor {
 		m.recentCreates = 0
 	}
 	return 1 + m.recentCreates
 }
 
-// Trust notes how many pods were created, and whether all creates succeeded.
-func (m *Memory) Trust(created int, allSucceeded bool, now time.Time) {
+// NoteCreates notes how many pods were created, and whether all creates succeeded.
+func (m *Memory) NoteCreates(created int, allSucceeded bool, now time.Time) {
 	if allSucceeded {
 		m.recentCreates += created
 	} else {

@@ -72,18 +72,18 @@ func Register() {
 	})
 }
 
-// Result is the result of a sync, as in the label of the metric.
-type Result string
+// SyncResult is the result of a sync, as in the label of the metric.
+type SyncResult string
 
 const (
-	ResultChanged   Result = "changed"
-	ResultUnchanged Result = "unchanged"
-	ResultWaiting   Result = "waiting"
-	resultConflict  Result = "conflict"
-	resultError     Result = "error"
+	ResultChanged   SyncResult = "changed"
+	ResultUnchanged SyncResult = "unchanged"
+	ResultWaiting   SyncResult = "waiting"
+	resultConflict  SyncResult = "conflict"
+	resultError     SyncResult = "error"
 )
 
-func ObserveSync(duration time.Duration, result Result, err error) {
+func ObserveSync(duration time.Duration, result SyncResult, err error) {
 	switch {
 	case apierrors.IsConflict(err):
 		result = resultConflict

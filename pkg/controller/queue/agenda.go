@@ -20,8 +20,8 @@ const (
 	maxBackoff = time.Minute
 )
 
-// Write names the write that an event shows, and the trigger that the event is unless the write is our own.
-type Write struct {
+// ObservedWrite names the write that an event shows, and the trigger that the event is unless the write is our own.
+type ObservedWrite struct {
 	Trigger  Trigger
 	Resource consistency.Resource
 	Version  string
@@ -35,7 +35,7 @@ type entry struct {
 	triggers triggerSet
 	// possibleEchoes are the writes of events that may be echoes. Take finds out: an event often arrives before the answer to our own
 	// request.
-	possibleEchoes []Write
+	possibleEchoes []ObservedWrite
 	due            requeue.LookAgain
 }
 
@@ -94,7 +94,7 @@ func (a *Agenda) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 }
 
 // AddUnlessEcho enqueues a key for an event, after a wait, unless the event is an echo of our own write.
-func (a *Agenda) AddUnlessEcho(key cache.ObjectName, w Write, wait time.Duration) {
+func (a *Agenda) AddUnlessEcho(key cache.ObjectName, w ObservedWrite, wait time.Duration) {
 	if a.isEcho(key, w.Resource, w.Version) {
 		return
 	}

@@ -38,7 +38,7 @@ func (f fixture) wrote(version string) {
 
 // event is an update event of a pod.
 func (f fixture) event(version string) {
-	f.AddUnlessEcho(key("web"), Write{TriggerPodChanged, "pods", version}, 0)
+	f.AddUnlessEcho(key("web"), ObservedWrite{TriggerPodChanged, "pods", version}, 0)
 }
 
 // queuedFor takes the next key, and returns its triggers; "nothing" if no key is queued.
@@ -135,7 +135,7 @@ func TestAgenda(t *testing.T) {
 // The workqueue has one timer for each key. A key whose earlier timer was set for an echo still comes back when it is due.
 func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
-		f.AddUnlessEcho(key("web"), Write{TriggerPodChanged, "pods", "7"}, time.Millisecond)
+		f.AddUnlessEcho(key("web"), ObservedWrite{TriggerPodChanged, "pods", "7"}, time.Millisecond)
 		f.Finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.AgainHold), nil)
 		f.wrote("7")
 		time.Sleep(time.Millisecond)

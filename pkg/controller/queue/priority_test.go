@@ -35,7 +35,7 @@ func TestUsersOvertakeTheBacklog(t *testing.T) {
 	c.Add(key("pod-changed"), TriggerPodChanged, 0)
 	c.Add(key("edited"), TriggerManagerChanged, 0)
 	c.Add(key("500"), TriggerManagerDeleted, 0) // already in the backlog
-	c.AddUnlessEcho(key("status"), Write{TriggerStatusChanged, "podmanagers", "7"}, 0)
+	c.AddUnlessEcho(key("status"), ObservedWrite{TriggerStatusChanged, "podmanagers", "7"}, 0)
 	var got []string
 	for range 5 {
 		got = append(got, c.next())

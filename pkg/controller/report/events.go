@@ -73,7 +73,7 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.O
 func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *executor.Outcome) {
 	memory := r.Memories.Of(key)
 	for _, name := range names {
-		if slices.Contains(memory.ToldForeign, name) {
+		if slices.Contains(memory.ReportedForeign, name) {
 			continue
 		}
 		// The related pod keeps client-go from merging events about two names.
@@ -81,21 +81,21 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *exe
 		r.recorder.warn(done.Manager, pod, v1.EventNameTaken, "Create",
 			fmt.Sprintf("Pod %s is somebody else's: it is left alone, and another index is used", name))
 	}
-	memory.ToldForeign = names
+	memory.ReportedForeign = names
 }
 
 // reportFailure sends a warning if the failure differs from the one in the last warning.
 func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
 	memory := r.Memories.Of(key)
 	if done.Failure == nil {
-		memory.Told = nil
+		memory.ReportedFailure = nil
 		return
 	}
-	if memory.Told != nil && *memory.Told == *done.Failure {
+	if memory.ReportedFailure != nil && *memory.ReportedFailure == *done.Failure {
 		return
 	}
 	failure := *done.Failure
-	memory.Told = &failure
+	memory.ReportedFailure = &failure
 	reason, action := v1.EventFailedCreate, "Create"
 	switch failure.Condition {
 	case v1.ReasonFailedDelete:
@@ -116,10 +116,10 @@ func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
 func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
 	memory := r.Memories.Of(key)
 	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
-	if refused && !memory.ToldStatus {
+	if refused && !memory.ReportedStatus {
 		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.ErrorText(err))
 	}
-	memory.ToldStatus = refused
+	memory.ReportedStatus = refused
 }
 
 // deletedByReason groups the deleted pods by the planned reason of their deletion.

@@ -22,7 +22,7 @@ type Reporter struct {
 }
 
 func New(ctx context.Context, deps executor.Deps) (*Reporter, error) {
-	recorder, err := newRecorder(ctx, deps.Reports)
+	recorder, err := newRecorder(ctx, deps.Events)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 		done.LookAgain(requeue.After(now, r.statusRetry(), requeue.AgainStatus))
 		return false, nil
 	}
-	if wait := r.Memories.Of(key).Pace.Wait(&done.Manager.Status, &wanted, changed, done.Failure, r.Writes.Now(), now); wait > 0 {
+	if wait := r.Memories.Of(key).Pace.Wait(&done.Manager.Status, &wanted, changed, done.Failure, r.WriteLatency.Average(), now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		done.LookAgain(requeue.After(now, wait, requeue.AgainStatus))
 		return false, nil
@@ -91,7 +91,7 @@ func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observ
 // ReportBroken reports, in the conditions and in an event, that the controller cannot handle a PodManager. It leaves the rest of the
 // status as it is, because nothing new is known about the pods.
 func (r *Reporter) ReportBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
-	defer executor.Caught(&err) // the PodManager may make this panic, too
+	defer executor.RecoverTo(&err) // the PodManager may make this panic, too
 	manager, err := r.Scopes.Of(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
 	if err != nil {
 		return err

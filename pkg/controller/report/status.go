@@ -43,7 +43,7 @@ const (
 
 // maxStatusWrites is how many statuses may be written at the same time.
 func (r *Reporter) maxStatusWrites() int32 {
-	if r.Writes.Now() > busyLatency {
+	if r.WriteLatency.Average() > busyLatency {
 		return busyStatusWrites
 	}
 	return idleStatusWrites
@@ -51,7 +51,7 @@ func (r *Reporter) maxStatusWrites() int32 {
 
 // statusRetry is when to try again to write a status. It grows with the latency of the API server.
 func (r *Reporter) statusRetry() time.Duration {
-	wait := max(100*time.Millisecond, min(10*r.Writes.Now(), time.Second))
+	wait := max(100*time.Millisecond, min(10*r.WriteLatency.Average(), time.Second))
 	return wait + time.Duration(rand.Float64()*float64(wait))
 }
 
@@ -74,7 +74,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.Writes.Took(r.Clock.Since(began))
+	r.WriteLatency.Took(r.Clock.Since(began))
 	metrics.StatusWrites.Inc()
 	executor.WroteManager(r.Tracker, key, manager, current, r.Clock.Now())
 	done.Manager = current

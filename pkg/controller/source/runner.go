@@ -75,7 +75,7 @@ func (r *scopeRunner) run(ctx context.Context) {
 				f.verdict = verdict
 			}
 		})
-		isDone := started && err == nil && verdict.IsAll()
+		isDone := started && err == nil && verdict.IsComplete()
 		if delay = nextReviewDelay(delay, isDone); !r.awaitReview(ctx, delay) {
 			return
 		}
@@ -119,7 +119,7 @@ func (r *scopeRunner) start(ctx context.Context) {
 	for _, factory := range r.scope.factories {
 		factory.StartWithContext(ctx)
 	}
-	if cache.WaitFor(ctx, "", r.scope.Filled()...) {
+	if cache.WaitFor(ctx, "", r.scope.SyncedCheckers()...) {
 		r.updateFacts(ctx, func(f *facts) { f.synced = true })
 	}
 }

@@ -34,9 +34,9 @@ type Clients struct {
 	Dynamic dynamic.Interface
 	// Metadata reads the names and owners of pods.
 	Metadata metadata.Interface
-	// Reports and Statuses write events and statuses. They have a rate limiter of their own, so that pod requests never wait for
+	// Events and Statuses write events and statuses. They have a rate limiter of their own, so that pod requests never wait for
 	// events and statuses.
-	Reports  kubernetes.Interface
+	Events   kubernetes.Interface
 	Statuses versioned.Interface
 }
 
@@ -149,13 +149,13 @@ func (s Scope) Seen() map[consistency.Resource]string {
 	}
 }
 
-// Filled returns a checker for each cache, which is done once the cache has synced.
-func (s Scope) Filled() []cache.DoneChecker {
+// SyncedCheckers returns a checker for each cache, which is done once the cache has synced.
+func (s Scope) SyncedCheckers() []cache.DoneChecker {
 	return []cache.DoneChecker{
 		s.Pods.Informer().HasSyncedChecker(), s.Revisions.Informer().HasSyncedChecker(), s.PodManagers.Informer().HasSyncedChecker(),
 	}
 }
 
 func (s Scope) hasSynced() bool {
-	return !slices.ContainsFunc(s.Filled(), func(checker cache.DoneChecker) bool { return !cache.IsDone(checker) })
+	return !slices.ContainsFunc(s.SyncedCheckers(), func(checker cache.DoneChecker) bool { return !cache.IsDone(checker) })
 }

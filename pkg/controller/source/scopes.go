@@ -66,7 +66,7 @@ type Scopes struct {
 func NewScopes(client kubernetes.Interface, scopes []Scope) *Scopes {
 	s := &Scopes{served: make(chan struct{})}
 	for _, scope := range scopes {
-		scope.runner.review = access.Reviewer{Client: client}.Look
+		scope.runner.review = access.Reviewer{Client: client}.Review
 		scope.runner.changed = s.changed
 		s.runners = append(s.runners, scope.runner)
 	}
