@@ -77,7 +77,7 @@ func examineUpdate(pod *corev1.Pod) string {
 	case podstate.IsDrained(pod):
 		return "out of service, to be updated in place"
 	case !podstate.HasObserved(pod):
-		return "its node has not seen the change yet"
+		return "the kubelet has not seen the update yet"
 	case podstate.ResizeTrouble(pod) != "":
 		return podstate.ResizeTrouble(pod)
 	case podstate.IsResizing(pod):
@@ -86,7 +86,7 @@ func examineUpdate(pod *corev1.Pod) string {
 	record := inplace.CompletedRecord(pod)
 	for _, name := range slices.Sorted(maps.Keys(record.Containers)) {
 		if !inplace.IsRestarted(pod, name, record.Containers[name]) {
-			return fmt.Sprintf("container %s: its node has not restarted it for the change yet", name)
+			return fmt.Sprintf("container %s: the kubelet has not restarted it for the update yet", name)
 		}
 	}
 	return "being updated in place"

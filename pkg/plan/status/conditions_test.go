@@ -48,7 +48,7 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"rolling out, a ready pod waits for its kubelet": {
 			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
-			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: its node has not restarted it for the change yet",
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: the kubelet has not restarted it for the update yet",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"all updated, a ready pod waits for its kubelet": {
@@ -70,7 +70,7 @@ func TestRolloutConditions(t *testing.T) {
 		"pods without the readiness gate": {
 			observed:  RollingOut(Next(3, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			ready:     "False/RollingOut",
-			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: changed without being drained, made before inPlaceGracePeriodSeconds was set",
+			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: updated without being drained, made before inPlaceGracePeriodSeconds was set",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolled out": {

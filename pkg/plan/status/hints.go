@@ -66,7 +66,7 @@ func undrainedHint(r *rollout.State) string {
 	if len(names) > 1 {
 		more = fmt.Sprintf(" and %d more", len(names)-1)
 	}
-	return fmt.Sprintf("; %s%s: changed without being drained, made before inPlaceGracePeriodSeconds was set", names[0], more)
+	return fmt.Sprintf("; %s%s: updated without being drained, made before inPlaceGracePeriodSeconds was set", names[0], more)
 }
 
 // foreignHint names pods of somebody else that have a name which the controller had to skip.
