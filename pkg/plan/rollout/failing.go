@@ -16,21 +16,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Retries are the finished pods of the new revision that have not been replaced. If a pod was disrupted and was not failing before, the
-// failures of its predecessors no longer count against the revision.
-func (r *State) Retries(finished []*corev1.Pod) health.Retries {
-	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
-	for _, list := range [][]health.Retry{found.Waiting, found.Due} {
-		for i := range list {
-			record, recorded := r.recordOf(list[i].Pod)
-			if r.hasRolloutRecord() && !health.IsOwnFailure(list[i].Pod) && (!recorded || record.Recovered) {
-				list[i].Disruptions = list[i].Failures
-			}
-		}
-	}
-	return found
-}
-
 // A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. The status keeps a
 // record of each failing pod, with times of the controller's clock: the clock of a node may be wrong, and the container statuses of a
 // recovered pod show its crashes for ever.
@@ -46,6 +31,28 @@ type Judgement struct {
 	v1.FailingPod
 	// wait is how long it is until the record changes without an event; zero for never.
 	wait time.Duration
+}
+
+// findFailing finds the failing pods of the new revision. A finished pod cannot recover: it counts until it is replaced, or finished
+// long ago, or all due pods are updated. A pod that its node has stopped does not count.
+func (r *State) findFailing(finished []*corev1.Pod) {
+	for _, pod := range r.UpdatedPods {
+		judged, found := r.Judge(pod)
+		if !found {
+			continue
+		}
+		if r.judged[pod.UID] = judged; !judged.Recovered {
+			r.FailingPods = append(r.FailingPods, pod)
+		}
+	}
+	retries := r.Retries(finished)
+	complete := len(r.UpdatedPods) >= r.Manager.DesiredReplicas()-r.Manager.Partition()
+	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
+		r.unreplaced++
+		if !complete && health.IsOwnFailure(retry.Pod) && untilForgotten(retry.Pod, r.Now) > 0 {
+			r.FailingPods, r.judged[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.judgeFinished(retry.Pod)
+		}
+	}
 }
 
 // Judge judges an active pod; false if there is nothing to record. A pod that was created by hand tells nothing about the revision that
@@ -249,24 +256,17 @@ func (r *State) isRevisionCondemned() bool {
 	return condemned >= min(r.Manager.MaxFailedPods(), maxFailingPods)
 }
 
-// findFailing finds the failing pods of the new revision. A finished pod cannot recover: it counts until it is replaced, or finished
-// long ago, or all due pods are updated. A pod that its node has stopped does not count.
-func (r *State) findFailing(finished []*corev1.Pod) {
-	for _, pod := range r.UpdatedPods {
-		judged, found := r.Judge(pod)
-		if !found {
-			continue
-		}
-		if r.judged[pod.UID] = judged; !judged.Recovered {
-			r.FailingPods = append(r.FailingPods, pod)
-		}
-	}
-	retries := r.Retries(finished)
-	complete := len(r.UpdatedPods) >= r.Manager.DesiredReplicas()-r.Manager.Partition()
-	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
-		r.unreplaced++
-		if !complete && health.IsOwnFailure(retry.Pod) && untilForgotten(retry.Pod, r.Now) > 0 {
-			r.FailingPods, r.judged[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.judgeFinished(retry.Pod)
+// Retries are the finished pods of the new revision that have not been replaced. If a pod was disrupted and was not failing before, the
+// failures of its predecessors no longer count against the revision.
+func (r *State) Retries(finished []*corev1.Pod) health.Retries {
+	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
+	for _, list := range [][]health.Retry{found.Waiting, found.Due} {
+		for i := range list {
+			record, recorded := r.recordOf(list[i].Pod)
+			if r.hasRolloutRecord() && !health.IsOwnFailure(list[i].Pod) && (!recorded || record.Recovered) {
+				list[i].Disruptions = list[i].Failures
+			}
 		}
 	}
+	return found
 }

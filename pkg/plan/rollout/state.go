@@ -11,11 +11,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// HasReturned tells whether the rollback has finished, or cannot go on.
-func (r *State) HasReturned() bool {
-	return r.Frozen != "" || r.Outdated() == 0 && r.missing() == 0
-}
-
 // State says which revision each active pod has, how many pods of each revision are desired, and what stops the rollout.
 type State struct {
 	Manager   *v1.PodManager
@@ -198,4 +193,9 @@ func (r *State) Outdated() int {
 // missing is how many active pods there are fewer than desired.
 func (r *State) missing() int {
 	return max(0, r.Manager.DesiredReplicas()-len(r.UpdatedPods)-len(r.OldPods)-len(r.StrayPods))
+}
+
+// HasReturned tells whether the rollback has finished, or cannot go on.
+func (r *State) HasReturned() bool {
+	return r.Frozen != "" || r.Outdated() == 0 && r.missing() == 0
 }

@@ -30,21 +30,6 @@ func hints(r Report, ready verdict, in inputs) string {
 	return text
 }
 
-// misconfigured is the condition Misconfigured: the spec has a setting that cannot take effect. It has no reason if there is none.
-func misconfigured(manager *v1.PodManager) verdict {
-	maxFailed, maxUpdating := manager.MaxFailedPods(), manager.DesiredReplicas()
-	if manager.Strategy() == v1.RollingUpdateStrategy {
-		maxUpdating = min(maxUpdating, manager.MaxSurge()+manager.MaxUnavailable())
-	}
-	if manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || manager.DesiredReplicas() == 0 ||
-		maxFailed <= maxUpdating {
-		return verdict{}
-	}
-	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
-		"failurePolicy.maxFailedPods is %s, but no more than %s are updated at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower maxFailedPods, or raise maxSurge or maxUnavailable",
-		pods(maxFailed), pods(maxUpdating))}
-}
-
 // undrainedHint names pods that are updated in place while they serve.
 func undrainedHint(r *rollout.State) string {
 	var names []string
