@@ -118,7 +118,8 @@ func (r *State) recordOf(pod *corev1.Pod) (v1.FailingPod, bool) {
 		return r.newRecord(pod), false
 	}
 	for _, record := range r.Manager.Status.Rollout.Failing {
-		if record.UID == pod.UID {
+		// A record from before the pod was last updated in place is about another revision, and only left because no status was written since.
+		if record.UID == pod.UID && !inplace.UpdatedAt(pod).After(record.Since.Time) {
 			return record, true
 		}
 	}

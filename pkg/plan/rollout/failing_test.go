@@ -9,7 +9,9 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/history"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	. "github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 func graceOf(seconds int32) func(*v1.PodManager) {
@@ -117,5 +119,29 @@ func TestFailureOfDoesNotDependOnTheOrderGiven(t *testing.T) {
 	a, b := Pod(0, After(1)), Pod(1, After(1))
 	if one, other := health.DescribeFailure([]*corev1.Pod{a, b}), health.DescribeFailure([]*corev1.Pod{b, a}); one != other {
 		t.Errorf("%q, or %q", one, other)
+	}
+}
+
+// A record from before the pod's last update in place says nothing about the revision that the pod has now: the status of the rollout in
+// between was never written.
+func TestRecordFromBeforeAnUpdate(t *testing.T) {
+	for name, test := range map[string]struct {
+		updatedAgo time.Duration
+		condemned  bool
+	}{
+		"the pod failed after the update":  {updatedAgo: 2 * time.Minute, condemned: true},
+		"the pod failed before the update": {updatedAgo: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Next(3)
+			p := Pod(0, NotReady, InPlaceTo("v2", 0, test.updatedAgo), IsIn(Waiting("CrashLoopBackOff", ""), 3))
+			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{
+				Name: p.Name, UID: p.UID, Since: metav1.NewTime(Now.Add(-time.Minute)), Crashes: 3,
+			}}}
+			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), nil, nil, Now).Judge(p)
+			if !found || judged.Condemned != test.condemned {
+				t.Errorf("found %v, condemned %v", found, judged.Condemned)
+			}
+		})
 	}
 }
