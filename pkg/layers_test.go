@@ -28,8 +28,8 @@ var layers = []string{
 	"pkg/plan/rollout",
 	"pkg/plan",
 	"pkg/plan/status",
-	"pkg/plan/plantest",
 	"pkg/world",
+	"pkg/plan/plantest",
 
 	"pkg/controller/metrics",
 	"pkg/controller/access",

@@ -172,15 +172,15 @@ func (s *synced) checkSame() error {
 	if !s.chance(0.2) {
 		return nil
 	}
-	o, want := s.observed, digest(s.plan)
-	if got := digest(plan.Make(o)); !slices.Equal(got, want) {
+	o, want := s.observed, Digest(s.plan)
+	if got := Digest(plan.Make(o)); !slices.Equal(got, want) {
 		return fmt.Errorf("planned again:\n%v\nbefore:\n%v", got, want)
 	}
 	o.Pods, o.Orphans, o.Revisions = slices.Clone(o.Pods), slices.Clone(o.Orphans), slices.Clone(o.Revisions)
 	s.dice.Shuffle(len(o.Pods), func(i, j int) { o.Pods[i], o.Pods[j] = o.Pods[j], o.Pods[i] })
 	s.dice.Shuffle(len(o.Revisions), func(i, j int) { o.Revisions[i], o.Revisions[j] = o.Revisions[j], o.Revisions[i] })
 	slices.Reverse(o.Orphans)
-	got := digest(plan.Make(o))
+	got := Digest(plan.Make(o))
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -3,7 +3,7 @@
 //
 //	world.go     the cluster, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
 //	requests.go  creating, deleting and updating pods, unless the API server fails
-//	patch.go     patches, as the API server applies them
+//	patch.go     patches, as the API server applies them; digest.go a plan in words
 //	node.go      what kubelets do about pods; containers.go about containers; inplace.go about updates in place
 //	mishap.go    what goes wrong with pods and nodes
 //	spec.go      random specs and templates; people.go users who edit them; past.go a PodManager that already has pods and revisions

@@ -35,11 +35,11 @@ func (w *World) observeGeneration(p *corev1.Pod) {
 	}
 	w.logf("  %s: its node has seen the change", p.Name)
 	if w.hasResize(p) {
-		dropCondition(p, corev1.PodResizePending)
-		setCondition(p, corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, LastTransitionTime: w.kubeletTime(p)})
+		DropCondition(p, corev1.PodResizePending)
+		SetCondition(p, corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, LastTransitionTime: w.kubeletTime(p)})
 	} else {
-		dropCondition(p, corev1.PodResizePending)
-		dropCondition(p, corev1.PodResizeInProgress)
+		DropCondition(p, corev1.PodResizePending)
+		DropCondition(p, corev1.PodResizeInProgress)
 	}
 }
 
@@ -77,8 +77,8 @@ func (w *World) applySpec(p *corev1.Pod) {
 	hidden.applied = p.Generation
 	// Old kubelets resize at once: the planner could not tell a delay.
 	isDelayed := w.hasResize(p) && !w.oldKubelets && w.fails(0.6)
-	dropCondition(p, corev1.PodResizePending)
-	dropCondition(p, corev1.PodResizeInProgress)
+	DropCondition(p, corev1.PodResizePending)
+	DropCondition(p, corev1.PodResizeInProgress)
 	if isDelayed {
 		w.delayResize(p)
 	}
@@ -125,5 +125,5 @@ func (w *World) delayResize(p *corev1.Pod) {
 		corev1.PodCondition{Type: corev1.PodResizeInProgress, Reason: corev1.PodReasonError})
 	w.logf("  resize of %s: %s %s", p.Name, delay.Type, delay.Reason)
 	delay.Status, delay.LastTransitionTime = corev1.ConditionTrue, w.kubeletTime(p)
-	setCondition(p, delay)
+	SetCondition(p, delay)
 }

@@ -105,7 +105,7 @@ func (w *World) evictPod(p *corev1.Pod) {
 	w.setReady(p, false)
 	p.Status.Reason = pick(w, "", "Evicted", "Terminated", "Preempting")
 	if p.Status.Reason == "" || w.chance(0.5) {
-		setCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: w.kubeletTime(p)})
+		SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: w.kubeletTime(p)})
 	}
 	w.terminateAll(p, 137)
 }
@@ -131,9 +131,9 @@ func (w *World) toggleNode() {
 			continue
 		}
 		ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: w.now()}
-		setCondition(p, ready)
+		SetCondition(p, ready)
 		if isEvicting && p.DeletionTimestamp == nil {
-			setCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: w.now()})
+			SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: w.now()})
 			w.deletePod(p)
 		}
 	}

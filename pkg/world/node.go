@@ -54,7 +54,7 @@ func conditionOf(p *corev1.Pod, kind corev1.PodConditionType) *corev1.PodConditi
 	return nil
 }
 
-func setCondition(p *corev1.Pod, c corev1.PodCondition) {
+func SetCondition(p *corev1.Pod, c corev1.PodCondition) {
 	if found := conditionOf(p, c.Type); found != nil {
 		if found.Status == c.Status {
 			c.LastTransitionTime = found.LastTransitionTime
@@ -65,7 +65,7 @@ func setCondition(p *corev1.Pod, c corev1.PodCondition) {
 	p.Status.Conditions = append(p.Status.Conditions, c)
 }
 
-func dropCondition(p *corev1.Pod, kind corev1.PodConditionType) {
+func DropCondition(p *corev1.Pod, kind corev1.PodConditionType) {
 	var kept []corev1.PodCondition
 	for _, c := range p.Status.Conditions {
 		if c.Type != kind {
@@ -87,7 +87,7 @@ func (w *World) setReady(p *corev1.Pod, ready bool) {
 	} else {
 		w.hidden[p.UID].readySince = time.Time{}
 	}
-	setCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: w.kubeletTime(p)})
+	SetCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: w.kubeletTime(p)})
 }
 
 // nextStep is the next step of the kubelet or the scheduler for a pod; nil if there is none.

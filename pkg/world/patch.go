@@ -21,8 +21,8 @@ type podPatch struct {
 	}
 }
 
-// patchPod patches a pod as the API server would.
-func (w *World) patchPod(p *corev1.Pod, data []byte) {
+// ApplyPatch patches a pod as the API server would.
+func ApplyPatch(p *corev1.Pod, data []byte) {
 	var patch podPatch
 	if err := json.Unmarshal(data, &patch); err != nil {
 		panic(err)
@@ -46,7 +46,7 @@ func (w *World) patchPod(p *corev1.Pod, data []byte) {
 		p.Generation++
 	}
 	for _, c := range patch.Status.Conditions {
-		setCondition(p, c)
+		SetCondition(p, c)
 	}
 }
 

@@ -157,7 +157,7 @@ func (w *World) removePod(p *corev1.Pod) {
 // updatePod applies the patches of a step of an update in place, or refuses them.
 func (w *World) updatePod(change inplace.Update) {
 	if change.IsGateStep() {
-		w.patchPod(change.Pod, must(change.GatePatch(w.Now)))
+		ApplyPatch(change.Pod, must(change.GatePatch(w.Now)))
 		return
 	}
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
@@ -186,7 +186,7 @@ func (w *World) updatePod(change inplace.Update) {
 			}
 			return
 		}
-		w.patchPod(change.Pod, data)
+		ApplyPatch(change.Pod, data)
 		isLast := i == len(patches)-1
 		if isLast && !isRefused {
 			hidden.interrupted = false
