@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
