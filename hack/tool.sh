@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a development tool in the version that hack/tools/go.mod pins, or of our own hack/kstatus and
-# hack/image, after building it once into the cache:
+# Prints the path of a development tool in the version that hack/tools/go.mod pins, or of our own programs beside
+# it, after building it once into the cache:
 #   "$(hack/tool.sh staticcheck)" ./...
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -9,7 +9,7 @@ hack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 name=${1:-}
 module=$hack/tools
-case $name in kstatus | image) module=$hack/$name ;; esac
+case $name in kstatus | image | registry) module=$hack/$name ;; esac
 # The nested module decides alone: neither the vendor folder nor a workspace of the user's may reach in.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 

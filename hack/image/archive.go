@@ -25,7 +25,11 @@ func writeArchive(path string, ref reference, image v1.Image) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	if _, err := writeLayout(folder, ref, image); err != nil {
+	line, err := entry(image)
+	if err != nil {
+		return err
+	}
+	if err := writeLayout(folder, ref, line); err != nil {
 		return err
 	}
 	table, err := dockerTable(ref, image)

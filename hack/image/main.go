@@ -12,6 +12,8 @@ import (
 const usage = `usage: image COMMAND FLAGS
 
   archive  put one program into a tar that Docker, containerd, crane and skopeo take
+  build    make the image of the controller, for all platforms, with SBOMs
+  push     send what build has made to a registry
 
 image COMMAND -h tells the flags`
 
@@ -26,7 +28,7 @@ func main() {
 }
 
 func run(args []string) error {
-	commands := map[string]func([]string) error{"archive": archive}
+	commands := map[string]func([]string) error{"archive": archive, "build": build, "push": push}
 	if len(args) == 0 || commands[args[0]] == nil {
 		return errors.New(usage)
 	}
@@ -46,7 +48,10 @@ func (p *pairs) Set(value string) error {
 	return nil
 }
 
-// moment is a flag with a time in the form of RFC 3339. Never now: the same input shall give the same image.
+// epoch is the time of what has none. Never now: the same input shall give the same image.
+var epoch = time.Unix(0, 0).UTC()
+
+// moment is a flag with a time in the form of RFC 3339.
 type moment struct{ time.Time }
 
 func (m *moment) String() string { return m.Format(time.RFC3339) }
@@ -58,7 +63,7 @@ func (m *moment) Set(value string) (err error) {
 
 func archive(args []string) error {
 	flags := flag.NewFlagSet("image archive", flag.ContinueOnError)
-	created := moment{time.Unix(0, 0).UTC()}
+	created := moment{epoch}
 	var env, labels pairs
 	program := flags.String("program", "", "the static program; its name in the image is / and the last part of this path")
 	ref := flags.String("ref", "", "the image's name and tag, for example docker.io/local/web:1")
