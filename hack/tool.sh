@@ -9,7 +9,10 @@ hack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 name=${1:-}
 module=$hack/tools
-case $name in kstatus | image | registry) module=$hack/$name ;; esac
+own="image kstatus registry"
+if [[ " $own " == *" $name "* ]]; then
+	module=$hack/$name
+fi
 # The nested module decides alone: neither the vendor folder nor a workspace of the user's may reach in.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
@@ -28,7 +31,7 @@ build() {
 key=$(cat "$module"/* <(go -C "$module" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 program=$cache/tools-$key/$name
 if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
-	tools=$( (go -C "$hack/tools" list tool && go -C "$hack/kstatus" list -m && go -C "$hack/image" list -m) | sort)
+	tools=$( (go -C "$hack/tools" list tool && for own in $own; do go -C "$hack/$own" list -m; done) | sort)
 	if ! package=$(grep -x ".*/$name" <<<"$tools") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" "$(sed "s:.*/::" <<<"$tools")" >&2
 		exit 2
