@@ -150,7 +150,7 @@ undeploy: ## Remove the controller; CRD and PodManagers stay (uninstall removes 
 ##@ Container image
 .PHONY: image image-push image-test docker-build docker-push
 image: ## Build the image without Docker into .bin/image: OCI layout, a tar and an SBOM for each of PLATFORMS
-	@rm -rf $(IMAGE_DIR) && mkdir -p $(IMAGE_DIR)
+	@mkdir -p $(IMAGE_DIR) && rm -rf $(IMAGE_DIR)/layout $(IMAGE_DIR)/linux $(IMAGE_DIR)/podmanager_*
 	@for platform in $(PLATFORMS); do \
 		echo "Compiling the controller for $$platform" >&2; \
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(PLAIN_GO) build -mod=vendor -trimpath -buildvcs=false \

@@ -9,4 +9,10 @@
 //	ctr -n k8s.io images import web.tar
 //
 // The program is /web in the image, its entrypoint, and runs as user 65532.
+//
+// The commands build and push are for the controller; make image and make image-push call them. The image is an index of
+// all platforms. Each platform's SBOM is in it too, as an artifact whose subject is the platform's image: so it goes along
+// when any tool copies the index, and registries list it among the image's referrers.
+//
+// The tests whose names begin with TestE2E build the controller and start a registry: make image-test.
 package main

@@ -30,13 +30,15 @@ func root(t *testing.T) string {
 	return path
 }
 
-// make runs a target with the stamps of the tests: the tree under test may be anything between two commits.
+// makeTarget runs a target with stamps of its own, since the tree under test may be anything between two commits, and
+// without what the make that runs the tests was told.
 func makeTarget(t *testing.T, tree, target, out string, env []string, more ...string) {
 	t.Helper()
 	args := append([]string{"-C", tree, target, "IMAGE_DIR=" + out,
-		"VERSION=" + testVersion, "COMMIT=" + testRevision, "TREE=clean", "DATE=" + testDate}, more...)
+		"VERSION=" + testVersion, "COMMIT=" + testRevision, "TREE=clean", "DATE=" + testDate,
+		"IMG=mycompany/podmanager:" + testVersion, "PLATFORMS=linux/amd64 linux/arm64"}, more...)
 	command := exec.Command("make", args...)
-	command.Env = append(os.Environ(), env...)
+	command.Env = append(append(os.Environ(), "MAKEFLAGS="), env...)
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr
 	if err := command.Run(); err != nil {
 		t.Fatalf("make %s: %v; the lines above say why", target, err)
