@@ -1,6 +1,7 @@
 # The controller as a static program in an image with nothing else: no shell, no package manager, no root.
 ARG GO_IMAGE=golang:1.26
-ARG BASE_IMAGE=gcr.io/distroless/static-debian12:nonroot
+# On nothing at all, as the image of make image: the controller needs no file but what Kubernetes mounts.
+ARG BASE_IMAGE=scratch
 # The stamps of -version; see the Makefile. VERSION must look like v1.2.3.
 ARG VERSION=v0.0.0-dev
 ARG COMMIT=unknown

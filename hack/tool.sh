@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the path of a development tool in the version that hack/tools/go.mod pins, of golangci-lint, which has a module
-# of its own, or of our own hack/kstatus, after building it once into the cache:
+# of its own, or of one of our own programs beside it, after building it once into the cache:
 #   "$(hack/tool.sh golangci-lint)" run
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -11,16 +11,14 @@ name=${1:-}
 module=$hack/tools
 pattern=tool
 takes=
-case $name in
-golangci-lint)
+own="image kstatus registry"
+if [[ " $own " == *" $name "* ]]; then
+	module=$hack/$name
+	pattern=.
+elif [ "$name" = golangci-lint ]; then
 	module=$hack/golangci-lint
 	takes=', which takes some minutes'
-	;;
-kstatus)
-	module=$hack/kstatus
-	pattern=.
-	;;
-esac
+fi
 # The nested module decides alone: neither the vendor folder nor a workspace of the user's may reach in.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
@@ -43,7 +41,7 @@ if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
 	packages=$(go -C "$module" list "$pattern")
 	if ! package=$(grep -x ".*/$name" <<<"$packages") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" \
-			"$(printf '%s\n' "$packages" golangci-lint kstatus | sed 's:.*/::' | sort)" >&2
+			"$(printf '%s\n' "$packages" golangci-lint $own | sed 's:.*/::' | sort)" >&2
 		exit 2
 	fi
 	build "$package" "$program"

@@ -1,0 +1,210 @@
+//go:build e2e
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/containerd/platforms"
+	"github.com/moby/buildkit/client/llb/sourceresolver"
+	"github.com/moby/buildkit/frontend/dockerfile/dockerfile2llb"
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"github.com/moby/buildkit/frontend/dockerui"
+	"github.com/moby/patternmatcher"
+	"github.com/moby/patternmatcher/ignorefile"
+	"github.com/opencontainers/go-digest"
+	specs "github.com/opencontainers/image-spec/specs-go/v1"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+)
+
+var buildArgs = map[string]string{"VERSION": testVersion, "COMMIT": testRevision, "TREE": "clean", "DATE": testDate}
+
+// offline answers for the image of Go, which only a registry far away could do.
+type offline struct{}
+
+func (offline) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
+	config, err := json.Marshal(specs.Image{Platform: specs.Platform{OS: "linux", Architecture: "amd64"}})
+	return ref, digest.FromBytes(config), config, err
+}
+
+// TestE2EDockerfileConfig lets BuildKit's own compiler say what image the Dockerfile gives, and compares all that a
+// container runtime reads with the image of make image.
+func TestE2EDockerfileConfig(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root(t), "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, architecture := range []string{"amd64", "arm64"} {
+		t.Run(architecture, func(t *testing.T) {
+			target := specs.Platform{OS: "linux", Architecture: architecture}
+			result, err := dockerfile2llb.Dockerfile2LLB(t.Context(), text, dockerfile2llb.ConvertOpt{
+				Config:         dockerui.Config{BuildArgs: buildArgs, BuildPlatforms: []specs.Platform{platforms.DefaultSpec()}},
+				TargetPlatform: &target,
+				MetaResolver:   offline{},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			theirs, err := json.Marshal(result.Image)
+			if err != nil {
+				t.Fatal(err)
+			}
+			docker := v1.ConfigFile{}
+			if err := json.Unmarshal(theirs, &docker); err != nil {
+				t.Fatal(err)
+			}
+			ours := configOf(t, built(t), architecture)
+			if !reflect.DeepEqual(docker.Config, ours.Config) || docker.Platform().String() != ours.Platform().String() {
+				t.Errorf("the Dockerfile gives %s %+v\nmake image gives %s %+v", docker.Platform(), docker.Config, ours.Platform(), ours.Config)
+			}
+		})
+	}
+}
+
+func configOf(t *testing.T, folder, architecture string) *v1.ConfigFile {
+	t.Helper()
+	entries, err := layout.ImageIndexFromPath(filepath.Join(folder, "layout"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := entries.ImageIndex(onlyEntry(t, filepath.Join(folder, "layout")).Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := index.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range manifest.Manifests {
+		if line.Platform.Architecture != architecture {
+			continue
+		}
+		image, err := index.Image(line.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := image.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config
+	}
+	t.Fatalf("no image for %s", architecture)
+	return nil
+}
+
+// TestE2EDockerfileBuild does by hand what Docker would do in the build stage, with the files that .dockerignore lets
+// through, and wants the program of make image, byte for byte; and then nothing but that program in the last stage.
+func TestE2EDockerfileBuild(t *testing.T) {
+	stages := stagesOf(t)
+	if len(stages) != 2 || stages[0].Name != "build" {
+		t.Fatalf("stages %+v, want one called build and the image", stages)
+	}
+	copies := []string{}
+	for _, command := range stages[1].Commands {
+		if copied, ok := command.(*instructions.CopyCommand); ok {
+			copies = append(copies, copied.String())
+		} else if command.Name() == "run" || command.Name() == "add" {
+			t.Errorf("the image gets more than the program: %s", command)
+		}
+	}
+	if got := strings.Join(copies, "\n"); got != "COPY --from=build /out/controller /controller" {
+		t.Errorf("the image is filled by %q", got)
+	}
+	for _, architecture := range []string{"amd64", "arm64"} {
+		t.Run(architecture, func(t *testing.T) {
+			want, err := os.ReadFile(filepath.Join(built(t), "linux", architecture, "controller"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(filepath.Join(playStage(t, stages[0], architecture), "out", "controller"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Error("the Dockerfile builds another program than make image")
+			}
+		})
+	}
+}
+
+func stagesOf(t *testing.T) []instructions.Stage {
+	t.Helper()
+	file, err := os.Open(filepath.Join(root(t), "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	parsed, err := parser.Parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stages, _, err := instructions.Parse(parsed.AST, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stages
+}
+
+func dockerignore(t *testing.T) *patternmatcher.PatternMatcher {
+	t.Helper()
+	file, err := os.Open(filepath.Join(root(t), ".dockerignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	patterns, err := ignorefile.ReadAll(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	matcher, err := patternmatcher.New(patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return matcher
+}
+
+// playStage runs a stage's commands in a folder that stands for the root of the container, and returns that folder.
+func playStage(t *testing.T, stage instructions.Stage, architecture string) string {
+	t.Helper()
+	container, folder := t.TempDir(), ""
+	env := clean(t, "TARGETOS=linux", "TARGETARCH="+architecture)
+	for name, value := range buildArgs {
+		env = append(env, name+"="+value)
+	}
+	for _, command := range stage.Commands {
+		switch command := command.(type) {
+		case *instructions.WorkdirCommand:
+			folder = filepath.Join(container, command.Path)
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		case *instructions.CopyCommand:
+			for _, source := range command.SourcePaths {
+				copyTree(t, root(t), folder, source, dockerignore(t))
+			}
+		case *instructions.RunCommand:
+			line := strings.ReplaceAll(strings.Join(command.CmdLine, " "), " /out/", " "+container+"/out/")
+			shell := exec.Command("sh", "-c", line)
+			shell.Dir, shell.Env = folder, env
+			if output, err := shell.CombinedOutput(); err != nil {
+				t.Fatalf("RUN %s: %v\n%s", line, err, output)
+			}
+		case *instructions.ArgCommand: // the values come from outside
+		default:
+			t.Fatalf("this test does not know what to do about %s: teach it", command)
+		}
+	}
+	return container
+}
