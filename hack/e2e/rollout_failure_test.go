@@ -98,9 +98,10 @@ func TestHalt(t *testing.T) {
 			if flapped != "" {
 				t.Errorf("Stalled came and went: %s", flapped)
 			}
-			if count, notes := s.warnings("web", v1.EventHalted); count != 1 || !strings.Contains(notes, "exit code 1\n") {
-				t.Errorf("%d events, want 1: %s", count, notes)
-			}
+			s.await("one warning about the halt", func() (any, bool) {
+				count, notes := s.warnings("web", v1.EventHalted)
+				return notes, count == 1 && strings.Contains(notes, "exit code 1\n")
+			})
 		})
 	}
 }

@@ -54,9 +54,7 @@ func TestInPlaceGrace(t *testing.T) {
 			t.Errorf("%s was changed %v after it was taken out of service, want %d s", pod.Name, waited, grace)
 		}
 	}
-	if count := s.normals(v1.EventDraining); count != 2 {
-		t.Errorf("%d events about pods that were taken out of service, want 2", count)
-	}
+	s.awaitNormals(v1.EventDraining, 2)
 }
 
 // story is what happened to a pod, each thing when it was first seen.

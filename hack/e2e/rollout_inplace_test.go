@@ -116,23 +116,23 @@ func TestInPlaceImage(t *testing.T) {
 			}
 			w.nothingMoved()
 			w.always(within(2, 3, serves))
-			if count := s.normals(v1.EventUpdated); count != 3 {
-				t.Errorf("%d events about pods that were changed, want 3", count)
-			}
+			s.awaitNormals(v1.EventUpdated, 3)
 		})
 	}
 }
 
-// normals counts the events of a reason about web, that are no warnings.
-func (s *space) normals(reason string) int {
+// awaitNormals waits for so many events of a reason about web that are no warnings: events come later than what they are about.
+func (s *space) awaitNormals(reason string, want int) {
 	s.t.Helper()
-	events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
-		FieldSelector: "regarding.name=web,reason=" + reason + ",type=" + corev1.EventTypeNormal,
+	s.await(fmt.Sprintf("%d events %s", want, reason), func() (any, bool) {
+		events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
+			FieldSelector: "regarding.name=web,reason=" + reason + ",type=" + corev1.EventTypeNormal,
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return len(events.Items), len(events.Items) == want
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return len(events.Items)
 }
 
 // Labels and annotations are added, changed and removed without a restart.

@@ -75,9 +75,7 @@ func TestPartition(t *testing.T) {
 				if manager.Status.CurrentRevision != manager.Status.UpdateRevision || s.condition("web", v1.ConditionReady).Reason != v1.ReasonAllAvailable {
 					t.Errorf("the rollout has not ended: %s", brief(manager))
 				}
-				if count := s.normals(v1.EventPartition); count != 3 {
-					t.Errorf("%d events about a partition that is reached, want 3", count)
-				}
+				s.awaitNormals(v1.EventPartition, 3)
 			})
 		}
 	}

@@ -96,9 +96,10 @@ func TestRollback(t *testing.T) {
 				t.Errorf("a new template has not started afresh: %s", brief(manager))
 			}
 			for _, reason := range []string{v1.EventHalted, v1.EventRolledBack} {
-				if count, notes := s.warnings("web", reason); count != 1 {
-					t.Errorf("%d events %s: %s", count, reason, notes)
-				}
+				s.await("one warning "+reason, func() (any, bool) {
+					count, notes := s.warnings("web", reason)
+					return notes, count == 1
+				})
 			}
 		})
 	}
