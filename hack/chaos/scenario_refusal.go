@@ -28,6 +28,8 @@ func ruleScenarios() []scenario {
 			short: true, limit: 10 * time.Minute, do: deletionWithCrashes},
 		{name: "orphan-apart", about: "the owner is deleted without its pods while the controller sees the owner's watch, and not that of pods",
 			short: true, do: orphanApart},
+		{name: "collector-away", about: "an owner is deleted and another gets its name while no garbage collector runs",
+			alone: true, oursOnly: true, do: collectorAway},
 		{name: "etcd-restore", about: "etcd is put back to an older state, so that versions go back and are used again",
 			alone: true, do: etcdRestore},
 		{name: "poison", about: "objects that cannot be decoded, and valid ones with extreme values, beside others that have to go on",
