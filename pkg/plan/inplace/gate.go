@@ -27,13 +27,17 @@ func ByDrained(manager *v1.PodManager, pods []*corev1.Pod) (drained, undrained [
 	return drained, undrained
 }
 
+// maxReadinessLag bounds how long after the gate was closed the kubelet's answer to it, Ready=False, is waited for and believed: the
+// kubelet may be gone, and its clock may be wrong.
+const maxReadinessLag = 10 * time.Second
+
 // NextStep is the next step to update the pod in place. If the step is empty, the duration is how long the pod still has to drain.
 func NextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
 	if grace == 0 || CannotBeDrained(manager, pod) {
 		return StepUpdate, 0
 	}
-	since, closed := podstate.GateClosedSince(pod)
+	since, closed := outOfServiceSince(pod)
 	if !closed {
 		return StepDrain, 0
 	}
@@ -41,6 +45,27 @@ func NextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, tim
 		return "", wait
 	}
 	return StepUpdate, 0
+}
+
+// outOfServiceSince is when the closed gate took the pod out of its Services; false if the gate is open. The gate alone does not: the
+// endpoint leaves when the kubelet sets Ready to False, up to a second and more later. A pod that was not ready before is out of service
+// since the gate was closed, or longer.
+func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
+	gate, closed := podstate.GateClosedSince(pod)
+	if !closed {
+		return time.Time{}, false
+	}
+	ready, latest := podstate.Condition(pod, corev1.PodReady), gate.Add(maxReadinessLag)
+	switch {
+	case ready == nil:
+		return gate, true
+	case ready.Status == corev1.ConditionTrue || ready.LastTransitionTime.After(latest):
+		return latest, true
+	case ready.LastTransitionTime.After(gate):
+		return ready.LastTransitionTime.Add(time.Second), true // conditions have whole seconds: better too long than too short
+	default:
+		return gate, true
+	}
 }
 
 // MustOpenFirst tells whether our readiness gate keeps the pod out of its Services. The controller opens the gate before it releases
