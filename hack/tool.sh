@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a development tool in the version that hack/tools/go.mod pins, or of our own hack/kstatus, after
-# building it once into the cache:
+# Prints the path of a development tool in the version that hack/tools/go.mod pins, or of our own hack/kstatus and
+# hack/image, after building it once into the cache:
 #   "$(hack/tool.sh staticcheck)" ./...
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -9,9 +9,7 @@ hack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 name=${1:-}
 module=$hack/tools
-if [ "$name" = kstatus ]; then
-	module=$hack/kstatus
-fi
+case $name in kstatus | image) module=$hack/$name ;; esac
 # The nested module decides alone: neither the vendor folder nor a workspace of the user's may reach in.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
@@ -30,7 +28,7 @@ build() {
 key=$(cat "$module"/* <(go -C "$module" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 program=$cache/tools-$key/$name
 if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
-	tools=$( (go -C "$hack/tools" list tool && go -C "$hack/kstatus" list -m) | sort)
+	tools=$( (go -C "$hack/tools" list tool && go -C "$hack/kstatus" list -m && go -C "$hack/image" list -m) | sort)
 	if ! package=$(grep -x ".*/$name" <<<"$tools") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" "$(sed "s:.*/::" <<<"$tools")" >&2
 		exit 2

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+const usage = `usage: image COMMAND FLAGS
+
+  archive  put one program into a tar that Docker, containerd, crane and skopeo take
+
+image COMMAND -h tells the flags`
+
+func main() {
+	err := run(os.Args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	commands := map[string]func([]string) error{"archive": archive}
+	if len(args) == 0 || commands[args[0]] == nil {
+		return errors.New(usage)
+	}
+	return commands[args[0]](args[1:])
+}
+
+// pairs are the values of a flag K=V that may be given more than once.
+type pairs []string
+
+func (p *pairs) String() string { return strings.Join(*p, " ") }
+
+func (p *pairs) Set(value string) error {
+	if key, _, ok := strings.Cut(value, "="); !ok || key == "" {
+		return fmt.Errorf("%q must be KEY=VALUE", value)
+	}
+	*p = append(*p, value)
+	return nil
+}
+
+// moment is a flag with a time in the form of RFC 3339. Never now: the same input shall give the same image.
+type moment struct{ time.Time }
+
+func (m *moment) String() string { return m.Format(time.RFC3339) }
+
+func (m *moment) Set(value string) (err error) {
+	m.Time, err = time.Parse(time.RFC3339, value)
+	return err
+}
+
+func archive(args []string) error {
+	flags := flag.NewFlagSet("image archive", flag.ContinueOnError)
+	created := moment{time.Unix(0, 0).UTC()}
+	var env, labels pairs
+	program := flags.String("program", "", "the static program; its name in the image is / and the last part of this path")
+	ref := flags.String("ref", "", "the image's name and tag, for example docker.io/local/web:1")
+	out := flags.String("out", "", "the tar to write")
+	flags.Var(&created, "created", "the time of the image and its file, for example 2026-01-31T12:00:00Z")
+	flags.Var(&env, "env", "an environment variable KEY=VALUE; may be repeated")
+	flags.Var(&labels, "label", "a label KEY=VALUE; may be repeated")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *program == "" || *ref == "" || *out == "" || flags.NArg() > 0 {
+		flags.Usage()
+		return errors.New("archive needs -program, -ref and -out, and nothing else")
+	}
+	name, err := parseReference(*ref)
+	if err != nil {
+		return err
+	}
+	image, err := programImage(*program, contents{Created: created.Time, Env: env, Labels: labels.labels()})
+	if err != nil {
+		return err
+	}
+	return writeArchive(*out, name, image)
+}
+
+// labels: the pairs as a map; of two with the same key the last one counts.
+func (p *pairs) labels() map[string]string {
+	labels := map[string]string{}
+	for _, pair := range *p {
+		key, value, _ := strings.Cut(pair, "=")
+		labels[key] = value
+	}
+	return labels
+}
