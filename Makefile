@@ -28,7 +28,7 @@ DOCKER ?= docker
 KUBECTL ?= $(shell command -v kubectl || echo "$$(hack/cluster/cluster.sh bin)/kubectl")
 export CLUSTER ?= podmanager-demo
 export TEST_CLUSTER ?= podmanager-test
-export KEEP E2E_TIMEOUT
+export KEEP E2E_TIMEOUT NODE
 # More arguments for the controller (run, debug) or go test (unit, e2e).
 ARGS ?=
 
@@ -95,13 +95,16 @@ bench-short: ## The same with few pods, a part of make test: shows that it works
 campaign = go build -o .bin/ ./hack/$(1) && exec .bin/$(1) -cluster $(TEST_CLUSTER)-$(1)
 
 ##@ Run the controller on this machine
-.PHONY: cluster-up cluster-down run debug need-kubeconfig
-cluster-up: ## Start the local cluster and say how to use it
+.PHONY: cluster-up cluster-down node-deps run debug need-kubeconfig
+cluster-up: ## Start the local cluster and say how to use it; NODE=real adds a node on which containers run
 	@hack/cluster/cluster.sh up $(CLUSTER)
 	@echo 'To use it: eval "$$(hack/cluster/cluster.sh env $(CLUSTER))"'
 
 cluster-down: ## Stop the local cluster and delete everything in it
 	@hack/cluster/cluster.sh down $(CLUSTER)
+
+node-deps: ## Install what NODE=real needs: containerd, runc and CNI plugins; Debian and Ubuntu, as root
+	@hack/node/deps.sh
 
 run: need-kubeconfig ## Run the controller against a cluster: make run KUBECONFIG=FILE
 	go run -buildvcs=false -ldflags '$(LDFLAGS)' ./cmd/controller -kubeconfig '$(KUBECONFIG)' $(ARGS)

@@ -10,7 +10,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 node=real-node
-images='web:1 web:2 web:3 web:crash web:unready web:dead'
+# Tags of the image docker.io/local/web; what is not a number says how it misbehaves.
+versions='1 2 3 crash unready dead'
 # What a kubelet changes for the whole machine, below /proc/sys.
 sysctls='vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes'
 # Places that containerd, CNI and the kubelet use whatever their configuration says. In the node's own mounts they are ours.
@@ -18,12 +19,13 @@ fixed='/run/containerd /var/lib/cni /var/lib/kubelet /var/log/containers'
 
 usage() {
 	cat <<-'EOT'
-	usage: node.sh COMMAND CLUSTER-FOLDER
+	usage: node.sh COMMAND CLUSTER-FOLDER [FILE...]
 
 	  check    say what is missing for a real node on this machine; exit code 0 if nothing is
 	  claim    make the node's bridge, and its part of kwokctl's configuration: FOLDER/node/kwokctl.yaml
 	  claimed  exit code 0 if there is such a bridge
 	  start    start the node, if it is not running, and wait until pods can run on it
+	  load     give the node the images in the FILEs, as docker save or hack/image make them
 	  problem  print what keeps the node from being healthy, and nothing if it is
 	  remove   end all its processes, and remove its cgroups, bridge and folder
 	EOT
@@ -119,14 +121,8 @@ kubeconfig() {
 	EOT
 }
 
-# hierarchies: prints the folders in which a cgroup has to be made: one with v2, one for each controller with v1.
-hierarchies() {
-	if [ -f /sys/fs/cgroup/cgroup.controllers ]; then
-		echo /sys/fs/cgroup
-	else
-		awk '$3 == "cgroup" {print $2}' /proc/mounts
-	fi
-}
+# hierarchies: prints the folders in which the node has a cgroup: one with v2, one for each controller with v1, both in between.
+hierarchies() { awk '$3 ~ /^cgroup2?$/ {print $2}' /proc/mounts; }
 
 # make_cgroups: a new cgroup of v1 has no processors and no memory until somebody gives it some.
 make_cgroups() {
@@ -156,14 +152,16 @@ configure() {
 
 # build: the supervisor, and the images that pods can run without a registry.
 build() {
-	local image list=()
-	export CGO_ENABLED=0
-	# One at a time, since go build -o FOLDER/ refuses the names of its own packages' folders.
-	go -C "$root" build -trimpath -buildvcs=false -o "$folder/bin/" ./hack/node/supervisor ./hack/node/images ./hack/node/pause ./hack/node/web
-	for image in $images; do
-		list+=("docker.io/local/$image=$folder/bin/web,WEB_VERSION=${image#web:},WEB_MODE=$(mode "${image#web:}")")
+	local image packer
+	packer=$("$root/hack/tool.sh" image)
+	CGO_ENABLED=0 go -C "$root" build -trimpath -buildvcs=false -o "$folder/bin/" \
+		./hack/node/supervisor ./hack/node/pause ./hack/node/web
+	mkdir -p "$folder/images"
+	"$packer" archive -program "$folder/bin/pause" -ref docker.io/local/pause:1 -out "$folder/images/pause.tar"
+	for image in $versions; do
+		"$packer" archive -program "$folder/bin/web" -ref "docker.io/local/web:$image" -env "WEB_VERSION=$image" \
+			-env "WEB_MODE=$(mode "$image")" -out "$folder/images/web-$image.tar"
 	done
-	"$folder/bin/images" -o "$folder/images.tar" "docker.io/local/pause:1=$folder/bin/pause" "${list[@]}"
 }
 
 # mode TAG: images with a number behave.
@@ -210,6 +208,14 @@ ctr() { command ctr --address "$folder/containerd.sock" --namespace k8s.io "$@";
 listens() { ctr version >/dev/null 2>&1; }
 well() { [ -z "$(problem)" ]; }
 
+# load FILE...: gives the node images, so that pods need no registry.
+load() {
+	local file
+	for file in "$@"; do
+		ctr images import "$file" >>"$folder/supervisor.log"
+	done
+}
+
 start() {
 	check
 	if [ -n "$(processes)" ] && well; then return; fi
@@ -221,7 +227,7 @@ start() {
 	setsid --fork unshare --fork --kill-child --pid --mount --mount-proc \
 		"$here/node.sh" inside "$home" >>"$folder/supervisor.log" 2>&1 </dev/null
 	await "containerd" listens
-	ctr images import "$folder/images.tar" >>"$folder/supervisor.log"
+	load "$folder"/images/*.tar
 	await "the node to be ready" well
 }
 
@@ -292,6 +298,6 @@ bin=$(dirname "$(readlink "$home/bin/kube-apiserver" || true)")
 api=$(sed -n "s|.*server: https://\(127[^ ]*\)\$|\1|p" "$home/kubeconfig.yaml" 2>/dev/null | head -n 1 || true)
 
 case $command in
-check | claim | claimed | start | problem | remove | inside) "$command" ;;
+check | claim | claimed | start | load | problem | remove | inside) "$command" "${@:3}" ;;
 *) usage >&2 && exit 2 ;;
 esac
