@@ -49,7 +49,7 @@ test: ## Run all tests: unit, verify, vulncheck, e2e, and short versions of chao
 	@hack/test.sh unit verify vulncheck e2e chaos-short bench-short
 
 ##@ Develop
-.PHONY: build generate verify lint vulncheck unit e2e
+.PHONY: build generate verify lint vulncheck unit e2e e2e-node
 build: ## Compile the programs into .bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
 
@@ -75,6 +75,9 @@ unit: ## Run the unit tests with the race detector
 
 e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
 	@hack/test-e2e.sh $(ARGS)
+
+e2e-node: ## Run the tests on a real node, as root on Linux after make node-deps; KEEP=1 and ARGS= as for e2e
+	@NODE=real hack/test-e2e.sh $(ARGS)
 
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
 .PHONY: chaos chaos-short bench bench-short

@@ -159,8 +159,8 @@ build() {
 	mkdir -p "$folder/images"
 	"$packer" archive -program "$folder/bin/pause" -ref docker.io/local/pause:1 -out "$folder/images/pause.tar"
 	for image in $versions; do
-		"$packer" archive -program "$folder/bin/web" -ref "docker.io/local/web:$image" -env "WEB_VERSION=$image" \
-			-env "WEB_MODE=$(mode "$image")" -out "$folder/images/web-$image.tar"
+		"$packer" archive -program "$folder/bin/web" -ref "docker.io/local/web:$image" -env "VERSION=$image" \
+			-env "MODE=$(mode "$image")" -out "$folder/images/web-$image.tar"
 	done
 }
 

@@ -1,5 +1,5 @@
 // Web is what runs in the pods of tests on a real node: a web server that says what it is, and that can be told to misbehave,
-// by its image (WEB_MODE) or later by a request.
+// by its image (MODE) or later by a request.
 //
 //	GET  /          version, environment, and the limits that the kernel holds this container to, as JSON
 //	GET  /readyz    200, or 503 after a request for /unready, until one for /ready
@@ -34,33 +34,33 @@ type server struct {
 
 func main() {
 	s := &server{}
-	switch mode := os.Getenv("WEB_MODE"); mode {
+	switch mode := os.Getenv("MODE"); mode {
 	case "":
 	case "crash":
-		log.Printf("Crashing, as WEB_MODE asks")
+		log.Printf("Crashing, as MODE asks")
 		os.Exit(crashCode)
 	case "unready":
 		s.unready.Store(true)
 	case "dead":
 		s.dead.Store(true)
 	default:
-		log.Fatalf("WEB_MODE is %q, but must be crash, unready, dead or nothing", mode)
+		log.Fatalf("MODE is %q, but must be crash, unready, dead or nothing", mode)
 	}
 	go s.obeySignals()
-	port := os.Getenv("WEB_PORT")
+	port := os.Getenv("LISTEN_PORT")
 	if port == "" {
 		port = "8080"
 	}
 	log.Fatal(http.ListenAndServe(":"+port, s.routes()))
 }
 
-// obeySignals ends the program; as the first process of a container it would otherwise ignore the signal. WEB_LINGER is how
+// obeySignals ends the program; as the first process of a container it would otherwise ignore the signal. LINGER is how
 // long it takes to say goodbye.
 func (s *server) obeySignals() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	log.Printf("Ending after %v", <-signals)
-	if linger, err := time.ParseDuration(os.Getenv("WEB_LINGER")); err == nil {
+	if linger, err := time.ParseDuration(os.Getenv("LINGER")); err == nil {
 		time.Sleep(linger)
 	}
 	os.Exit(0)
@@ -110,6 +110,6 @@ func (s *server) describe(w http.ResponseWriter, _ *http.Request) {
 		environment[name] = value
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"version": os.Getenv("WEB_VERSION"), "env": environment, "cpu": cpuLimit(), "memory": memoryLimit(),
+		"version": os.Getenv("VERSION"), "env": environment, "cpu": cpuLimit(), "memory": memoryLimit(),
 	})
 }
