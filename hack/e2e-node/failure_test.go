@@ -22,7 +22,7 @@ const missing = "127.0.0.1:1/missing:1"
 // bad are containers that fail, and a word that says why, which has to be in what the PodManager tells.
 var bad = map[string]struct{ container, word string }{
 	"crash":   {web("crash", ""), "exit code 7"},
-	"missing": {fmt.Sprintf("{name: web, image: '%s'}", missing), missing},
+	"missing": {strings.Replace(web("", ""), "local/web:", missing, 1), missing},
 }
 
 // ways are the ones in which a bad revision comes to a pod.
@@ -117,7 +117,7 @@ func TestRollback(t *testing.T) {
 
 // Continue: failing pods do not matter, but the limits do: one pod is unavailable, and the next waits for it.
 func TestContinue(t *testing.T) {
-	each(t, v1.ContinueOnFailure, func(s *space, before []corev1.Pod, _, _ string) {
+	each(t, v1.ContinueOnFailure, func(s *space, before []corev1.Pod, _, way string) {
 		s.await("a pod to fail twice", func() (any, bool) {
 			for _, pod := range s.pods() {
 				for _, status := range pod.Status.ContainerStatuses {
@@ -132,7 +132,7 @@ func TestContinue(t *testing.T) {
 		if count := s.untouched(before); count != 2 {
 			s.t.Errorf("%d pods serve as before, want 2", count)
 		}
-		s.apply(spec(3, inPlace, policy(v1.ContinueOnFailure), web("2", "")))
+		s.apply(spec(3, ways[way], policy(v1.ContinueOnFailure), web("2", "")))
 		s.awaitReady(3)
 		s.answers("2")
 	})
