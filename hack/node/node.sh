@@ -53,7 +53,7 @@ check() {
 	[ "$(uname -s)" = Linux ] || fail "a real node needs Linux; without NODE=real the nodes are simulated"
 	[ "$(id -u)" = 0 ] || fail "a real node needs root, for containers and their network; without NODE=real the nodes are simulated"
 	for program in containerd ctr runc ip unshare flock; do
-		command -v "$program" >/dev/null || missing+="${missing:+, }$program"
+		type -P "$program" >/dev/null || missing+="${missing:+, }$program"
 	done
 	plugins >/dev/null || missing+="${missing:+, }the CNI plugins"
 	[ -z "$missing" ] || fail "missing for a real node: $missing. This installs it (Debian, Ubuntu): make node-deps"
