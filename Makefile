@@ -39,7 +39,7 @@ help: ## Print this list
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: ## See it work: a local cluster, the controller, and a tour with kubectl
+demo: ## See it work: a local cluster, the controller, and a tour with kubectl; NODE=real runs containers
 	@hack/demo.sh
 
 demo-down: ## Stop what demo has left running

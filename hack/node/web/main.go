@@ -2,6 +2,7 @@
 // by its image (MODE) or later by a request.
 //
 //	GET  /          version, environment, and the limits that the kernel holds this container to, as JSON
+//	GET  /version   the version alone
 //	GET  /readyz    200, or 503 after a request for /unready, until one for /ready
 //	GET  /livez     200, or 503 after a request for /dead
 //	POST /crash     ends at once with exit code 7
@@ -69,6 +70,7 @@ func (s *server) obeySignals() {
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.describe)
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, os.Getenv("VERSION")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.unready.Load()) })
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.dead.Load()) })
 	mux.HandleFunc("POST /unready", func(http.ResponseWriter, *http.Request) { s.unready.Store(true) })
