@@ -161,7 +161,7 @@ config() {
 		cat "$here/campaign.yaml"
 	fi
 	if [ "${NODE:-}" = real ]; then
-		cat "$node" "$here"/../node/config/*
+		cat "$here"/../node/*.sh "$here"/../node/config/*
 	fi
 }
 

@@ -78,7 +78,7 @@ func (s *space) untouched(before []corev1.Pod) int {
 // Halt: one pod fails, the others serve on.
 func TestHalt(t *testing.T) {
 	each(t, v1.HaltOnFailure, func(s *space, before []corev1.Pod, word, _ string) {
-		if message := s.awaitReason(v1.ReasonHalted); !strings.Contains(message, word) {
+		if message := s.awaitReason(v1.ConditionReady, v1.ReasonHalted); !strings.Contains(message, word) {
 			s.t.Errorf("the message does not tell %q: %s", word, message)
 		}
 		if count := s.untouched(before); count != 2 {
@@ -90,7 +90,7 @@ func TestHalt(t *testing.T) {
 // Rollback: all pods are back at version 1, in place with the same UID and address.
 func TestRollback(t *testing.T) {
 	each(t, v1.RollbackOnFailure, func(s *space, before []corev1.Pod, word, way string) {
-		if message := s.awaitReason(v1.ReasonRolledBack); !strings.Contains(message, word) {
+		if message := s.awaitReason(v1.ConditionReady, v1.ReasonRolledBack); !strings.Contains(message, word) {
 			s.t.Errorf("the message does not tell %q: %s", word, message)
 		}
 		s.await("3 pods to be available", func() (any, bool) {

@@ -99,17 +99,17 @@ func (s *space) awaitReady(replicas int) time.Duration {
 	return time.Since(began)
 }
 
-// awaitReason waits until the condition Ready has the reason, and returns its message.
-func (s *space) awaitReason(reason string) string {
+// awaitReason waits until a condition has the reason, and returns its message.
+func (s *space) awaitReason(kind, reason string) string {
 	s.t.Helper()
 	message := ""
-	s.await("the reason "+reason, func() (any, bool) {
+	s.await("the reason "+reason+" of "+kind, func() (any, bool) {
 		manager := s.manager()
-		ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
-		if ready != nil {
-			message = ready.Message
+		found := meta.FindStatusCondition(manager.Status.Conditions, kind)
+		if found != nil {
+			message = found.Message
 		}
-		return brief(manager), ready != nil && ready.Reason == reason && manager.Status.ObservedGeneration == manager.Generation
+		return brief(manager), found != nil && found.Reason == reason && manager.Status.ObservedGeneration == manager.Generation
 	})
 	return message
 }

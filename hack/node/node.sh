@@ -4,7 +4,7 @@
 #
 # Everything of the node is in one folder, one bridge and one cgroup. Its processes are in process and mount namespaces
 # of their own: with the first of them all others end, and every mount goes, so that a kill in the middle leaves little.
-# The bridge is made first and removed last. It carries the folder's path as its alias, and so says what belongs to it.
+# The bridge is made first and removed last; its name, which is the cgroup's, too, comes from the folder's path.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,13 +17,16 @@ sysctls='vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops 
 # Places that containerd, CNI and the kubelet use whatever their configuration says. In the node's own mounts they are ours.
 fixed='/run/containerd /var/lib/cni /var/lib/kubelet /var/log/containers'
 
+# shellcheck source=hack/node/prepare.sh
+. "$here/prepare.sh"
+
 usage() {
 	cat <<-'EOT'
 	usage: node.sh COMMAND CLUSTER-FOLDER [FILE...]
 
 	  check    say what is missing for a real node on this machine; exit code 0 if nothing is
 	  claim    make the node's bridge, and its part of kwokctl's configuration: FOLDER/node/kwokctl.yaml
-	  claimed  exit code 0 if there is such a bridge
+	  claimed  exit code 0 if there is such a bridge, and so perhaps a node
 	  start    start the node, if it is not running, and wait until pods can run on it
 	  load     give the node the images in the FILEs, as docker save or hack/image make them
 	  problem  print what keeps the node from being healthy, and nothing if it is
@@ -59,118 +62,19 @@ check() {
 	[ -z "$missing" ] || fail "missing for a real node: $missing. This installs it (Debian, Ubuntu): make node-deps"
 }
 
-# bridge: prints the name of this node's bridge, if there is one.
-bridge() {
-	local link
-	for link in /sys/class/net/podmanager*; do
-		if [ "$(cat "$link/ifalias" 2>/dev/null)" = "$folder" ]; then
-			basename "$link"
-			return
-		fi
-	done
-	return 1
-}
+claimed() { [ -d "/sys/class/net/$link" ]; }
 
-claimed() { bridge >/dev/null; }
-
-# pods, services: the first three numbers of the node's addresses, and of the cluster's Services.
-pods() { echo "10.231.${1#podmanager}"; }
-services() { echo "10.231.$((128 + ${1#podmanager}))"; }
-
-# claim: takes the first number whose bridge and addresses nobody has.
-claim() {
-	local number link
-	check
-	[ "${#folder}" -le 78 ] || fail "$folder is too long for the path of a socket; give the cluster a shorter name"
-	if ! claimed; then
-		for number in {0..100} none; do
-			[ "$number" != none ] || fail "no free addresses for a bridge below 10.231.0.0/16; ip route tells who has them"
-			link=podmanager$number
-			[ -z "$(ip -4 route show root "$(pods "$link").0/24" 2>/dev/null)" ] || continue
-			if ip link add "$link" type bridge 2>/dev/null; then break; fi
-		done
-		ip link set "$link" alias "$folder"
-	fi
-	link=$(bridge) || fail "the bridge could not be made; ip link add podmanager0 type bridge says why"
-	ip addr replace "$(pods "$link").1/24" dev "$link"
-	ip addr replace "$(services "$link").1/32" dev "$link"
-	ip link set "$link" up
-	mkdir -p "$folder"
-	render kwokctl.yaml "$folder/kwokctl.yaml"
-}
-
-# render TEMPLATE FILE: fills in what depends on the machine.
-render() {
-	local link
-	link=$(bridge)
-	sed -e "s|@FOLDER@|$folder|g" -e "s|@HOME@|$home|g" -e "s|@CNI@|$(plugins)|g" -e "s|@BRIDGE@|$link|g" \
-		-e "s|@PODS@|$(pods "$link")|g" -e "s|@SERVICES@|$(services "$link")|g" "$here/config/$1" >"$2"
-}
-
-# kubeconfig: the kubelet has the rights of a node, not those of an administrator who owns the certificate.
-kubeconfig() {
-	cat <<-EOT
-	apiVersion: v1
-	kind: Config
-	clusters: [{name: local, cluster: {server: "https://$api", certificate-authority: $home/pki/ca.crt}}]
-	users:
-	- name: node
-	  user: {client-certificate: $home/pki/admin.crt, client-key: $home/pki/admin.key, as: "system:node:$node", as-groups: ["system:nodes"]}
-	contexts: [{name: local, context: {cluster: local, user: node}}]
-	current-context: local
-	EOT
-}
-
-# hierarchies: prints the folders in which the node has a cgroup: one with v2, one for each controller with v1, both in between.
-hierarchies() { awk '$3 ~ /^cgroup2?$/ {print $2}' /proc/mounts; }
-
-# make_cgroups: a new cgroup of v1 has no processors and no memory until somebody gives it some.
-make_cgroups() {
-	local parent file
-	for parent in $(hierarchies); do
-		mkdir -p "$parent/$1"
-		for file in cpuset.cpus cpuset.mems; do
-			if [ -f "$parent/tasks" ] && [ -f "$parent/$file" ]; then
-				cat "$parent/$file" >"$parent/$1/$file"
-			fi
-		done
-	done
-}
-
-# configure: writes everything that the node's programs read.
-configure() {
-	mkdir -p "$folder/cni" "$folder/logs" "$folder/bin"
-	render containerd.toml "$folder/containerd.toml"
-	render cni.conflist "$folder/cni/podmanager.conflist"
-	render kubelet.yaml "$folder/kubelet.yaml"
-	: >"$folder/resolv.conf"
-	(umask 077 && kubeconfig >"$folder/kubeconfig")
-	# Only once: a second time it would be the kubelet's values.
-	[ -f "$folder/sysctls" ] || (cd /proc/sys && grep -s '' $sysctls) >"$folder/sysctls"
-	make_cgroups "$(bridge)"
-}
-
-# build: the supervisor, and the images that pods can run without a registry.
-build() {
-	local image packer
-	packer=$("$root/hack/tool.sh" image)
-	CGO_ENABLED=0 go -C "$root" build -trimpath -buildvcs=false -o "$folder/bin/" \
-		./hack/node/supervisor ./hack/node/pause ./hack/node/web
-	mkdir -p "$folder/images"
-	"$packer" archive -program "$folder/bin/pause" -ref docker.io/local/pause:1 -out "$folder/images/pause.tar"
-	for image in $versions; do
-		"$packer" archive -program "$folder/bin/web" -ref "docker.io/local/web:$image" -env "VERSION=$image" \
-			-env "MODE=$(mode "$image")" -out "$folder/images/web-$image.tar"
-	done
-}
-
-# mode TAG: images with a number behave.
-mode() { [[ $1 =~ ^[0-9]+$ ]] || echo "$1"; }
+# number: prints which of the networks is the bridge's. pods, services: the first three numbers of the addresses of pods
+# and of Services.
+number() { ip -4 -o addr show dev "$link" | sed -n 's|.* 10\.231\.\([0-9]*\)\.1/24 .*|\1|p'; }
+pods() { echo "10.231.$(number)"; }
+services() { echo "10.231.$((128 + $(number)))"; }
 
 # processes: prints the first process of the node's namespaces, and the one that waits for it: `node.sh inside HOME`.
 processes() {
 	local found
 	found=$(grep -lszxF -- "$home" /proc/[0-9]*/cmdline) || return 0
+	# shellcheck disable=SC2013,SC2086 # one word each
 	for found in $(grep -lszxF inside $found); do
 		# One that has ended, and waits to be collected, holds nothing any more.
 		if ! grep -qs '^State:.*Z' "${found%cmdline}status"; then
@@ -181,16 +85,15 @@ processes() {
 
 # inside: runs as the first process of the node's namespaces. Bash collects the processes that containerd leaves.
 inside() {
-	local place link
+	local place
 	umask 022 # users of containers must be able to enter their root
 	for place in $fixed; do
 		mkdir -p "$place" "$folder/fixed$place"
 		mount --bind "$folder/fixed$place" "$place"
 	done
-	link=$(bridge)
-	"$folder/bin/supervisor" -folder "$folder" -api "$api" -listen "$(services "$link").1:443,$(pods "$link").1:${api##*:}" \
+	"$folder/bin/supervisor" -folder "$folder" -api "$api" -listen "$(services).1:443,$(pods).1:${api##*:}" \
 		-containerd "containerd --config $folder/containerd.toml" \
-		-kubelet "$bin/kubelet --config $folder/kubelet.yaml --kubeconfig $folder/kubeconfig --root-dir $folder/kubelet --cert-dir $folder/kubelet/pki --hostname-override $node --node-ip $(pods "$link").1 --node-labels type=real" &
+		-kubelet "$bin/kubelet --config $folder/kubelet.yaml --kubeconfig $folder/kubeconfig --root-dir $folder/kubelet --cert-dir $folder/kubelet/pki --hostname-override $node --node-ip $(pods).1 --node-labels type=real" &
 	wait $!
 }
 
@@ -257,19 +160,18 @@ stop() {
 cgroups_gone() {
 	local parent
 	for parent in $(hierarchies); do
-		if [ -d "$parent/$1" ]; then
-			find "$parent/$1" -depth -type d -exec rmdir {} + 2>/dev/null || true
-			[ ! -d "$parent/$1" ] || return 1
+		if [ -d "$parent/$link" ]; then
+			find "$parent/$link" -depth -type d -exec rmdir {} + 2>/dev/null || true
+			[ ! -d "$parent/$link" ] || return 1
 		fi
 	done
 }
 
 remove() {
-	local link place name value
+	local place name value
+	claimed || [ -d "$folder" ] || return 0 # there is no node
 	stop
-	if link=$(bridge); then
-		await "the cgroup $link to be empty" cgroups_gone "$link"
-	fi
+	await "the cgroup $link to be empty" cgroups_gone
 	if [ -f "$folder/sysctls" ]; then
 		while IFS=: read -r name value; do
 			echo "$value" >"/proc/sys/$name"
@@ -282,7 +184,7 @@ remove() {
 	for place in $fixed; do
 		rmdir "$place" 2>/dev/null || true # only those that nobody else uses
 	done
-	if [ -n "$link" ]; then
+	if claimed; then
 		ip link delete "$link"
 	fi
 }
@@ -294,6 +196,7 @@ if [ "$command" != check ] && [ ! "$home" ]; then
 	exit 2
 fi
 folder=$home/node
+link=podm$(cksum <<<"$folder" | cut -d ' ' -f 1)
 bin=$(dirname "$(readlink "$home/bin/kube-apiserver" || true)")
 api=$(sed -n "s|.*server: https://\(127[^ ]*\)\$|\1|p" "$home/kubeconfig.yaml" 2>/dev/null | head -n 1 || true)
 
