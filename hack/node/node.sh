@@ -181,11 +181,14 @@ remove() {
 		fail "there are mounts below $folder; unmount them first: grep $folder /proc/self/mounts"
 	fi
 	rm -rf "$folder"
-	for place in $fixed; do
-		rmdir "$place" 2>/dev/null || true # only those that nobody else uses
-	done
 	if claimed; then
 		ip link delete "$link"
+	fi
+	# Only when no other node is there: to remove a folder takes away what is mounted on it, also in the mounts of others.
+	if ! compgen -G '/sys/class/net/podm*' >/dev/null; then
+		for place in $fixed; do
+			rmdir "$place" 2>/dev/null || true # what is not empty is somebody else's
+		done
 	fi
 }
 
