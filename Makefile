@@ -34,7 +34,7 @@ MODULE_GO := env GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 go
 KUBECTL ?= $(shell command -v kubectl || echo "$$(hack/cluster/cluster.sh bin)/kubectl")
 export CLUSTER ?= podmanager-demo
 export TEST_CLUSTER ?= podmanager-test
-export KEEP E2E_TIMEOUT
+export KEEP E2E_TIMEOUT NODE
 # More arguments for the controller (run, debug) or go test (unit, e2e).
 ARGS ?=
 
@@ -45,17 +45,17 @@ help: ## Print this list
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: ## See it work: a local cluster, the controller, and a tour with kubectl
+demo: ## See it work: a local cluster, the controller, and a tour with kubectl; NODE=real runs containers
 	@hack/demo.sh
 
 demo-down: ## Stop what demo has left running
 	@hack/demo.sh down
 
-test: ## Run all tests but image-test: unit, verify, vulncheck, e2e, and short versions of chaos and bench
+test: ## Run all tests but image-test and e2e-node: unit, verify, vulncheck, e2e, and short versions of chaos and bench
 	@hack/test.sh unit verify vulncheck e2e chaos-short bench-short
 
 ##@ Develop
-.PHONY: build generate verify lint vulncheck unit e2e
+.PHONY: build generate verify lint vulncheck unit e2e e2e-node
 build: ## Compile the programs into .bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
 
@@ -83,6 +83,9 @@ unit: ## Run the unit tests with the race detector
 e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
 	@hack/test-e2e.sh $(ARGS)
 
+e2e-node: ## Run the tests on a real node, as root on Linux after make node-deps; KEEP=1 and ARGS= as for e2e
+	@NODE=real hack/test-e2e.sh $(ARGS)
+
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
 .PHONY: chaos chaos-short bench bench-short
 chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED=, ROUNDS= and DURATION= choose
@@ -102,13 +105,16 @@ bench-short: ## The same with few pods, a part of make test: shows that it works
 campaign = go build -o .bin/ ./hack/$(1) && exec .bin/$(1) -cluster $(TEST_CLUSTER)-$(1)
 
 ##@ Run the controller on this machine
-.PHONY: cluster-up cluster-down run debug need-kubeconfig
-cluster-up: ## Start the local cluster and say how to use it
+.PHONY: cluster-up cluster-down node-deps run debug need-kubeconfig
+cluster-up: ## Start the local cluster and say how to use it; NODE=real adds a node on which containers run
 	@hack/cluster/cluster.sh up $(CLUSTER)
 	@echo 'To use it: eval "$$(hack/cluster/cluster.sh env $(CLUSTER))"'
 
 cluster-down: ## Stop the local cluster and delete everything in it
 	@hack/cluster/cluster.sh down $(CLUSTER)
+
+node-deps: ## Install what NODE=real needs: containerd, runc and CNI plugins; Debian and Ubuntu, as root
+	@hack/node/deps.sh
 
 run: need-kubeconfig ## Run the controller against a cluster: make run KUBECONFIG=FILE
 	go run -buildvcs=false -ldflags '$(LDFLAGS)' ./cmd/controller -kubeconfig '$(KUBECONFIG)' $(ARGS)

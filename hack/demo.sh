@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A tour of PodManager on a real API server: it prints each kubectl command and its real output, checks what it says,
-# and fails at the first thing that does not happen. `demo.sh down` stops what it leaves running.
+# and fails at the first thing that does not happen. `demo.sh down` stops what it leaves running. With NODE=real containers run.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,6 +11,17 @@ KUBECONFIG=$("$cluster" kubeconfig "$name")
 state=$(dirname "$KUBECONFIG")
 controller=$state/$name-controller
 cd "$root"
+# The images of the tour: three versions, and one that nobody can get. What runs on a real node has to be there.
+example=artifacts/examples/image.yaml
+images=(nginx:1.29 nginx:1.30 nginx:1.31)
+missing=nginx:does-not-exist
+nodes="its nodes are simulated: no container runs"
+if [ "${NODE:-}" = real ]; then
+	example=$state/$name-example.yaml # the same with an image that is there
+	images=(local/web:1 local/web:2 local/web:3)
+	missing=127.0.0.1:1/does-not-exist
+	nodes="pods run on real-node, the other nodes are simulated"
+fi
 
 if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; else bold='' dim='' plain=''; fi
 
@@ -120,8 +131,8 @@ no_pods() { [ -z "$(kubectl get pods --selector podmanager=my-pod-manager --no-h
 tour() {
 	local uid
 	say "1. Apply a PodManager: three pods of one image"
-	show cat artifacts/examples/image.yaml
-	show kubectl apply -f artifacts/examples/image.yaml
+	show cat "$example"
+	show kubectl apply -f "$example"
 	show kubectl wait --for=condition=Ready --timeout=30s pm/my-pod-manager
 	show kubectl get pm,pods
 	field_is .status.readyReplicas 3 || fail "three pods should be ready"
@@ -139,12 +150,12 @@ tour() {
 	show kubectl get pm -o wide
 
 	say "4. Another image: it is rolled out, a few pods at a time"
-	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"nginx:1.30"}}'
-	follow "all 5 pods run it" is_rolled_out nginx:1.30
+	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"${images[1]}\"}}"
+	follow "all 5 pods run it" is_rolled_out "${images[1]}"
 	show kubectl get pods -L apps.mycompany.com/revision
 
 	say "5. An image that does not exist: the rollout is halted, and says why"
-	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"nginx:does-not-exist"}}'
+	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"$missing\"}}"
 	observe "the rollout is halted" ready_says RolloutHalted
 	show kubectl get pm,pods
 	show kubectl get pm my-pod-manager -o 'jsonpath={.status.conditions[?(@.type=="Ready")].message}{"\n"}'
@@ -153,14 +164,14 @@ tour() {
 	say "6. The same with failurePolicy Rollback: all pods return to the last good revision, the spec stays as it is"
 	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"failurePolicy":{"onFailure":"Rollback","gracePeriodSeconds":3}}}'
 	observe "it is rolled back" ready_says RolledBack
-	observe "all 5 pods run the image from before" is_back_at nginx:1.30
+	observe "all 5 pods run the image from before" is_back_at "${images[1]}"
 	show kubectl get pm my-pod-manager -o wide
 	show kubectl get controllerrevisions -l podmanager=my-pod-manager
-	field_is .spec.image nginx:does-not-exist || fail "the spec should be as the user wrote it"
+	field_is .spec.image "$missing" || fail "the spec should be as the user wrote it"
 
 	say "7. A good image again: it starts afresh"
-	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"nginx:1.31"}}'
-	follow "all 5 pods run it" is_rolled_out nginx:1.31
+	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"${images[2]}\"}}"
+	follow "all 5 pods run it" is_rolled_out "${images[2]}"
 
 	say "8. What it says of itself, and what it has done"
 	show kubectl describe pm my-pod-manager
@@ -174,10 +185,35 @@ tour() {
 	show kubectl get pods
 }
 
+# inside: what only containers that run can show.
+inside() {
+	local address
+	say "10. On a real node: another version in the same pod, at the same address"
+	cat >"$example" <<-'EOF'
+	apiVersion: apps.mycompany.com/v1
+	kind: PodManager
+	metadata: {name: my-pod-manager}
+	spec:
+	  replicas: 1
+	  image: local/web:1
+	  updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly, maxUnavailable: 1, maxSurge: 0}}
+	EOF
+	show cat "$example"
+	show kubectl apply -f "$example"
+	show kubectl wait --for=condition=Ready --timeout=30s pm/my-pod-manager
+	address=$(kubectl get pod my-pod-manager-0 -o jsonpath='{.status.podIP}')
+	show curl --silent --show-error --max-time 5 "http://$address:8080/version"
+	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"local/web:2"}}'
+	observe "the pod answers with the new version" answers "$address" 2
+	show kubectl get pods -o wide
+	show curl --silent --show-error --max-time 5 "http://$address:8080/version"
+}
+answers() { [ "$(curl --silent --max-time 5 "http://$1:8080/version")" = "$2" ]; }
+
 down() {
 	stop_controller
 	"$cluster" down "$name"
-	rm -f "$controller.log"
+	rm -f "$controller.log" "$state/$name-example.yaml"
 }
 
 up() {
@@ -189,10 +225,16 @@ up() {
 	observe "the API server serves PodManagers" kubectl get podmanagers
 	start_controller
 	kubectl delete pm my-pod-manager --ignore-not-found --timeout=30s # from an earlier tour
+	if [ "${NODE:-}" = real ]; then
+		sed "s|image: .*|image: ${images[0]}|" artifacts/examples/image.yaml >"$example"
+	fi
 	tour
+	if [ "${NODE:-}" = real ]; then
+		inside
+	fi
 	say "Every step was seen. The cluster and the controller go on running; to try more:"
 	cat <<-EOF
-	  eval "\$(hack/cluster/cluster.sh env $name)"      # kubectl for this cluster (its nodes are simulated: no container runs)
+	  eval "\$(hack/cluster/cluster.sh env $name)"      # kubectl for this cluster ($nodes)
 	  kubectl apply -f artifacts/examples/full.yaml     # a fuller PodManager
 	  kubectl get pm,pods -w                            # watch it
 	  tail -f $controller.log

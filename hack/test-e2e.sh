@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
-# Runs the end-to-end tests on a real API server of their own. Arguments go to `go test`.
+# Runs the end-to-end tests on a real API server of their own. Arguments go to `go test`. With NODE=real they are those that
+# need containers which run.
 # KEEP=1 leaves the cluster running afterwards; TEST_CLUSTER names another one, for two runs at the same time.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 name=${TEST_CLUSTER:-podmanager-test}
 cluster=hack/cluster/cluster.sh
+tests=./hack/e2e/...
+if [ "${NODE:-}" = real ]; then
+	tests=./hack/e2e-node
+	name+=-node
+	hack/node/node.sh check
+fi
 
 stop() {
 	if [ "${KEEP:-}" = 1 ]; then
@@ -22,4 +29,4 @@ eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
 # The tests mostly wait, so more of them can run at a time than there are processors.
-go test -tags e2e ./hack/e2e/... -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-30m}" "$@"
+go test -tags e2e "$tests" -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-30m}" "$@"

@@ -17,6 +17,12 @@ kwok kwok sigs.k8s.io/kwok/cmd/kwok
 kwokctl kwok sigs.k8s.io/kwok/cmd/kwokctl
 "
 
+# Only a real node has a use for it, and it takes half a minute.
+if [ "${NODE:-}" = real ]; then
+	programs+="kubelet kubernetes k8s.io/kubernetes/cmd/kubelet
+"
+fi
+
 if ! command -v go >/dev/null; then
 	echo "build.sh: go is not on PATH; install Go 1.26 or newer from https://go.dev/dl and try again" >&2
 	exit 1

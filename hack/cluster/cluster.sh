@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # A real Kubernetes control plane on this machine, on loopback only: API server, etcd, controller manager, scheduler.
 # The nodes are simulated by KWOK: pods are scheduled, become Ready and go away, but no container ever runs;
-# stages.yaml says what becomes of a pod, and which images fail.
+# stages.yaml says what becomes of a pod, and which images fail. With NODE=real there is a real node besides: ../node.
 # kwokctl does the work; this script gives it our programs and keeps it away from ~/.kube/config and ~/.kwok.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 state=${PODMANAGER_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/podmanager}
+node=$here/../node/node.sh
 components="etcd kube-apiserver kube-controller-manager kube-scheduler kwok-controller"
 nodes=5
 
@@ -25,6 +26,8 @@ usage() {
 	NAME is podmanager-demo unless given. Clusters of different names are independent of each other.
 	With CAMPAIGN=1 it is one to measure and torture in: without limits on requests, and without the controllers of
 	ReplicaSets and Deployments (see campaign.yaml).
+	With NODE=real it has a node on which containers run, too, and simulated ones that only take pods which tolerate
+	kwok.x-k8s.io/node=fake. This needs Linux, root and what make node-deps installs.
 	EOF
 }
 
@@ -78,6 +81,8 @@ problem() {
 		ready=$(kubectl get nodes --selector type=kwok --no-headers | awk '$2 == "Ready" {n++} END {print n + 0}')
 		if [ "$ready" -lt "$nodes" ]; then
 			echo "$ready of $nodes nodes are ready"
+		elif [ -d "$home/node" ]; then
+			"$node" problem "$home"
 		fi
 	fi
 }
@@ -102,16 +107,28 @@ populate() {
 	ctl scale node simulated-node --replicas "$nodes" --serial-length 1 --param .allocatable.pods=2000
 }
 
+# join: starts the real node. From then on pods that do not say otherwise run there.
+join() {
+	[ "${NODE:-}" != real ] || {
+		"$node" start "$home" &&
+			kubectl taint nodes --selector type=kwok --overwrite kwok.x-k8s.io/node=fake:NoSchedule >/dev/null
+	}
+}
+
 create() {
 	echo "Creating cluster $name with $nodes simulated nodes" >&2
 	: >"$log"
-	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" "${campaign[@]}" \
+	if [ "${NODE:-}" = real ]; then
+		"$node" claim "$home" || return
+		extra+=(--config "$home/node/kwokctl.yaml")
+	fi
+	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" "${extra[@]}" \
 		--kubeconfig "$kubeconfig" --timeout 60s \
 		--etcd-binary "$bin/etcd" --kube-apiserver-binary "$bin/kube-apiserver" \
 		--kube-controller-manager-binary "$bin/kube-controller-manager" \
 		--kube-scheduler-binary "$bin/kube-scheduler" --kwok-controller-binary "$bin/kwok" \
 		--kube-audit-policy "$here/audit-policy.yaml" &&
-		config >"$home/made-from.yaml" && await populate && await healthy
+		config >"$home/made-from.yaml" && await populate && join && await healthy
 }
 
 # repair: kwokctl starts what has no pid file, so those of dead processes go first.
@@ -121,12 +138,13 @@ repair() {
 	for component in $components; do
 		pid "$component" >/dev/null || rm -f "$home/pids/$component.pid"
 	done
-	ctl start cluster --timeout 60s && await populate && await healthy
+	ctl start cluster --timeout 60s && await populate && join && await healthy
 }
 
 # remove: kills without mercy, since the data goes too.
 remove() {
 	local component pid
+	"$node" remove "$home"
 	for component in $components; do
 		while pid=$(pid "$component"); do
 			kill -9 "$pid" 2>/dev/null || true
@@ -142,6 +160,9 @@ config() {
 	if [ "${CAMPAIGN:-}" = 1 ]; then
 		cat "$here/campaign.yaml"
 	fi
+	if [ "${NODE:-}" = real ]; then
+		cat "$here"/../node/*.sh "$here"/../node/config/*
+	fi
 }
 
 # current: the cluster was made from the programs and the configuration that we have now.
@@ -151,6 +172,9 @@ current() {
 }
 
 up() {
+	if [ "${NODE:-}" = real ]; then
+		"$node" check
+	fi
 	programs
 	lock
 	umask 077 # keys and kubeconfig
@@ -160,7 +184,7 @@ up() {
 		return
 	fi
 	if exists; then
-		echo "Replacing cluster $name: it is of another version or beyond repair" >&2
+		echo "Replacing cluster $name: it is of another version, made with other settings, or beyond repair" >&2
 		remove
 	fi
 	if ! create; then
@@ -171,7 +195,8 @@ up() {
 }
 
 down() {
-	if ! exists; then
+	# After a kill in the middle there may be a node without a cluster.
+	if ! exists && ! "$node" claimed "$home"; then
 		echo "Cluster $name is not running"
 		return
 	fi
@@ -219,9 +244,9 @@ fi
 home=$state/clusters/$name
 kubeconfig=$state/$name.kubeconfig
 log=$state/$name.log
-campaign=()
+extra=()
 if [ "${CAMPAIGN:-}" = 1 ]; then
-	campaign=(--config "$here/campaign.yaml" --disable-qps-limits)
+	extra=(--config "$here/campaign.yaml" --disable-qps-limits)
 fi
 export KUBECACHEDIR=$state/kubectl # not ~/.kube
 

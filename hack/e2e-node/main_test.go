@@ -1,0 +1,143 @@
+//go:build e2e
+
+package e2enode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+)
+
+const (
+	root           = "../.."
+	systemSpace    = "podmanager-system"
+	serviceAccount = "podmanager-controller"
+	realNode       = "real-node"
+)
+
+// shared is what all tests use.
+var shared struct {
+	// folder has the controller, its kubeconfig and its log.
+	folder     string
+	controller *exec.Cmd
+	kube       kubernetes.Interface
+	managers   versioned.Interface
+}
+
+func TestMain(m *testing.M) {
+	os.Exit(runAll(m))
+}
+
+func runAll(m *testing.M) int {
+	if err := setUp(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e-node:", err)
+		return 1
+	}
+	code := m.Run()
+	_ = shared.controller.Process.Signal(syscall.SIGTERM)
+	if err := shared.controller.Wait(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e-node: the controller did not stop cleanly:", err)
+		code = 1
+	}
+	if code != 0 {
+		fmt.Fprintln(os.Stderr, "e2e-node: the controller's log is in", shared.folder)
+		return code
+	}
+	_ = os.RemoveAll(shared.folder)
+	return code
+}
+
+// setUp builds the controller, installs what a user would install, and starts it.
+func setUp() error {
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		return fmt.Errorf("KUBECONFIG must name a cluster's kubeconfig; make e2e-node sees to that: %w", err)
+	}
+	config.QPS = -1 // the tests' own client is not under test
+	if shared.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	if shared.managers, err = versioned.NewForConfig(config); err != nil {
+		return err
+	}
+	if shared.folder, err = os.MkdirTemp("", "podmanager-e2e-node-"); err != nil {
+		return err
+	}
+	for _, command := range [][]string{
+		{"kubectl", "wait", "--for=condition=Ready", "--timeout=5s", "node/" + realNode},
+		{"go", "build", "-trimpath", "-buildvcs=false", "-o", shared.folder + "/controller", "./cmd/controller"},
+		{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml"},
+		// kubectl wait fails on a CRD that is so new that it has no conditions at all.
+		{"bash", "-c", "for try in {1..100}; do kubectl get podmanagers >/dev/null && exit; sleep 0.2; done; exit 1"},
+	} {
+		run := exec.Command(command[0], command[1:]...)
+		run.Dir = root
+		if out, err := run.CombinedOutput(); err != nil {
+			return fmt.Errorf("%v: %w\n%s", command, err, out)
+		}
+	}
+	kubeconfig, err := controllerKubeconfig(config)
+	if err != nil {
+		return err
+	}
+	return startController(kubeconfig)
+}
+
+// controllerKubeconfig makes a kubeconfig with a token of the controller's ServiceAccount.
+func controllerKubeconfig(admin *rest.Config) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	token, err := exec.CommandContext(ctx, "kubectl", "create", "token", serviceAccount, "--namespace", systemSpace, "--duration", "4h").Output()
+	if err != nil {
+		return "", fmt.Errorf("creating a token: %w", err)
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters["e2e"] = &clientcmdapi.Cluster{
+		Server: admin.Host, CertificateAuthority: admin.CAFile, CertificateAuthorityData: admin.CAData,
+	}
+	config.AuthInfos["controller"] = &clientcmdapi.AuthInfo{Token: string(token)}
+	config.Contexts["e2e"] = &clientcmdapi.Context{Cluster: "e2e", AuthInfo: "controller"}
+	config.CurrentContext = "e2e"
+	path := filepath.Join(shared.folder, "controller.kubeconfig")
+	return path, clientcmd.WriteToFile(*config, path)
+}
+
+// startController starts it and waits until its workers have started.
+func startController(kubeconfig string) error {
+	path := filepath.Join(shared.folder, "controller.log")
+	log, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	shared.controller = exec.Command(shared.folder+"/controller", "-kubeconfig", kubeconfig, "-v", "4",
+		"-metrics-bind-address", "127.0.0.1:0", "-health-probe-bind-address", "127.0.0.1:0")
+	shared.controller.Stdout, shared.controller.Stderr = log, log
+	if err := shared.controller.Start(); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), "Starting workers") {
+			return nil
+		}
+	}
+	return errors.Join(errors.New("the controller did not start; its log is "+path), shared.controller.Process.Kill())
+}
+
+// client asks pods: each request is a connection of its own, since the container behind an address changes.
+var client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}

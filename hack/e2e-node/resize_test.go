@@ -1,0 +1,80 @@
+//go:build e2e
+
+package e2enode
+
+import (
+	"fmt"
+	"testing"
+)
+
+const (
+	keep    = "NotRequired"
+	restart = "RestartContainer"
+)
+
+// size is the limits of a container, which are requested, too.
+type size struct{ cpu, memory int }
+
+// limited is a container with limits, and what is to happen to it when they change: no policies if the first is empty.
+func limited(tag string, is size, cpuPolicy, memoryPolicy string) string {
+	policies := ""
+	if cpuPolicy != "" {
+		policies = fmt.Sprintf(", resizePolicy: [{resourceName: cpu, restartPolicy: %s}, {resourceName: memory, restartPolicy: %s}]", cpuPolicy, memoryPolicy)
+	}
+	return web(tag, fmt.Sprintf(", resources: {limits: {cpu: %dm, memory: %dMi}}%s", is.cpu, is.memory, policies))
+}
+
+// has checks the limits that the kernel holds every pod to.
+func (s *space) has(is size) {
+	s.t.Helper()
+	for _, pod := range s.pods() {
+		said := s.ask(&pod, 8080)
+		if cpu := fmt.Sprintf("%d 100000", is.cpu*100); said.CPU != cpu {
+			s.t.Errorf("%s may use the processor %q, want %q", pod.Name, said.CPU, cpu)
+		}
+		if memory := fmt.Sprint(is.memory << 20); said.Memory != memory {
+			s.t.Errorf("%s may have %s bytes of memory, want %s", pod.Name, said.Memory, memory)
+		}
+	}
+}
+
+// CPU, memory, or both change in running containers, which are restarted only where the policy of what changes says so.
+func TestResize(t *testing.T) {
+	from := size{100, 64}
+	for what, to := range map[string]size{
+		"CPU": {200, 64}, "memory": {100, 96}, "both": {200, 96}, "less CPU": {50, 64}, "less memory": {100, 48},
+	} {
+		for _, policy := range [][2]string{
+			{"", ""}, {keep, keep}, {keep, restart}, {restart, keep}, {restart, restart},
+		} {
+			t.Run(fmt.Sprintf("%s/cpu %s, memory %s", what, policy[0], policy[1]), func(t *testing.T) {
+				s := newSpace(t)
+				s.apply(spec(2, inPlace, "", limited("1", from, policy[0], policy[1])))
+				s.awaitReady(2)
+				s.has(from)
+				before := s.pods()
+				s.apply(spec(2, inPlace, "", limited("1", to, policy[0], policy[1])))
+				t.Logf("took %v", s.awaitReady(2))
+				restarts := int32(0)
+				if to.cpu != from.cpu && policy[0] == restart || to.memory != from.memory && policy[1] == restart {
+					restarts = 1
+				}
+				s.stayed(before, s.pods(), restarts)
+				s.has(to)
+			})
+		}
+	}
+}
+
+// An image and the limits change in one go.
+func TestResizeWithImage(t *testing.T) {
+	s := newSpace(t)
+	s.apply(spec(2, inPlace, "", limited("1", size{100, 64}, "", "")))
+	s.awaitReady(2)
+	before := s.pods()
+	s.apply(spec(2, inPlace, "", limited("2", size{200, 96}, "", "")))
+	s.awaitReady(2)
+	s.stayed(before, s.pods(), 1)
+	s.answers("2")
+	s.has(size{200, 96})
+}

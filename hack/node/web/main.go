@@ -1,0 +1,117 @@
+// Web is what runs in the pods of tests on a real node: a web server that says what it is, and that can be told to misbehave,
+// by its image (MODE) or later by a request.
+//
+//	GET  /          version, environment, and the limits that the kernel holds this container to, as JSON
+//	GET  /version   the version alone
+//	GET  /readyz    200, or 503 after a request for /unready, until one for /ready
+//	GET  /livez     200, or 503 after a request for /dead
+//	POST /crash     ends at once with exit code 7
+//	POST /eat?mib=N takes N MiB of memory and keeps them; N = 0 gives them back
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// crashCode is the exit code of a crash that was asked for.
+const crashCode = 7
+
+// server is what requests can change.
+type server struct {
+	unready, dead atomic.Bool
+	eaten         atomic.Pointer[[]byte]
+}
+
+func main() {
+	s := &server{}
+	switch mode := os.Getenv("MODE"); mode {
+	case "":
+	case "crash":
+		log.Printf("Crashing, as MODE asks")
+		os.Exit(crashCode)
+	case "unready":
+		s.unready.Store(true)
+	case "dead":
+		s.dead.Store(true)
+	default:
+		log.Fatalf("MODE is %q, but must be crash, unready, dead or nothing", mode)
+	}
+	go s.obeySignals()
+	port := os.Getenv("LISTEN_PORT")
+	if port == "" {
+		port = "8080"
+	}
+	log.Fatal(http.ListenAndServe(":"+port, s.routes()))
+}
+
+// obeySignals ends the program; as the first process of a container it would otherwise ignore the signal. LINGER is how
+// long it takes to say goodbye.
+func (s *server) obeySignals() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	log.Printf("Ending after %v", <-signals)
+	if linger, err := time.ParseDuration(os.Getenv("LINGER")); err == nil {
+		time.Sleep(linger)
+	}
+	os.Exit(0)
+}
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.describe)
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, os.Getenv("VERSION")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.unready.Load()) })
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.dead.Load()) })
+	mux.HandleFunc("POST /unready", func(http.ResponseWriter, *http.Request) { s.unready.Store(true) })
+	mux.HandleFunc("POST /ready", func(http.ResponseWriter, *http.Request) { s.unready.Store(false) })
+	mux.HandleFunc("POST /dead", func(http.ResponseWriter, *http.Request) { s.dead.Store(true) })
+	mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { os.Exit(crashCode) })
+	mux.HandleFunc("POST /eat", s.eat)
+	return mux
+}
+
+func answer(w http.ResponseWriter, well bool) {
+	if !well {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	fmt.Fprintln(w, well)
+}
+
+// eat touches every page, since the kernel counts only those.
+func (s *server) eat(w http.ResponseWriter, r *http.Request) {
+	mib, err := strconv.Atoi(r.URL.Query().Get("mib"))
+	if err != nil || mib < 0 {
+		http.Error(w, "mib must be a number that is not negative", http.StatusBadRequest)
+		return
+	}
+	s.eaten.Store(nil)
+	debug.FreeOSMemory()
+	memory := make([]byte, mib<<20)
+	for i := 0; i < len(memory); i += os.Getpagesize() {
+		memory[i] = 1
+	}
+	s.eaten.Store(&memory)
+}
+
+// describe tells what a test asks of a pod.
+func (s *server) describe(w http.ResponseWriter, _ *http.Request) {
+	environment := map[string]string{}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		environment[name] = value
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"version": os.Getenv("VERSION"), "env": environment, "cpu": cpuLimit(), "memory": memoryLimit(),
+	})
+}
