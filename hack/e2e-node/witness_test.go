@@ -12,12 +12,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // sighting is something that became visible at the API server.
 type sighting struct {
 	at time.Time
-	// address is that of a pod; ready is what the Service's endpoint of it says, image and container what runs in it.
+	// address is that of a pod; ready is what the pod, or its endpoint in the Service, says; image and container are what runs in it.
 	address, image, container string
 	ready                     bool
 	isEndpoint                bool
@@ -54,7 +56,7 @@ func (w *witness) note(events watch.Interface) {
 		switch object := event.Object.(type) {
 		case *corev1.Pod:
 			for _, status := range object.Status.ContainerStatuses {
-				w.seen = append(w.seen, sighting{at: time.Now(), address: object.Status.PodIP,
+				w.seen = append(w.seen, sighting{at: time.Now(), address: object.Status.PodIP, ready: podstate.IsReady(object),
 					image: object.Spec.Containers[0].Image, container: status.ContainerID})
 			}
 		case *discoveryv1.EndpointSlice:
@@ -69,13 +71,18 @@ func (w *witness) note(events watch.Interface) {
 
 func isTrue(value *bool) bool { return value != nil && *value }
 
-// leftBefore checks the order for a pod: out of the Service, the grace period, another image, another container, in the Service.
+// leftBefore checks the order for a pod: not ready, out of the Service, another image, another container, in the Service; and that the
+// grace period lies between the first and the third. The endpoint may leave a moment later than the pod is not ready any more: that is up to
+// the controller of EndpointSlices, and part of what the grace period is for.
 func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
 	w.s.t.Helper()
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	var out, changed, restarted, back time.Time
+	var unready, out, changed, restarted, back time.Time
 	for _, seen := range w.seen {
+		if seen.address == pod.Status.PodIP && !seen.isEndpoint && !seen.ready && unready.IsZero() {
+			unready = seen.at
+		}
 		switch {
 		case seen.address != pod.Status.PodIP:
 		case seen.isEndpoint && !seen.ready && out.IsZero():
@@ -88,13 +95,13 @@ func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
 			restarted = seen.at
 		}
 	}
-	story := fmt.Sprintf("out of the Service %v, changed %v, restarted %v, back %v", out, changed, restarted, back)
-	if out.IsZero() || !changed.After(out) || !restarted.After(changed) || !back.After(restarted) {
+	story := fmt.Sprintf("not ready %v, out of the Service %v, changed %v, restarted %v, back %v", unready, out, changed, restarted, back)
+	if unready.IsZero() || out.IsZero() || !changed.After(out) || !restarted.After(changed) || !back.After(restarted) {
 		w.s.t.Errorf("%s: wrong order: %s", pod.Name, story)
 	}
-	// The gate falls before the endpoint: what is seen here may be a little less.
-	if waited := changed.Sub(out); waited < time.Duration(grace)*time.Second-500*time.Millisecond {
-		w.s.t.Errorf("%s was changed %v after its endpoint had left, want %d s: %s", pod.Name, waited, grace, story)
+	// What is seen here may be late, and so be a little less.
+	if waited := changed.Sub(unready); waited < time.Duration(grace)*time.Second-500*time.Millisecond {
+		w.s.t.Errorf("%s was changed %v after it was not ready any more, want %d s: %s", pod.Name, waited, grace, story)
 	}
 }
 

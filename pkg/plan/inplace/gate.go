@@ -31,6 +31,10 @@ func ByDrained(manager *v1.PodManager, pods []*corev1.Pod) (drained, undrained [
 // kubelet may be gone, and its clock may be wrong.
 const maxReadinessLag = 10 * time.Second
 
+// readinessMargin is how much later than its transition time says the API server may get to know that a pod is not ready: the time has
+// whole seconds, and the kubelet sends its statuses a second or so after it made them.
+const readinessMargin = 2 * time.Second
+
 // NextStep is the next step to update the pod in place. If the step is empty, the duration is how long the pod still has to drain.
 func NextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
@@ -62,7 +66,7 @@ func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	case ready.Status == corev1.ConditionTrue || ready.LastTransitionTime.After(latest):
 		return latest, true
 	case ready.LastTransitionTime.After(gate):
-		return ready.LastTransitionTime.Add(time.Second), true // conditions have whole seconds: better too long than too short
+		return ready.LastTransitionTime.Add(readinessMargin), true
 	default:
 		return gate, true
 	}

@@ -30,11 +30,11 @@ func TestNextStepWhileDraining(t *testing.T) {
 	}{
 		"the gate is open":                      {pod: Pod(0, Open), step: StepDrain},
 		"the kubelet has not answered":          {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(5*time.Second)), wait: 25 * time.Second},
-		"the kubelet answered a moment later":   {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second)), wait: 18 * time.Second},
+		"the kubelet answered a moment later":   {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second)), wait: 19 * time.Second},
 		"the pod was not ready before":          {pod: Pod(0, ready(corev1.ConditionFalse, time.Hour), closed(5*time.Second)), wait: 15 * time.Second},
 		"the pod has no Ready condition":        {pod: Pod(0, NotReady, closed(5*time.Second)), wait: 15 * time.Second},
-		"the grace period is over":              {pod: Pod(0, ready(corev1.ConditionFalse, 21*time.Second), closed(25*time.Second)), step: StepUpdate},
-		"the grace period is not over":          {pod: Pod(0, ready(corev1.ConditionFalse, 20*time.Second), closed(25*time.Second)), wait: time.Second},
+		"the grace period is over":              {pod: Pod(0, ready(corev1.ConditionFalse, 22*time.Second), closed(25*time.Second)), step: StepUpdate},
+		"the grace period is not over":          {pod: Pod(0, ready(corev1.ConditionFalse, 21*time.Second), closed(25*time.Second)), wait: time.Second},
 		"the node's clock is an hour ahead":     {pod: Pod(0, ready(corev1.ConditionFalse, -time.Hour), closed(5*time.Second)), wait: 25 * time.Second},
 		"the kubelet has not answered for long": {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(30*time.Second)), step: StepUpdate},
 	}
