@@ -1,4 +1,5 @@
-// Package queue decides when a PodManager is synced. Everything that puts a key into the workqueue goes through its Agenda.
+// Package queue hands the keys of PodManagers to the workers, in the order of their urgency. Handlers, and syncs that want to be run again,
+// put keys into it through its Agenda, which keeps the reasons and the time of each key.
 //
 // Start with agenda.go. trigger.go names the reasons for which a key is queued. priority.go puts changes by users before changes of pods,
 // and both before the backlog.
