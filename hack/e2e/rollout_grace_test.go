@@ -54,7 +54,7 @@ func TestInPlaceGrace(t *testing.T) {
 			t.Errorf("%s was changed %v after it was taken out of service, want %d s", pod.Name, waited, grace)
 		}
 	}
-	s.awaitNormals(v1.EventDraining, 2)
+	s.awaitNormals(v1.EventDraining, 2, 2)
 }
 
 // story is what happened to a pod, each thing when it was first seen.

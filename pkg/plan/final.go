@@ -3,7 +3,6 @@ package plan
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -31,16 +30,20 @@ func makeFinal(o Observed) Plan {
 	}
 	var plan Plan
 	active, finished, terminating := podstate.Split(o.Pods)
-	switch {
-	case hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents):
-		// The user orphans the pods: the garbage collector removes their owner references, and may have done so already.
-		isOurs := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelManagerUID] == string(o.Manager.UID) }
-		for _, pod := range slices.Concat(active, o.Orphans) {
-			if podstate.IsDrained(pod) && isOurs(pod) {
-				plan.Update = append(plan.Update, inplace.Update{Pod: pod, Step: inplace.StepOpen})
-			}
+	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer: by now it may have done both.
+	isOrphaned, opens := hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents), o.Orphans
+	if isOrphaned {
+		opens = slices.Concat(active, o.Orphans)
+	}
+	for _, pod := range opens {
+		if isOurs := pod.Labels[v1.LabelManagerUID] == string(o.Manager.UID); isOurs && podstate.IsDrained(pod) {
+			plan.Update = append(plan.Update, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}
-		plan.RemoveFinalizer = len(plan.Update) == 0
+	}
+	switch {
+	case len(plan.Update) > 0: // first the gates: nobody opens them once the PodManager is gone
+	case isOrphaned:
+		plan.RemoveFinalizer = true
 	case !o.Manager.PacesScaleDown():
 		plan.RemoveFinalizer = true
 	default:

@@ -218,6 +218,10 @@ func TestMake(t *testing.T) {
 			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, closed)} }),
 			want:     want{update: []string{"web-1"}},
 		},
+		"closed readiness gates of orphans are opened, too, if the garbage collector is done": {
+			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, closed)} }),
+			want:     want{update: []string{"web-1"}},
+		},
 		"a deleted PodManager adopts nothing": {
 			observed: With(Observe(Manager(3, Deleting, finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(0, Orphaned)} }),
 			want:     want{removeFinalizer: true},
