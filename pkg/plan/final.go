@@ -30,7 +30,8 @@ func makeFinal(o Observed) Plan {
 	}
 	var plan Plan
 	active, finished, terminating := podstate.Split(o.Pods)
-	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer: by now it may have done both.
+	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer. It may have done both by
+	// now.
 	isOrphaned, opens := hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents), o.Orphans
 	if isOrphaned {
 		opens = slices.Concat(active, o.Orphans)
@@ -42,9 +43,7 @@ func makeFinal(o Observed) Plan {
 	}
 	switch {
 	case len(plan.Update) > 0: // first the gates: nobody opens them once the PodManager is gone
-	case isOrphaned:
-		plan.RemoveFinalizer = true
-	case !o.Manager.PacesScaleDown():
+	case isOrphaned, !o.Manager.PacesScaleDown():
 		plan.RemoveFinalizer = true
 	default:
 		plan.RemoveFinalizer = len(o.Pods) == 0
