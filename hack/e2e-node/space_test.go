@@ -32,6 +32,13 @@ type space struct {
 func newSpace(t *testing.T) *space {
 	t.Helper()
 	t.Parallel()
+	return newSpaceAlone(t)
+}
+
+// newSpaceAlone makes a namespace for a test that runs alone, before all that run beside others: it does something to the whole node, or
+// to the controller.
+func newSpaceAlone(t *testing.T) *space {
+	t.Helper()
 	namespace, err := shared.kube.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
 	if err != nil {
