@@ -66,15 +66,30 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// An image and the limits change in one go.
+// An image and the limits change at once: the pod is resized before its container gets the other image. Where the resize restarts the
+// container, the image does it a second time.
 func TestResizeWithImage(t *testing.T) {
-	s := newSpace(t)
-	s.apply(spec(2, inPlace, "", limited("1", size{100, 64}, "", "")))
-	s.awaitReady(2)
-	before := s.pods()
-	s.apply(spec(2, inPlace, "", limited("2", size{200, 96}, "", "")))
-	s.awaitReady(2)
-	s.stayed(before, s.pods(), 1)
-	s.answers("2")
-	s.has(size{200, 96})
+	from := size{100, 64}
+	for what, test := range map[string]struct {
+		to       size
+		policy   string
+		restarts int32
+	}{
+		"more":              {to: size{200, 96}, restarts: 1},
+		"less":              {to: size{50, 48}, restarts: 1},
+		"more, restarting":  {to: size{200, 96}, policy: restart, restarts: 2},
+		"more CPU and less": {to: size{200, 48}, policy: keep, restarts: 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply(spec(2, inPlace, "", limited("1", from, test.policy, test.policy)))
+			s.awaitReady(2)
+			before := s.pods()
+			s.apply(spec(2, inPlace, "", limited("2", test.to, test.policy, test.policy)))
+			s.awaitReady(2)
+			s.stayed(before, s.pods(), test.restarts)
+			s.answers("2")
+			s.has(test.to)
+		})
+	}
 }

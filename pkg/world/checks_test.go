@@ -77,7 +77,7 @@ func (s *synced) checkFloor() error {
 	}
 	changed := map[*corev1.Pod]bool{}
 	for _, c := range s.plan.Update {
-		changed[c.Pod] = c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain
+		changed[c.Pod] = c.Step == inplace.StepUpdate || c.Step == inplace.StepResize || c.Step == inplace.StepDrain
 		if c.Step == inplace.StepRestore {
 			containers := c.To.Template().Spec.Containers
 			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
@@ -97,6 +97,24 @@ func (s *synced) checkFloor() error {
 	}
 	if floor := s.Manager.DesiredReplicas() - s.Manager.MaxUnavailable(); taken > 0 && available-taken < floor {
 		return fmt.Errorf("%d of %d available pods taken, at least %d have to stay", taken, available, floor)
+	}
+	return nil
+}
+
+// checkResized: no update changes an image together with CPU or memory, nor while the kubelet has a resize to carry out: the kubelet would
+// start the container with its new limits in the pod's old ones.
+func (s *synced) checkResized() error {
+	for _, c := range s.plan.Update {
+		if c.Step != inplace.StepUpdate || len(c.Diff().Images) == 0 || c.Pod.Status.ObservedGeneration == 0 || s.isResizeDelayed(c.Pod) {
+			continue
+		}
+		resized := c.Pod.DeepCopy()
+		if patch := must(c.ResizePatch()); patch != nil {
+			ApplyPatch(resized, patch)
+		}
+		if s.hasResize(resized) {
+			return fmt.Errorf("%s gets another image while it is being resized", c.Pod.Name)
+		}
 	}
 	return nil
 }
@@ -135,7 +153,7 @@ func (s *synced) countUnproven() error {
 		}
 	}
 	for _, c := range s.plan.Update {
-		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepDrain) && c.To.Hash == s.updateHash {
+		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepResize || c.Step == inplace.StepDrain) && c.To.Hash == s.updateHash {
 			added++
 		}
 	}

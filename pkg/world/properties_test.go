@@ -95,6 +95,7 @@ var promises = []promise{
 	{name: "names", decided: (*synced).checkNames},
 	{name: "surge", decided: (*synced).checkSurge},
 	{name: "floor", decided: (*synced).checkFloor},
+	{name: "resized", decided: (*synced).checkResized},
 	{name: "overlap", decided: (*synced).checkOverlap},
 	{name: "unproven", decided: (*synced).countUnproven, reported: (*synced).checkUnproven},
 	{name: "same", decided: (*synced).checkSame},

@@ -161,7 +161,7 @@ func (w *World) updatePod(change inplace.Update) {
 		return
 	}
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
-	isRefused := change.Step == inplace.StepUpdate && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
+	isRefused := change.Step != inplace.StepRestore && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
 	switch {
 	case isRefused:
 		// The resize may have succeeded before.
@@ -171,9 +171,12 @@ func (w *World) updatePod(change inplace.Update) {
 			patches = append(patches, must(change.ResizePatch()))
 		}
 		patches = append(patches, must(change.RefusalPatch("no such thing", resized)))
+	case change.Step == inplace.StepResize:
+		patches = append(patches, must(change.ResizePatch()))
 	default:
 		patches = append(patches, must(change.ResizePatch()), must(change.Patch(w.Manager, w.Now)))
 	}
+	isComplete := !isRefused && change.Step != inplace.StepResize
 	isNew := patches[0] != nil
 	patches = slices.DeleteFunc(patches, func(patch []byte) bool { return patch == nil })
 	hidden := w.hidden[change.Pod.UID]
@@ -188,15 +191,18 @@ func (w *World) updatePod(change inplace.Update) {
 		}
 		ApplyPatch(change.Pod, data)
 		isLast := i == len(patches)-1
-		if isLast && !isRefused {
+		if isLast && isComplete {
 			hidden.interrupted = false
 			w.noteUpdate(change)
 		}
-		if !isRefused && (isNew || isLast) {
+		if !isRefused && isNew || isLast && isComplete {
 			hidden.updatedAt = w.now().Time
 		}
 	}
-	if isRefused {
+	switch {
+	case change.Step == inplace.StepResize && !isRefused:
+		hidden.interrupt()
+	case isRefused:
 		if hidden.refused = change.To.Hash; len(patches) == 3 {
 			hidden.interrupt()
 		}

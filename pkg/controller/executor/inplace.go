@@ -33,7 +33,7 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 	}
 	resize, err := update.ResizePatch()
 	if resize != nil || err != nil {
-		if r := e.resizePod(ctx, key, update, resize, err); r.Err != nil || r.Pod == nil {
+		if r := e.resizePod(ctx, key, update, resize, err); r.Err != nil || r.Pod == nil || update.Step == inplace.StepResize {
 			return e.noteRefusal(ctx, key, update, false, r)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 // newRecord is the record of the update: the state of the containers before it.
 func (u Update) newRecord(now time.Time) Record {
-	record := Record{Revision: u.To.Hash, At: now.UTC().Truncate(time.Second)}
+	record := Record{Revision: u.To.Hash, At: now.UTC().Truncate(time.Second), Resized: len(u.amounts(u.Diff())) > 0}
 	containers := u.To.Template().Spec.Containers
 	for i := range containers {
 		if before, isExpected := u.expectRestart(&containers[i]); isExpected {

@@ -35,20 +35,18 @@ const maxReadinessLag = 10 * time.Second
 // whole seconds, and the kubelet sends its statuses a second or so after it made them.
 const readinessMargin = 2 * time.Second
 
-// NextStep is the next step to update the pod in place. If the step is empty, the duration is how long the pod still has to drain.
-func NextStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
+// drainStep is the first step to update the pod in place, if that is to drain it, or empty. The duration is how long the pod still has to
+// drain before the next step.
+func drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
 	if grace == 0 || CannotBeDrained(manager, pod) {
-		return StepUpdate, 0
+		return "", 0
 	}
 	since, closed := outOfServiceSince(pod)
 	if !closed {
 		return StepDrain, 0
 	}
-	if wait := since.Add(grace).Sub(now); wait > 0 {
-		return "", wait
-	}
-	return StepUpdate, 0
+	return "", max(0, since.Add(grace).Sub(now))
 }
 
 // outOfServiceSince is when the closed gate took the pod out of its Services; false if the gate is open. The gate alone does not: the

@@ -41,7 +41,8 @@ func TestNextStepWhileDraining(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			m := Manager(3, InPlace(v1.InPlaceIfPossible, grace))
-			if step, wait := NextStep(m, test.pod, Now); step != test.step || wait != test.wait {
+			update := Update{Pod: test.pod}
+			if step, wait := update.NextStep(m, Diff{Images: map[string]string{"app": "new"}}, Now); step != test.step || wait != test.wait {
 				t.Errorf("step %q, wait %v; want %q, %v", step, wait, test.step, test.wait)
 			}
 		})

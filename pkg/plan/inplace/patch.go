@@ -73,18 +73,9 @@ func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// ResizePatch is the patch for the pod's resize subresource; nil if there is nothing to resize. After an interrupted update the pod's
-// spec may have the CPU and memory of either revision, so the patch sets them for all containers.
+// ResizePatch is the patch for the pod's resize subresource; nil if there is nothing to resize.
 func (u Update) ResizePatch() ([]byte, error) {
-	amounts := u.Diff().Resources
-	if IsInterrupted(u.Pod) {
-		amounts = map[string]corev1.ResourceRequirements{}
-		for _, container := range u.To.Template().Spec.Containers {
-			if all := resizableOf(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
-				amounts[container.Name] = all
-			}
-		}
-	}
+	amounts := u.amounts(u.Diff())
 	if len(amounts) == 0 {
 		return nil, nil
 	}

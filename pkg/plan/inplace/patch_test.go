@@ -71,7 +71,7 @@ func TestPatch(t *testing.T) {
 		},
 		"CPU is changed by the resize patch": {
 			step: between(StepUpdate, TemplateWith(), TemplateWith(needs(Amounts("cpu", "2", "")))),
-			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"resized\":true}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
 			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
 			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"2"}}}]}}`,
@@ -86,7 +86,7 @@ func TestPatch(t *testing.T) {
 		},
 		"a limit is the request by default": {
 			step: between(StepUpdate, TemplateWith(needs(Amounts("cpu", "", "1"))), TemplateWith(needs(Amounts("cpu", "", "2")))),
-			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\"}"},` +
+			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"resized\":true}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
 			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
 			resize: `{"metadata":{"uid":"uid-web-3"},"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"2"},"requests":{"cpu":"2"}}}]}}`,

@@ -49,6 +49,23 @@ func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool
 		equality.Semantic.DeepEqual(resizableOf(container.Resources), *had)
 }
 
+// isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up.
+func isBeingResized(pod *corev1.Pod) bool {
+	last := lastRecord(pod)
+	if !podstate.HasObserved(pod) {
+		return last.Begun || last.Resized
+	}
+	if podstate.ResizeTrouble(pod) != "" {
+		return false
+	}
+	for name, before := range last.Containers {
+		if last.Begun && !IsRestarted(pod, name, before) {
+			return true
+		}
+	}
+	return podstate.IsResizing(pod)
+}
+
 // IsResizeHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod
 // serves as before.
 func IsResizeHeldUp(pod *corev1.Pod) bool {

@@ -18,8 +18,9 @@ import (
 // (progress.go), and which restarts and troubles the update does not explain (restarts.go).
 //
 // An update that resizes the pod takes three requests: BeginPatch writes a Record with Begun, ResizePatch changes CPU and memory, and
-// Patch changes everything else, the revision label included, and writes the final Record. If the controller stops in between, the
-// update is interrupted: a later sync completes it, or restores the CPU and memory of the revision that the pod still has.
+// Patch changes everything else, the revision label included, and writes the final Record. If an image changes, too, Patch waits for the
+// kubelet, see StepResize. In between the update is interrupted, also if the controller stops there: a later sync completes it, or restores
+// the CPU and memory of the revision that the pod still has.
 type Record struct {
 	// Revision is the hash of the revision that the update gives the pod.
 	Revision string `json:"revision"`
@@ -28,6 +29,8 @@ type Record struct {
 	// Begun tells that the update has begun and is not complete: the pod still has its old revision, but may have other CPU and
 	// memory than that revision says.
 	Begun bool `json:"begun,omitempty"`
+	// Resized tells that the update resized the pod.
+	Resized bool `json:"resized,omitempty"`
 	// Containers has the state of the containers that the kubelet restarts, or may restart, for the update.
 	Containers map[string]ContainerBefore `json:"containers,omitempty"`
 	// Others has the state of all other containers and init containers that had restarts or trouble before the update.
@@ -105,8 +108,8 @@ func RefusalOf(pod *corev1.Pod, revision string) string {
 	return ""
 }
 
-// IsInterrupted tells whether an update of the pod was interrupted, see Record: the controller died or got no answer after BeginPatch, or the
-// API server refused the final Patch.
+// IsInterrupted tells whether an update of the pod has begun and is not complete, see Record: it waits for the kubelet, the controller died or
+// got no answer after BeginPatch, or the API server refused the final Patch.
 func IsInterrupted(pod *corev1.Pod) bool { return hasRecord(pod) && lastRecord(pod).Begun }
 
 // CompletedRecord is the Record of the update by which the pod got its revision; empty if the pod was created from that revision.

@@ -1,9 +1,14 @@
 package inplace
 
 import (
-	corev1 "k8s.io/api/core/v1"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // Update is one step of updating a pod in place.
@@ -17,10 +22,15 @@ type Update struct {
 // Step is what an Update does to the pod.
 type Step string
 
-// StepDrain, StepUpdate and StepOpen follow each other. Without a grace period there is only StepUpdate. StepRestore stands alone.
+// StepDrain, StepResize, StepUpdate and StepOpen follow each other. StepDrain and StepOpen are for a grace period, StepResize is for updates
+// that change both CPU or memory and an image. StepRestore stands alone.
 const (
 	// StepDrain closes the readiness gate, which takes the pod out of its Services.
 	StepDrain Step = "Drain"
+	// StepResize gives the pod the CPU and memory of the new revision. The images have to wait until the kubelet has resized the pod: if it
+	// restarts a container for an image before that, it starts the container with its new limits in the pod's old ones. The kernel refuses
+	// a container more than its pod has (cgroup v1) or withholds it (cgroup v2), and the kubelet does not resize a pod that crash-loops.
+	StepResize Step = "Resize"
 	// StepUpdate gives the pod the new revision.
 	StepUpdate Step = "Update"
 	// StepOpen opens the readiness gate.
@@ -41,4 +51,50 @@ func (u Update) Diff() Diff {
 // NeedsKubelet tells whether the kubelet has to carry out something for the update, and will report it.
 func (u Update) NeedsKubelet() bool {
 	return u.Diff().NeedsKubelet()
+}
+
+// NextStep is the next step towards the new revision, diff being the Diff of the whole update. If the step is empty, the update has to wait:
+// for the given time, or for the kubelet if that is zero.
+func (u Update) NextStep(manager *v1.PodManager, diff Diff, now time.Time) (Step, time.Duration) {
+	if !diff.NeedsKubelet() {
+		return StepUpdate, 0
+	}
+	if step, wait := drainStep(manager, u.Pod, now); step != "" || wait > 0 {
+		return step, wait
+	}
+	// A kubelet that reports no observed generation does not tell either when it has resized a pod.
+	if len(diff.Images) > 0 && u.Pod.Status.ObservedGeneration > 0 {
+		switch {
+		case u.hasToResize(diff):
+			return StepResize, 0
+		case isBeingResized(u.Pod):
+			return "", 0
+		}
+	}
+	return StepUpdate, 0
+}
+
+// hasToResize tells whether the pod's spec has other CPU and memory than the new revision.
+func (u Update) hasToResize(diff Diff) bool {
+	for name, amounts := range u.amounts(diff) {
+		if own := podstate.ContainerNamed(&u.Pod.Spec, name); own != nil && !equality.Semantic.DeepEqual(resizableOf(own.Resources), amounts) {
+			return true
+		}
+	}
+	return false
+}
+
+// amounts are the CPU and memory that ResizePatch sets, by container. After an interrupted update the pod's spec may have the CPU and memory
+// of either revision, so they are set for all containers.
+func (u Update) amounts(diff Diff) map[string]corev1.ResourceRequirements {
+	if !IsInterrupted(u.Pod) {
+		return diff.Resources
+	}
+	amounts := map[string]corev1.ResourceRequirements{}
+	for _, container := range u.To.Template().Spec.Containers {
+		if all := resizableOf(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
+			amounts[container.Name] = all
+		}
+	}
+	return amounts
 }

@@ -104,12 +104,11 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 			m.unavailableUpdated++
 		}
 		m.updating[pod] = true
-		next := inplace.Update{Pod: pod, Step: inplace.StepUpdate, From: m.revisionOf(pod), To: to}
-		if change, _ := m.compare(next.From, to); change.NeedsKubelet() {
-			var wait time.Duration
-			next.Step, wait = inplace.NextStep(m.Manager, pod, m.Now)
-			m.again = requeue.Sooner(m.again, wait)
-		}
+		next := inplace.Update{Pod: pod, From: m.revisionOf(pod), To: to}
+		diff, _ := m.compare(next.From, to)
+		var wait time.Duration
+		next.Step, wait = next.NextStep(m.Manager, diff, m.Now)
+		m.again = requeue.Sooner(m.again, wait)
 		if next.Step != "" {
 			m.updates = append(m.updates, next)
 		}

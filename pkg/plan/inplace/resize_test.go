@@ -1,0 +1,69 @@
+package inplace_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan/inplace"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+// The kubelet gets another image only after it has carried out a resize, or has said that it does not.
+func TestImageWaitsForResize(t *testing.T) {
+	withImage := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" }
+	one, cpu, memory := sizedManager("1", "1Gi"), sizedManager("2", "1Gi"), sizedManager("1", "2Gi")
+	both, restarting := sizedManager("2", "1Gi", withImage), sizedManager("1", "2Gi", withImage)
+	observed := func(p *corev1.Pod) { p.Status.ObservedGeneration = p.Generation }
+	reports := func(kind corev1.PodConditionType, reason string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			observed(p)
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, Reason: reason})
+		}
+	}
+	restarted := func(p *corev1.Pod) { observed(p); Runs("app:1", "id-1", 1)(p) }
+	updated := func(p *corev1.Pod) { updateTo(t, p, RevisionFor(one), RevisionFor(cpu)) }
+	old := func(p *corev1.Pod) { p.Status.ObservedGeneration = 0 }
+	fresh := func() *corev1.Pod {
+		p := interrupted(one, cpu, 1, false)
+		p.Annotations = nil
+		return p
+	}
+	tests := map[string]struct {
+		pod      *corev1.Pod
+		then     func(*corev1.Pod)
+		from, to *v1.PodManager
+		want     Step
+	}{
+		"resized first":                          {pod: fresh(), from: one, to: both, want: StepResize},
+		"begun, but not resized":                 {pod: interrupted(one, both, 1, false), from: one, to: both, want: StepResize},
+		"not observed":                           {pod: interrupted(one, both, 2, false), from: one, to: both},
+		"in progress":                            {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, ""), from: one, to: both},
+		"resized":                                {pod: interrupted(one, both, 2, false), then: observed, from: one, to: both, want: StepUpdate},
+		"deferred":                               {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonDeferred), from: one, to: both, want: StepUpdate},
+		"infeasible":                             {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonInfeasible), from: one, to: both, want: StepUpdate},
+		"failed":                                 {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, corev1.PodReasonError), from: one, to: both, want: StepUpdate},
+		"the resize has yet to restart":          {pod: interrupted(one, restarting, 2, false), then: observed, from: one, to: restarting},
+		"the resize has restarted the container": {pod: interrupted(one, restarting, 2, false), then: restarted, from: one, to: restarting, want: StepUpdate},
+		"an interrupted resize to another":       {pod: interrupted(one, memory, 2, false), then: restarted, from: one, to: both, want: StepResize},
+		"no other image":                         {pod: fresh(), from: one, to: cpu, want: StepUpdate},
+		"no resize":                              {pod: fresh(), from: one, to: sizedManager("1", "1Gi", withImage), want: StepUpdate},
+		"an image after a resize":                {pod: fresh(), then: updated, from: cpu, to: both},
+		"an image after a resize that is observed": {pod: fresh(), then: func(p *corev1.Pod) { updated(p); observed(p) }, from: cpu, to: both, want: StepUpdate},
+		"a kubelet that does not tell":             {pod: fresh(), then: old, from: one, to: both, want: StepUpdate},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if test.then != nil {
+				test.then(test.pod)
+			}
+			update := Update{Pod: test.pod, From: RevisionFor(test.from), To: RevisionFor(test.to)}
+			step, wait := update.NextStep(test.to, update.Diff(), Now.Add(time.Second))
+			if step != test.want || wait != 0 {
+				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
+			}
+		})
+	}
+}
