@@ -19,6 +19,42 @@ func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
 	return slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == p })
 }
 
+// checkTrimmed: what the controller's caches drop of a pod makes no difference. The check takes as long as the plan, so plans that do
+// nothing are left out.
+func (s *synced) checkTrimmed() error {
+	if s.plan.Empty() {
+		return nil
+	}
+	trimmed := s.observed
+	trim := func(pods []*corev1.Pod) (all []*corev1.Pod) {
+		for _, p := range pods {
+			p = p.DeepCopy()
+			podstate.Trim(p)
+			all = append(all, p)
+		}
+		return all
+	}
+	trimmed.Pods, trimmed.Orphans = trim(s.observed.Pods), trim(s.observed.Orphans)
+	other := plan.Make(trimmed)
+	if got, want := Digest(other), Digest(s.plan); !slices.Equal(got, want) {
+		return fmt.Errorf("with trimmed pods the plan is %v, with complete ones %v", got, want)
+	}
+	for i, update := range s.plan.Update {
+		if got, want := patchesOf(other.Update[i], s.World), patchesOf(update, s.World); !slices.Equal(got, want) {
+			return fmt.Errorf("the patches of the trimmed pod are %v, of the complete one %v", got, want)
+		}
+	}
+	return nil
+}
+
+// patchesOf are the patches of a step of an update in place.
+func patchesOf(update inplace.Update, w *World) []string {
+	if update.IsGateStep() {
+		return []string{string(must(update.GatePatch(w.Now)))}
+	}
+	return []string{string(must(update.BeginPatch(w.Now))), string(must(update.ResizePatch())), string(must(update.Patch(w.Manager, w.Now)))}
+}
+
 // checkNames: no pod is created with a name that is in use, no two pods are created with the same name, and no pod is deleted twice.
 func (s *synced) checkNames() error {
 	used := map[string]bool{}

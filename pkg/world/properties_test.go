@@ -92,6 +92,7 @@ type promise struct {
 }
 
 var promises = []promise{
+	{name: "trimmed", decided: (*synced).checkTrimmed},
 	{name: "names", decided: (*synced).checkNames},
 	{name: "surge", decided: (*synced).checkSurge},
 	{name: "floor", decided: (*synced).checkFloor},

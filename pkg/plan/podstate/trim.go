@@ -1,0 +1,120 @@
+package podstate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/lru"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Trim drops the fields of a pod that no plan and no status depends on, and lets pods share what they have in common. A plan for trimmed
+// pods is the same as for complete ones: the tests of package world compare the two.
+func Trim(pod *corev1.Pod) {
+	pod.ManagedFields = nil
+	pod.GenerateName = ""
+	pod.Labels = keep(pod.Labels, v1.LabelManager, v1.LabelRevision)
+	share(&pod.Namespace)
+	for i := range pod.OwnerReferences {
+		ref := &pod.OwnerReferences[i]
+		share(&ref.APIVersion, &ref.Kind, &ref.Name, (*string)(&ref.UID))
+	}
+	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore,
+		v1.AnnotationInPlace, corev1.PodDeletionCost)
+	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates, Containers: sharedContainers(pod.Spec.Containers)}
+	share(&pod.Spec.NodeName)
+	trimStatus(&pod.Status)
+}
+
+// shared has the containers of trimmed pods by their content: the pods of a revision have the same ones.
+var shared = lru.New(1 << 12)
+
+// sharedContainers are the containers with their names, images and resources alone. Callers must not modify them: other pods share them.
+func sharedContainers(containers []corev1.Container) []corev1.Container {
+	var content strings.Builder
+	trimmed := make([]corev1.Container, len(containers))
+	for i := range containers {
+		c := &containers[i]
+		trimmed[i] = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources}
+		for _, text := range []string{c.Name, c.Image} {
+			content.WriteString(text + " ")
+		}
+		for _, list := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
+			for _, name := range slices.Sorted(maps.Keys(list)) {
+				amount := list[name]
+				content.WriteString(string(name) + "=" + amount.String() + " ")
+			}
+			content.WriteString("/")
+		}
+	}
+	if known, found := shared.Get(content.String()); found {
+		return known.([]corev1.Container)
+	}
+	shared.Add(content.String(), trimmed)
+	return trimmed
+}
+
+func trimStatus(status *corev1.PodStatus) {
+	*status = corev1.PodStatus{
+		ObservedGeneration: status.ObservedGeneration, Phase: status.Phase, Conditions: status.Conditions,
+		Reason: status.Reason, Message: status.Message, StartTime: status.StartTime,
+		InitContainerStatuses: status.InitContainerStatuses, ContainerStatuses: status.ContainerStatuses,
+	}
+	share((*string)(&status.Phase), &status.Reason)
+	if status.Phase == corev1.PodRunning || status.Phase == corev1.PodPending {
+		// Finished pods keep all conditions: any of their times may tell when the pod finished.
+		status.Conditions = slices.Clone(slices.DeleteFunc(status.Conditions, saysNothing))
+	}
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		share((*string)(&c.Type), (*string)(&c.Status), &c.Reason, &c.Message)
+	}
+	for _, containers := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
+		for i := range containers {
+			c := &containers[i]
+			containers[i] = corev1.ContainerStatus{
+				Name: c.Name, ImageID: c.ImageID, Ready: c.Ready, RestartCount: c.RestartCount,
+				State: c.State, LastTerminationState: c.LastTerminationState,
+			}
+			share(&c.Name, &c.ImageID)
+		}
+	}
+}
+
+// saysNothing tells whether a condition is a step towards Ready that is done: then pkg/plan does not read it.
+func saysNothing(c corev1.PodCondition) bool {
+	switch c.Type {
+	case corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReadyToStartContainers:
+		return c.Status == corev1.ConditionTrue
+	default:
+		return false
+	}
+}
+
+// share makes equal strings use the same memory.
+func share(texts ...*string) {
+	for _, text := range texts {
+		if *text != "" {
+			*text = unique.Make(*text).Value()
+		}
+	}
+}
+
+// keep returns the entries of a map that have one of the keys, and nil if there are none.
+func keep(texts map[string]string, keys ...string) map[string]string {
+	var kept map[string]string
+	for _, key := range keys {
+		if text, found := texts[key]; found {
+			if kept == nil {
+				kept = make(map[string]string, len(keys))
+			}
+			share(&text)
+			kept[key] = text
+		}
+	}
+	return kept
+}
