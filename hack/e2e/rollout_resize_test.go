@@ -74,6 +74,7 @@ func TestInPlaceResources(t *testing.T) {
 			w.always(within(1, 2, serves))
 			s.hasRestarted(after, test.restarts)
 			want := corev1.ResourceRequirements{Requests: quantities(test.requests), Limits: quantities(test.limits)}
+			w.always(resizedBefore("a:2", want))
 			for _, pod := range after {
 				if got := pod.Spec.Containers[0].Resources; !equality.Semantic.DeepEqual(got, want) {
 					t.Errorf("%s asks for %+v, want %+v", pod.Name, got, want)
@@ -83,6 +84,20 @@ func TestInPlaceResources(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// resizedBefore: a pod has this image only when the node has resized it: a kubelet that learned of both at once would start the container
+// with its new limits in the pod's old ones.
+func resizedBefore(image string, want corev1.ResourceRequirements) invariant {
+	return func(pods []*corev1.Pod, _ time.Time) string {
+		for _, pod := range pods {
+			has := pod.Status.ContainerStatuses[0].Resources
+			if pod.Spec.Containers[0].Image == image && (has == nil || !equality.Semantic.DeepEqual(*has, want)) {
+				return fmt.Sprintf("%s is to run %s, but has %+v", pod.Name, image, has)
+			}
+		}
+		return ""
 	}
 }
 

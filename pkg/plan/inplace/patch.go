@@ -56,12 +56,16 @@ func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	from, to := u.From.Template(), u.To.Template()
 	annotations := difference(from.Annotations, to.Annotations)
 	annotations[v1.AnnotationInPlace] = string(encoded)
-	patch := map[string]any{"metadata": map[string]any{
+	metadata := map[string]any{
 		"uid":         u.Pod.UID,
 		"annotations": annotations,
 		"labels": difference(podstate.Labels(manager, from.Labels, u.From.Hash, index),
 			podstate.Labels(manager, to.Labels, u.To.Hash, index)),
-	}}
+	}
+	if u.isResized() {
+		metadata["resourceVersion"] = u.Pod.ResourceVersion // the resize must not have been reverted since
+	}
+	patch := map[string]any{"metadata": metadata}
 	var containers []any
 	images := u.Diff().Images
 	for _, name := range slices.Sorted(maps.Keys(images)) {
@@ -76,7 +80,7 @@ func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 // ResizePatch is the patch for the pod's resize subresource; nil if there is nothing to resize.
 func (u Update) ResizePatch() ([]byte, error) {
 	amounts := u.amounts(u.Diff())
-	if len(amounts) == 0 {
+	if len(amounts) == 0 || u.isResized() {
 		return nil, nil
 	}
 	var containers []any

@@ -84,6 +84,12 @@ func (u Update) hasToResize(diff Diff) bool {
 	return false
 }
 
+// isResized tells whether StepResize has given the pod's spec the CPU and memory of the new revision.
+func (u Update) isResized() bool {
+	diff := u.Diff()
+	return u.Step == StepUpdate && u.continuesInterrupted() && len(diff.Images) > 0 && !u.hasToResize(diff)
+}
+
 // amounts are the CPU and memory that ResizePatch sets, by container. After an interrupted update the pod's spec may have the CPU and memory
 // of either revision, so they are set for all containers.
 func (u Update) amounts(diff Diff) map[string]corev1.ResourceRequirements {
