@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Runs make targets one after the other, all of them even if one fails, says how long each took, and ends with one line.
+# A target that this machine cannot run is skipped, and the line says why.
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -7,8 +8,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 trap 'exit 130' INT TERM
 summary=''
 failed=''
+# obstacle TARGET: prints why this machine cannot run a target; nothing if it can.
+obstacle() {
+	if [ "$1" = e2e-node ]; then
+		hack/node/node.sh check 2>&1 | sed 's/^node.sh: //'
+	fi
+}
+
 for target in "$@"; do
 	echo "==> $target"
+	why=$(obstacle "$target")
+	if [ -n "$why" ]; then
+		echo "<== $target skipped: $why"
+		summary+="${summary:+, }$target skipped: $why"
+		continue
+	fi
 	start=$SECONDS
 	result=passed
 	make "$target" || result=FAILED failed=1

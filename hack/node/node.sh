@@ -60,6 +60,19 @@ check() {
 	done
 	plugins >/dev/null || missing+="${missing:+, }the CNI plugins"
 	[ -z "$missing" ] || fail "missing for a real node: $missing. This installs it (Debian, Ubuntu): make node-deps"
+	permitted || fail "a real node needs more rights than this machine gives root: for namespaces, mounts, a bridge and cgroups"
+}
+
+# permitted: tries out what root may be denied inside a container.
+permitted() {
+	local parent try=podtry$$
+	unshare --fork --pid --mount --mount-proc true 2>/dev/null || return
+	ip link add "$try" type bridge 2>/dev/null || return
+	ip link delete "$try"
+	for parent in $(hierarchies); do
+		mkdir "$parent/$try" 2>/dev/null || return
+		rmdir "$parent/$try"
+	done
 }
 
 claimed() { [ -d "/sys/class/net/$link" ]; }
