@@ -58,8 +58,10 @@ func isBeingResized(pod *corev1.Pod) bool {
 	if podstate.ResizeTrouble(pod) != "" {
 		return false
 	}
-	for name, before := range last.Containers {
-		if last.Begun && !IsRestarted(pod, name, before) {
+	for status := range podstate.ContainerStatuses(pod) {
+		before, found := last.Containers[status.Name]
+		// A container that does not run has nothing to be restarted for: it may wait for the very image that comes next.
+		if last.Begun && found && status.State.Running != nil && !IsRestarted(pod, status.Name, before) {
 			return true
 		}
 	}
