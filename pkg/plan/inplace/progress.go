@@ -49,23 +49,13 @@ func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool
 		equality.Semantic.DeepEqual(resizableOf(container.Resources), *had)
 }
 
-// isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up.
+// isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up. If the resize restarts a container, the
+// kubelet reports it as in progress until then.
 func isBeingResized(pod *corev1.Pod) bool {
-	last := lastRecord(pod)
-	if !podstate.HasObserved(pod) {
+	if last := lastRecord(pod); !podstate.HasObserved(pod) {
 		return last.Begun || last.Resized
 	}
-	if podstate.ResizeTrouble(pod) != "" {
-		return false
-	}
-	for status := range podstate.ContainerStatuses(pod) {
-		before, found := last.Containers[status.Name]
-		// A container that does not run has nothing to be restarted for: it may wait for the very image that comes next.
-		if last.Begun && found && status.State.Running != nil && !IsRestarted(pod, status.Name, before) {
-			return true
-		}
-	}
-	return podstate.IsResizing(pod)
+	return podstate.IsResizing(pod) && podstate.ResizeTrouble(pod) == ""
 }
 
 // IsResizeHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod

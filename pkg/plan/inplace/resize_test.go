@@ -24,11 +24,6 @@ func TestImageWaitsForResize(t *testing.T) {
 		}
 	}
 	restarted := func(p *corev1.Pod) { observed(p); Runs("app:1", "id-1", 1)(p) }
-	running := func(p *corev1.Pod) {
-		observed(p)
-		p.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{}
-	}
-	pulling := func(p *corev1.Pod) { observed(p); p.Status.ContainerStatuses[0].State = Waiting("ErrImagePull", "") }
 	updated := func(p *corev1.Pod) { updateTo(t, p, RevisionFor(one), RevisionFor(cpu)) }
 	old := func(p *corev1.Pod) { p.Status.ObservedGeneration = 0 }
 	fresh := func() *corev1.Pod {
@@ -50,8 +45,6 @@ func TestImageWaitsForResize(t *testing.T) {
 		"deferred":                               {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonDeferred), from: one, to: both, want: StepUpdate},
 		"infeasible":                             {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonInfeasible), from: one, to: both, want: StepUpdate},
 		"failed":                                 {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, corev1.PodReasonError), from: one, to: both, want: StepUpdate},
-		"the resize has yet to restart":          {pod: interrupted(one, restarting, 2, false), then: running, from: one, to: restarting},
-		"nothing to restart":                     {pod: interrupted(one, restarting, 2, false), then: pulling, from: one, to: restarting, want: StepUpdate},
 		"the resize has restarted the container": {pod: interrupted(one, restarting, 2, false), then: restarted, from: one, to: restarting, want: StepUpdate},
 		"an interrupted resize to another":       {pod: interrupted(one, memory, 2, false), then: restarted, from: one, to: both, want: StepResize},
 		"no other image":                         {pod: fresh(), from: one, to: cpu, want: StepUpdate},
