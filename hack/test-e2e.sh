@@ -28,5 +28,6 @@ trap 'exit 130' INT TERM
 eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
+export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
 # The tests mostly wait, so more of them can run at a time than there are processors.
 go test -tags e2e "$tests" -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-30m}" "$@"

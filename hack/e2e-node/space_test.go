@@ -121,6 +121,14 @@ func (s *space) awaitReason(kind, reason string) string {
 	return message
 }
 
+// condition is one of the PodManager's; empty if it has none of the kind.
+func condition(manager *v1.PodManager, kind string) metav1.Condition {
+	if found := meta.FindStatusCondition(manager.Status.Conditions, kind); found != nil {
+		return *found
+	}
+	return metav1.Condition{}
+}
+
 func brief(manager *v1.PodManager) string {
 	status := manager.Status
 	status.PodNames = nil

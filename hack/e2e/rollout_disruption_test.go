@@ -19,8 +19,9 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 		status, told string
 		condemned    bool
 	}{
-		"evicted":      {status: `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory"}`, told: "Evicted: The node was low on memory"},
-		"not admitted": {status: `{"phase":"Failed","reason":"OutOfcpu","message":"Pod was rejected"}`, told: "OutOfcpu: Pod was rejected"},
+		"evicted":                                {status: `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory"}`, told: "Evicted: The node was low on memory"},
+		"evicted, and all containers ended well": {status: `{"phase":"Succeeded"}`, told: "Succeeded: the events of the pod may tell why"},
+		"not admitted":                           {status: `{"phase":"Failed","reason":"OutOfcpu","message":"Pod was rejected"}`, told: "OutOfcpu: Pod was rejected"},
 		"preempted": {
 			status: `{"phase":"Failed","conditions":[{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler","message":"it made way"}]}`,
 			told:   "PreemptionByScheduler: it made way",

@@ -137,6 +137,7 @@ start() {
 	if [ -n "$(processes)" ] && well; then return; fi
 	echo "Starting the node $node" >&2
 	stop
+	rm -f "$folder"/*.hold # of a test that was killed
 	claim
 	configure
 	build

@@ -41,6 +41,8 @@ func TestDisruption(t *testing.T) {
 		"failed by itself":             {pod: FailedPod(0, time.Second, 0)},
 		"a deadline is the template's": {pod: Pod(0, stopped("DeadlineExceeded", "too long"))},
 		"a sysctl that no node allows is the template's": {pod: Pod(0, stopped("SysctlForbidden", "no"))},
+		"evicted, and all containers ended well":         {pod: Pod(0, Phase(corev1.PodSucceeded)), want: "Succeeded: the events of the pod may tell why"},
+		"preempted, and all containers ended well":       {pod: Pod(0, Phase(corev1.PodSucceeded), target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
 		"evicted":                         {pod: Pod(0, stopped("Evicted", "low on memory")), want: "Evicted: low on memory"},
 		"node shut down":                  {pod: Pod(0, stopped("Terminated", "")), want: "Terminated"},
 		"node was shutting down":          {pod: Pod(0, stopped("NodeShutdown", "rejected")), want: "NodeShutdown: rejected"},

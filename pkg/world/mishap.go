@@ -99,7 +99,7 @@ func (w *World) finishPod(p *corev1.Pod) {
 	w.blamePod(p)
 }
 
-// evictPod makes the pod fail for a reason of its node.
+// evictPod makes the pod fail, or succeed, for a reason of its node.
 func (w *World) evictPod(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodFailed
 	w.setReady(p, false)
@@ -108,6 +108,11 @@ func (w *World) evictPod(p *corev1.Pod) {
 		SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: w.kubeletTime(p)})
 	}
 	w.terminateAll(p, 137)
+	if w.chance(0.3) {
+		// All containers obey: the kubelet loses the reason, and keeps the condition.
+		p.Status.Phase, p.Status.Reason = corev1.PodSucceeded, ""
+		w.terminateAll(p, 0)
+	}
 }
 
 func (w *World) terminateAll(p *corev1.Pod, code int32) {

@@ -7,6 +7,7 @@
 //	GET  /livez     200, or 503 after a request for /dead
 //	POST /crash     ends at once with exit code 7
 //	POST /eat?mib=N takes N MiB of memory and keeps them; N = 0 gives them back
+//	POST /fill?mib=N makes the file /scratch/filled of N MiB; there must be a volume
 package main
 
 import (
@@ -78,6 +79,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("POST /dead", func(http.ResponseWriter, *http.Request) { s.dead.Store(true) })
 	mux.HandleFunc("POST /crash", func(http.ResponseWriter, *http.Request) { os.Exit(crashCode) })
 	mux.HandleFunc("POST /eat", s.eat)
+	mux.HandleFunc("POST /fill", fill)
 	return mux
 }
 
@@ -90,9 +92,8 @@ func answer(w http.ResponseWriter, well bool) {
 
 // eat touches every page, since the kernel counts only those.
 func (s *server) eat(w http.ResponseWriter, r *http.Request) {
-	mib, err := strconv.Atoi(r.URL.Query().Get("mib"))
-	if err != nil || mib < 0 {
-		http.Error(w, "mib must be a number that is not negative", http.StatusBadRequest)
+	mib, ok := mebibytes(w, r)
+	if !ok {
 		return
 	}
 	s.eaten.Store(nil)
@@ -102,6 +103,27 @@ func (s *server) eat(w http.ResponseWriter, r *http.Request) {
 		memory[i] = 1
 	}
 	s.eaten.Store(&memory)
+}
+
+// fill writes every byte, since a file with holes takes no room.
+func fill(w http.ResponseWriter, r *http.Request) {
+	mib, ok := mebibytes(w, r)
+	if !ok {
+		return
+	}
+	if err := os.WriteFile("/scratch/filled", make([]byte, mib<<20), 0o600); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// mebibytes is the number in a request; false if there is none, which the answer then says.
+func mebibytes(w http.ResponseWriter, r *http.Request) (int, bool) {
+	mib, err := strconv.Atoi(r.URL.Query().Get("mib"))
+	if err != nil || mib < 0 {
+		http.Error(w, "mib must be a number that is not negative", http.StatusBadRequest)
+		return 0, false
+	}
+	return mib, true
 }
 
 // describe tells what a test asks of a pod.

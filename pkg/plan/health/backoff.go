@@ -173,7 +173,7 @@ func (r Retry) String() string {
 			break
 		}
 	}
-	if why := podstate.OneLine(r.Pod.Status.Reason, r.Pod.Status.Message); why != "" {
+	if why := cmp.Or(podstate.Disruption(r.Pod), podstate.OneLine(r.Pod.Status.Reason, r.Pod.Status.Message)); why != "" {
 		what = r.Pod.Name + " has failed: " + why
 	}
 	return fmt.Sprintf("%s (%d in a row), next try at %s", what, r.Failures, r.Due.UTC().Format(time.RFC3339))

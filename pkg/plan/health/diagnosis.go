@@ -68,7 +68,18 @@ func examine(pod *corev1.Pod) finding {
 	if ready := podstate.Condition(pod, corev1.PodReady); ready != nil && ready.Message != "" {
 		return finding{starting, podstate.OneLine(ready.Reason, ready.Message)}
 	}
+	if isCutOff(pod) {
+		return finding{unscheduled, fmt.Sprintf("not ready, although its containers are; look whether node %s is", pod.Spec.NodeName)}
+	}
 	return finding{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
+}
+
+// isCutOff tells whether the node controller has made the pod not ready, since nothing was heard of its kubelet for some time. The rest
+// of the status is as the kubelet left it. A kubelet that makes a pod not ready gives a reason.
+func isCutOff(pod *corev1.Pod) bool {
+	ready := podstate.Condition(pod, corev1.PodReady)
+	isReady := func(status corev1.ContainerStatus) bool { return status.Ready }
+	return ready != nil && ready.Reason == "" && pod.Status.Phase == corev1.PodRunning && slices.ContainsFunc(pod.Status.ContainerStatuses, isReady)
 }
 
 // examineUpdate says what a pod waits for that is ready, but not in service because of an update in place.

@@ -33,6 +33,11 @@ func Disruption(pod *corev1.Pod) string {
 	if isTarget {
 		return OneLine(target.Reason, target.Message)
 	}
+	if pod.Status.Phase == corev1.PodSucceeded {
+		// Containers are always restarted, so only the kubelet ends a pod. Where all containers obey and exit with 0, it forgets that it has
+		// evicted the pod, and reports this phase without a reason (kubernetes/kubernetes#120182).
+		return OneLine(string(pod.Status.Phase), "the events of the pod may tell why")
+	}
 	return ""
 }
 

@@ -9,7 +9,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsFinished tells whether the pod has stopped for good: it has succeeded or failed. An evicted pod has failed.
+// IsFinished tells whether the pod has stopped for good: it has succeeded or failed. An evicted pod has done either.
 func IsFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
