@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // TrimPod is the informers' transform. It drops the fields that pkg/plan never reads, and lets pods share equal strings, so that the
@@ -38,10 +39,24 @@ func TrimPod(obj any) (any, error) {
 	}
 	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore,
 		v1.AnnotationInPlace, corev1.PodDeletionCost)
-	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates}
+	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates, Containers: trimContainers(pod)}
 	share(&pod.Spec.NodeName)
 	trimStatus(&pod.Status)
 	return pod, nil
+}
+
+// trimContainers keeps what tells how far an update in place is. Most pods need nothing of it: they are as their revision says.
+func trimContainers(pod *corev1.Pod) []corev1.Container {
+	if pod.Annotations[v1.AnnotationInPlace] == "" && !podstate.IsMadeByHand(pod) {
+		return nil
+	}
+	kept := make([]corev1.Container, 0, len(pod.Spec.Containers))
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		share(&c.Name, &c.Image)
+		kept = append(kept, corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources})
+	}
+	return kept
 }
 
 func trimStatus(status *corev1.PodStatus) {

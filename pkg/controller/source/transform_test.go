@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -20,7 +22,7 @@ func TestTrimPod(t *testing.T) {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: "web-0", Namespace: "ns", Labels: map[string]string{v1.LabelManager: "web", v1.LabelRevision: "1", "a": "b"},
-				Annotations:     map[string]string{v1.AnnotationDelete: "true", v1.AnnotationFailuresBefore: "2", v1.AnnotationDisruptionsBefore: "1", v1.AnnotationInPlace: "{}", corev1.PodDeletionCost: "3", "a": "b"},
+				Annotations:     map[string]string{v1.AnnotationDelete: "true", v1.AnnotationFailuresBefore: "2", v1.AnnotationDisruptionsBefore: "1", corev1.PodDeletionCost: "3", "a": "b"},
 				ManagedFields:   []metav1.ManagedFieldsEntry{{}},
 				OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "u", Controller: ptr.To(true)}},
 			},
@@ -53,7 +55,7 @@ func TestTrimPod(t *testing.T) {
 	}
 
 	ours := trim(newPod(corev1.PodRunning))
-	if ours.Name != "web-0" || ours.Labels[v1.LabelManager] != "web" || ours.Labels[v1.LabelRevision] != "1" || len(ours.Annotations) != 5 || ControllerOf(ours) == nil ||
+	if ours.Name != "web-0" || ours.Labels[v1.LabelManager] != "web" || ours.Labels[v1.LabelRevision] != "1" || len(ours.Annotations) != 4 || ControllerOf(ours) == nil ||
 		ours.Spec.NodeName != "n" || len(ours.Spec.ReadinessGates) != 1 || ours.Status.ObservedGeneration != 3 ||
 		ours.Status.Reason != "Evicted" || ours.Status.Message != "low on memory" {
 		t.Errorf("something is missing: %+v", ours)
@@ -76,5 +78,33 @@ func TestTrimPod(t *testing.T) {
 	foreign.OwnerReferences[0].Kind = "ReplicaSet"
 	if foreign = trim(foreign); foreign.Status.Phase != "" || foreign.Spec.NodeName != "" || len(foreign.OwnerReferences) != 1 || foreign.Labels[v1.LabelManager] != "web" || foreign.Annotations != nil {
 		t.Errorf("somebody else's pod: %+v", foreign)
+	}
+}
+
+// Of pods that were updated in place, or made by hand, it also keeps what differs from the template that they were made from.
+func TestTrimPodInPlace(t *testing.T) {
+	cpu := corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}
+	trim := func(labels, annotations map[string]string) []corev1.Container {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations,
+				OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "u", Controller: ptr.To(true)}}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "i", Resources: cpu, Env: []corev1.EnvVar{{Name: "a"}}}}},
+		}
+		trimmed, err := TrimPod(pod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return trimmed.(*corev1.Pod).Spec.Containers
+	}
+	revision := map[string]string{v1.LabelRevision: "1"}
+	want := []corev1.Container{{Name: "app", Image: "i", Resources: cpu}}
+	if got := trim(revision, map[string]string{v1.AnnotationInPlace: "{}"}); !equality.Semantic.DeepEqual(got, want) {
+		t.Errorf("updated in place: %+v", got)
+	}
+	if got := trim(nil, nil); !equality.Semantic.DeepEqual(got, want) {
+		t.Errorf("made by hand: %+v", got)
+	}
+	if got := trim(revision, nil); got != nil {
+		t.Errorf("as its revision says: %+v", got)
 	}
 }
