@@ -79,11 +79,19 @@ func trimStatus(status *corev1.PodStatus) {
 			c := &containers[i]
 			containers[i] = corev1.ContainerStatus{
 				Name: c.Name, ImageID: c.ImageID, Ready: c.Ready, RestartCount: c.RestartCount,
-				State: c.State, LastTerminationState: c.LastTerminationState,
+				State: c.State, LastTerminationState: c.LastTerminationState, Started: notStarted(c),
 			}
 			share(&c.Name, &c.ImageID)
 		}
 	}
+}
+
+// notStarted is a container's Started if it tells more than its state: the container runs, and its startup probe has not succeeded yet.
+func notStarted(c *corev1.ContainerStatus) *bool {
+	if c.State.Running != nil && c.Started != nil && !*c.Started {
+		return c.Started
+	}
+	return nil
 }
 
 // saysNothing tells whether a condition is a step towards Ready that is done: then pkg/plan does not read it.

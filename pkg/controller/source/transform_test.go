@@ -32,7 +32,7 @@ func TestTrimPod(t *testing.T) {
 				Conditions: []corev1.PodCondition{condition(corev1.PodScheduled, "True"), condition(corev1.PodInitialized, "False"),
 					condition(corev1.PodReady, "True"), condition(v1.InPlaceReady, "True"), condition(corev1.DisruptionTarget, "True"),
 					condition(corev1.PodResizePending, "True"), condition(corev1.PodResizeInProgress, "True")},
-				ContainerStatuses: []corev1.ContainerStatus{{Name: "app", Image: "i", ImageID: "id", ContainerID: "c", Ready: true, RestartCount: 2,
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "app", Image: "i", Started: ptr.To(true), ImageID: "id", ContainerID: "c", Ready: true, RestartCount: 2,
 					State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}},
 			},
@@ -64,7 +64,7 @@ func TestTrimPod(t *testing.T) {
 	if c.Name != "app" || c.ImageID != "id" || !c.Ready || c.RestartCount != 2 || c.State.Waiting == nil || c.LastTerminationState.Terminated == nil {
 		t.Errorf("something is missing: %+v", c)
 	}
-	if ours.ManagedFields != nil || len(ours.Labels) != 2 || ours.Annotations["a"] != "" || ours.Spec.Containers != nil || ours.Status.PodIP != "" || c.ContainerID != "" || c.Image != "" {
+	if ours.ManagedFields != nil || len(ours.Labels) != 2 || ours.Annotations["a"] != "" || ours.Spec.Containers != nil || ours.Status.PodIP != "" || c.ContainerID != "" || c.Image != "" || c.Started != nil {
 		t.Errorf("something was not dropped: %+v", ours)
 	}
 	if got := kinds(ours); !slices.Equal(got, []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, v1.InPlaceReady,
@@ -73,6 +73,12 @@ func TestTrimPod(t *testing.T) {
 	}
 	if got := kinds(trim(newPod(corev1.PodFailed))); len(got) != 7 {
 		t.Errorf("conditions %v of a finished pod", got)
+	}
+	probed := newPod(corev1.PodRunning)
+	probed.Status.ContainerStatuses[0].Started = ptr.To(false)
+	probed.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	if got := trim(probed).Status.ContainerStatuses[0].Started; got == nil || *got {
+		t.Errorf("a container whose startup probe has not succeeded has started: %v", got)
 	}
 	foreign := newPod(corev1.PodRunning)
 	foreign.OwnerReferences[0].Kind = "ReplicaSet"

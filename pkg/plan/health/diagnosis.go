@@ -61,7 +61,10 @@ func examine(pod *corev1.Pod) finding {
 		return finding{unscheduled, fmt.Sprintf("node %s has not taken it up; if that lasts, look whether the node is there", pod.Spec.NodeName)}
 	}
 	for i := range statuses {
-		if status := &statuses[i]; status.State.Running != nil && !status.Ready {
+		switch status := &statuses[i]; {
+		case status.State.Running != nil && status.Started != nil && !*status.Started:
+			return finding{starting, fmt.Sprintf("container %s: its startup probe has not succeeded yet", status.Name)}
+		case status.State.Running != nil && !status.Ready:
 			return finding{starting, fmt.Sprintf("container %s: not ready", status.Name)}
 		}
 	}
