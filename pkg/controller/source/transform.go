@@ -54,7 +54,11 @@ func trimContainers(pod *corev1.Pod) []corev1.Container {
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		share(&c.Name, &c.Image)
-		kept = append(kept, corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources})
+		container := corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources}
+		if c.StartupProbe != nil {
+			container.StartupProbe = &corev1.Probe{PeriodSeconds: c.StartupProbe.PeriodSeconds}
+		}
+		kept = append(kept, container)
 	}
 	return kept
 }

@@ -94,7 +94,8 @@ func TestTrimPodInPlace(t *testing.T) {
 		pod := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: annotations,
 				OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "u", Controller: ptr.To(true)}}},
-			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "i", Resources: cpu, Env: []corev1.EnvVar{{Name: "a"}}}}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "i", Resources: cpu, Env: []corev1.EnvVar{{Name: "a"}},
+				StartupProbe: &corev1.Probe{PeriodSeconds: 5, FailureThreshold: 3}}}},
 		}
 		trimmed, err := TrimPod(pod)
 		if err != nil {
@@ -103,7 +104,7 @@ func TestTrimPodInPlace(t *testing.T) {
 		return trimmed.(*corev1.Pod).Spec.Containers
 	}
 	revision := map[string]string{v1.LabelRevision: "1"}
-	want := []corev1.Container{{Name: "app", Image: "i", Resources: cpu}}
+	want := []corev1.Container{{Name: "app", Image: "i", Resources: cpu, StartupProbe: &corev1.Probe{PeriodSeconds: 5}}}
 	if got := trim(revision, map[string]string{v1.AnnotationInPlace: "{}"}); !equality.Semantic.DeepEqual(got, want) {
 		t.Errorf("updated in place: %+v", got)
 	}

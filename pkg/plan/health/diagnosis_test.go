@@ -47,7 +47,7 @@ func TestDiagnose(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Diagnose(test.pods); got != test.want {
+			if got := Diagnose(test.pods, Now); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -56,7 +56,7 @@ func TestDiagnose(t *testing.T) {
 
 func TestDiagnosisIsShort(t *testing.T) {
 	long := Pod(0, Container(Waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
-	if got := Diagnose([]*corev1.Pod{long}); len([]rune(got)) > 300 {
+	if got := Diagnose([]*corev1.Pod{long}, Now); len([]rune(got)) > 300 {
 		t.Errorf("%d characters", len([]rune(got)))
 	}
 }
