@@ -1,13 +1,16 @@
 // Web is what runs in the pods of tests on a real node: a web server that says what it is, and that can be told to misbehave,
 // by its image (MODE) or later by a request.
 //
-//	GET  /          version, environment, and the limits that the kernel holds this container to, as JSON
-//	GET  /version   the version alone
-//	GET  /readyz    200, or 503 after a request for /unready, until one for /ready
-//	GET  /livez     200, or 503 after a request for /dead
-//	POST /crash     ends at once with exit code 7
-//	POST /eat?mib=N takes N MiB of memory and keeps them; N = 0 gives them back
+//	GET  /           version, environment, and the limits that the kernel holds this container to, as JSON
+//	GET  /version    the version alone
+//	GET  /readyz     200, or 503 after a request for /unready, until one for /ready
+//	GET  /livez      200, or 503 after a request for /dead
+//	GET  /slow?for=D 200, after the duration D
+//	POST /crash      ends at once with exit code 7
+//	POST /eat?mib=N  takes N MiB of memory and keeps them; N = 0 gives them back
 //	POST /fill?mib=N makes the file /scratch/filled of N MiB; there must be a volume
+//
+// With the MODE done it ends at once with exit code 0, as an init container does.
 package main
 
 import (
@@ -38,6 +41,9 @@ func main() {
 	s := &server{}
 	switch mode := os.Getenv("MODE"); mode {
 	case "":
+	case "done":
+		log.Printf("Done, as MODE asks")
+		return
 	case "crash":
 		log.Printf("Crashing, as MODE asks")
 		os.Exit(crashCode)
@@ -46,7 +52,7 @@ func main() {
 	case "dead":
 		s.dead.Store(true)
 	default:
-		log.Fatalf("MODE is %q, but must be crash, unready, dead or nothing", mode)
+		log.Fatalf("MODE is %q, but must be done, crash, unready, dead or nothing", mode)
 	}
 	go s.obeySignals()
 	port := os.Getenv("LISTEN_PORT")
@@ -74,6 +80,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, os.Getenv("VERSION")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.unready.Load()) })
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.dead.Load()) })
+	mux.HandleFunc("GET /slow", slow)
 	mux.HandleFunc("POST /unready", func(http.ResponseWriter, *http.Request) { s.unready.Store(true) })
 	mux.HandleFunc("POST /ready", func(http.ResponseWriter, *http.Request) { s.unready.Store(false) })
 	mux.HandleFunc("POST /dead", func(http.ResponseWriter, *http.Request) { s.dead.Store(true) })
@@ -88,6 +95,17 @@ func answer(w http.ResponseWriter, well bool) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	fmt.Fprintln(w, well)
+}
+
+// slow is for a hook that takes its time.
+func slow(w http.ResponseWriter, r *http.Request) {
+	wait, err := time.ParseDuration(r.URL.Query().Get("for"))
+	if err != nil {
+		http.Error(w, "for must be a duration, like 3s", http.StatusBadRequest)
+		return
+	}
+	time.Sleep(wait)
+	answer(w, true)
 }
 
 // eat touches every page, since the kernel counts only those.

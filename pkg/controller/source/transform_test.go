@@ -24,13 +24,14 @@ func TestTrimPod(t *testing.T) {
 				ManagedFields:   []metav1.ManagedFieldsEntry{{}},
 				OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "u", Controller: ptr.To(true)}},
 			},
-			Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "app", Image: "i", Command: []string{"run"}}}, ReadinessGates: []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}},
+			Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "app", Image: "i", Command: []string{"run"},
+				StartupProbe: &corev1.Probe{PeriodSeconds: 5, FailureThreshold: 3}}}, ReadinessGates: []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}},
 			Status: corev1.PodStatus{
 				Phase: phase, PodIP: "10.0.0.1", ObservedGeneration: 3, Reason: "Evicted", Message: "low on memory",
 				Conditions: []corev1.PodCondition{condition(corev1.PodScheduled, "True"), condition(corev1.PodInitialized, "False"),
 					condition(corev1.PodReady, "True"), condition(v1.InPlaceReady, "True"), condition(corev1.DisruptionTarget, "True"),
 					condition(corev1.PodResizePending, "True"), condition(corev1.PodResizeInProgress, "True")},
-				ContainerStatuses: []corev1.ContainerStatus{{Name: "app", Image: "i", ImageID: "id", ContainerID: "c", Ready: true, RestartCount: 2,
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "app", Image: "i", Started: ptr.To(true), ImageID: "id", ContainerID: "c", Ready: true, RestartCount: 2,
 					State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
 					LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}},
 			},
@@ -54,7 +55,7 @@ func TestTrimPod(t *testing.T) {
 
 	ours := trim(newPod(corev1.PodRunning))
 	if ours.Name != "web-0" || ours.Labels[v1.LabelManager] != "web" || ours.Labels[v1.LabelRevision] != "1" || len(ours.Annotations) != 5 || ControllerOf(ours) == nil ||
-		ours.Spec.NodeName != "n" || len(ours.Spec.Containers) != 1 || ours.Spec.Containers[0].Image != "i" || len(ours.Spec.ReadinessGates) != 1 || ours.Status.ObservedGeneration != 3 ||
+		ours.Spec.NodeName != "n" || len(ours.Spec.Containers) != 1 || ours.Spec.Containers[0].Image != "i" || ours.Spec.Containers[0].StartupProbe.PeriodSeconds != 5 || len(ours.Spec.ReadinessGates) != 1 || ours.Status.ObservedGeneration != 3 ||
 		ours.Status.Reason != "Evicted" || ours.Status.Message != "low on memory" {
 		t.Errorf("something is missing: %+v", ours)
 	}
@@ -62,7 +63,7 @@ func TestTrimPod(t *testing.T) {
 	if c.Name != "app" || c.ImageID != "id" || !c.Ready || c.RestartCount != 2 || c.State.Waiting == nil || c.LastTerminationState.Terminated == nil {
 		t.Errorf("something is missing: %+v", c)
 	}
-	if ours.ManagedFields != nil || len(ours.Labels) != 2 || ours.Annotations["a"] != "" || ours.Spec.Containers[0].Command != nil || ours.Status.PodIP != "" || c.ContainerID != "" || c.Image != "" {
+	if ours.ManagedFields != nil || len(ours.Labels) != 2 || ours.Annotations["a"] != "" || ours.Spec.Containers[0].Command != nil || ours.Spec.Containers[0].StartupProbe.FailureThreshold != 0 || ours.Status.PodIP != "" || c.ContainerID != "" || c.Image != "" || c.Started != nil {
 		t.Errorf("something was not dropped: %+v", ours)
 	}
 	if got := kinds(ours); !slices.Equal(got, []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, v1.InPlaceReady,
@@ -71,6 +72,12 @@ func TestTrimPod(t *testing.T) {
 	}
 	if got := kinds(trim(newPod(corev1.PodFailed))); len(got) != 7 {
 		t.Errorf("conditions %v of a finished pod", got)
+	}
+	probed := newPod(corev1.PodRunning)
+	probed.Status.ContainerStatuses[0].Started = ptr.To(false)
+	probed.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	if got := trim(probed).Status.ContainerStatuses[0].Started; got == nil || *got {
+		t.Errorf("a container whose startup probe has not succeeded has started: %v", got)
 	}
 	foreign := newPod(corev1.PodRunning)
 	foreign.OwnerReferences[0].Kind = "ReplicaSet"

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,20 +28,20 @@ type finding struct {
 }
 
 // Diagnose names the pod in the worst state, its container and the reason; empty only if all pods are in service.
-func Diagnose(active []*corev1.Pod) string {
+func Diagnose(active []*corev1.Pod, now time.Time) string {
 	var worst finding
 	for _, pod := range slices.SortedFunc(slices.Values(active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
-		if isInService(pod) {
+		if isInService(pod, now) {
 			continue
 		}
-		if found := examine(pod); worst.text == "" || found.severity > worst.severity {
+		if found := examine(pod, now); worst.text == "" || found.severity > worst.severity {
 			worst = finding{found.severity, pod.Name + ": " + found.text}
 		}
 	}
 	return worst.text
 }
 
-func examine(pod *corev1.Pod) finding {
+func examine(pod *corev1.Pod, now time.Time) finding {
 	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 	for i := range statuses {
 		if text := podstate.ContainerTrouble(&statuses[i]); text != "" {
@@ -51,7 +52,7 @@ func examine(pod *corev1.Pod) finding {
 		return finding{unscheduled, fmt.Sprintf("node %s is lost: nothing is known of the pod", pod.Spec.NodeName)}
 	}
 	if podstate.IsReady(pod) {
-		return finding{starting, examineUpdate(pod)}
+		return finding{starting, examineUpdate(pod, now)}
 	}
 	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
 		return finding{unscheduled, podstate.OneLine(scheduled.Reason, scheduled.Message)}
@@ -61,7 +62,10 @@ func examine(pod *corev1.Pod) finding {
 		return finding{unscheduled, fmt.Sprintf("node %s has not taken it up; if that lasts, look whether the node is there", pod.Spec.NodeName)}
 	}
 	for i := range statuses {
-		if status := &statuses[i]; status.State.Running != nil && !status.Ready {
+		switch status := &statuses[i]; {
+		case status.State.Running != nil && status.Started != nil && !*status.Started:
+			return finding{starting, fmt.Sprintf("container %s: its startup probe has not succeeded yet", status.Name)}
+		case status.State.Running != nil && !status.Ready:
 			return finding{starting, fmt.Sprintf("container %s: not ready", status.Name)}
 		}
 	}
@@ -83,7 +87,7 @@ func isCutOff(pod *corev1.Pod) bool {
 }
 
 // examineUpdate says what a pod waits for that is ready, but not in service because of an update in place.
-func examineUpdate(pod *corev1.Pod) string {
+func examineUpdate(pod *corev1.Pod, now time.Time) string {
 	switch {
 	case podstate.IsDrained(pod):
 		return "out of service, to be updated in place"
@@ -100,14 +104,17 @@ func examineUpdate(pod *corev1.Pod) string {
 			return fmt.Sprintf("container %s: the kubelet has not restarted it for the update yet", name)
 		}
 	}
+	if inplace.UntilStarted(pod, now) > 0 {
+		return "updated in place, its startup probe is due"
+	}
 	return "being updated in place"
 }
 
 // DescribeHeldUp names the first pod in service whose resize is held up; empty if there is none.
-func DescribeHeldUp(active []*corev1.Pod) string {
+func DescribeHeldUp(active []*corev1.Pod, now time.Time) string {
 	var heldUp []*corev1.Pod
 	for _, pod := range active {
-		if isInService(pod) && inplace.IsUpdating(pod) {
+		if isInService(pod, now) && inplace.IsUpdating(pod) {
 			heldUp = append(heldUp, pod)
 		}
 	}

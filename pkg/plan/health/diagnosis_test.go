@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	. "github.com/mycompany/podmanager/pkg/plan/health"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
@@ -33,8 +34,11 @@ func TestDiagnose(t *testing.T) {
 		"admitted by the kubelet": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
 		"a node that does not exist": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode("gone"))},
 			want: "web-0: node gone has not taken it up; if that lasts, look whether the node is there"},
-		"being created":          {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
-		"probes fail":            {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
+		"being created": {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
+		"probes fail":   {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
+		"the startup probe fails": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), func(p *corev1.Pod) {
+			p.Status.ContainerStatuses[0].Started = ptr.To(false)
+		})}, want: "web-0: container app: its startup probe has not succeeded yet"},
 		"image":                  {pods: []*corev1.Pod{Pod(0, Container(Waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
 		"crash loop":             {pods: []*corev1.Pod{Pod(0, Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("OOMKilled", 137)))}, want: "web-0: container app: CrashLoopBackOff: OOMKilled, exit code 137"},
 		"just crashed":           {pods: []*corev1.Pod{Pod(0, Container(Terminated("Error", 2), corev1.ContainerState{}))}, want: "web-0: container app: Error, exit code 2"},
@@ -49,7 +53,7 @@ func TestDiagnose(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Diagnose(test.pods); got != test.want {
+			if got := Diagnose(test.pods, Now); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -58,7 +62,7 @@ func TestDiagnose(t *testing.T) {
 
 func TestDiagnosisIsShort(t *testing.T) {
 	long := Pod(0, Container(Waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
-	if got := Diagnose([]*corev1.Pod{long}); len([]rune(got)) > 300 {
+	if got := Diagnose([]*corev1.Pod{long}, Now); len([]rune(got)) > 300 {
 		t.Errorf("%d characters", len([]rune(got)))
 	}
 }

@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,6 +71,39 @@ func IsResizeHeldUp(pod *corev1.Pod) bool {
 		}
 	}
 	return true
+}
+
+// startupLag is how much later than a container's start and the period of its startup probe the API server may get to know that the probe
+// has not succeeded: the kubelet needs a moment to see the new container, and another to send its status.
+const startupLag = 3 * time.Second
+
+// maxStartLag is how long after the update a container's start, as the kubelet tells it, is believed.
+const maxStartLag = 2 * time.Minute
+
+// defaultPeriod is how often a probe runs that does not say so.
+const defaultPeriod = 10 * time.Second
+
+// UntilStarted is how long it is until the kubelet is to be believed that the containers of a pod that was updated in place have started;
+// zero if it is. A kubelet from Kubernetes 1.35 on says of a restarted container that it has started, because the old one had, and so
+// that the pod is ready, until the startup probe is due for the first time. maxStartLag bounds what a node's clock can do to it.
+func UntilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
+	if !hasRecord(pod) {
+		return 0
+	}
+	for status := range podstate.ContainerStatuses(pod) {
+		_, found := CompletedRecord(pod).Containers[status.Name]
+		container, running := podstate.ContainerNamed(&pod.Spec, status.Name), status.State.Running
+		if !found || running == nil || container == nil || container.StartupProbe == nil {
+			continue
+		}
+		period := cmp.Or(time.Duration(container.StartupProbe.PeriodSeconds)*time.Second, defaultPeriod)
+		started := running.StartedAt.Time
+		if latest := UpdatedAt(pod).Add(maxStartLag); started.After(latest) {
+			started = latest
+		}
+		wait = max(wait, started.Add(period+startupLag).Sub(now))
+	}
+	return wait
 }
 
 // MayRestart tells whether the kubelet may restart a container of the pod for an update at any time.

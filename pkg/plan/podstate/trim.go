@@ -3,6 +3,7 @@ package podstate
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unique"
 
@@ -33,15 +34,18 @@ func Trim(pod *corev1.Pod) {
 // shared has the containers of trimmed pods by their content: the pods of a revision have the same ones.
 var shared = lru.New(1 << 12)
 
-// sharedContainers are the containers with their names, images and resources alone. Callers must not modify them: other pods share them.
+// sharedContainers are the containers with their names, images, resources and the period of their startup probe alone. Callers must not
+// modify them: other pods share them.
 func sharedContainers(containers []corev1.Container) []corev1.Container {
 	var content strings.Builder
 	trimmed := make([]corev1.Container, len(containers))
 	for i := range containers {
 		c := &containers[i]
 		trimmed[i] = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources}
-		for _, text := range []string{c.Name, c.Image} {
-			content.WriteString(text + " ")
+		content.WriteString(c.Name + " " + c.Image + " ")
+		if c.StartupProbe != nil {
+			trimmed[i].StartupProbe = &corev1.Probe{PeriodSeconds: c.StartupProbe.PeriodSeconds}
+			content.WriteString(strconv.Itoa(int(c.StartupProbe.PeriodSeconds)) + " ")
 		}
 		for _, list := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
 			for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -78,11 +82,19 @@ func trimStatus(status *corev1.PodStatus) {
 			c := &containers[i]
 			containers[i] = corev1.ContainerStatus{
 				Name: c.Name, ImageID: c.ImageID, Ready: c.Ready, RestartCount: c.RestartCount,
-				State: c.State, LastTerminationState: c.LastTerminationState,
+				State: c.State, LastTerminationState: c.LastTerminationState, Started: notStarted(c),
 			}
 			share(&c.Name, &c.ImageID)
 		}
 	}
+}
+
+// notStarted is a container's Started if it tells more than its state: the container runs, and its startup probe has not succeeded yet.
+func notStarted(c *corev1.ContainerStatus) *bool {
+	if c.State.Running != nil && c.Started != nil && !*c.Started {
+		return c.Started
+	}
+	return nil
 }
 
 // saysNothing tells whether a condition is a step towards Ready that is done: then pkg/plan does not read it.

@@ -26,7 +26,7 @@ func (m *mover) rankSurgePodsFirst() (needed bool) {
 	}
 	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(goesFirst(a), goesFirst(b)) })
 	return slices.ContainsFunc(m.UpdatedPods, func(pod *corev1.Pod) bool {
-		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod))
+		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod) || inplace.UntilStarted(pod, m.Now) > 0)
 	})
 }
 
@@ -137,7 +137,7 @@ func (m *mover) restorations() []inplace.Update {
 func (m *mover) openings() []inplace.Update {
 	var open []inplace.Update
 	for _, pod := range m.active {
-		if inplace.MustOpen(pod) && !m.updating[pod] {
+		if inplace.MustOpen(pod, m.Now) && !m.updating[pod] {
 			open = append(open, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}
 	}

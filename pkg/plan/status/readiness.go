@@ -39,7 +39,7 @@ func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
 	case counts.Replicas > desired:
 		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), desired)
 	case counts.ReadyReplicas < desired:
-		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(desired)), health.Diagnose(in.active))
+		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(desired)), health.Diagnose(in.active, in.rollout.Now))
 	case counts.AvailableReplicas < desired:
 		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(desired)),
 			r.Manager.Spec.MinReadySeconds)
@@ -86,8 +86,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		return no(v1.ReasonHalted, "%s", halted(counts, in))
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
-	case rollout.Outdated() == 0 && health.DescribeHeldUp(in.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active))
+	case rollout.Outdated() == 0 && health.DescribeHeldUp(in.active, in.rollout.Now) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active, in.rollout.Now))
 	case rollout.Outdated() == 0:
 		return verdict{}, false
 	case rollout.Frozen == v1.ReasonPaused:
@@ -96,9 +96,9 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		// Outdated pods do not keep Ready from being True: they may stay for as long as nobody deletes them.
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active))
-	case health.DescribeHeldUp(in.active) != "":
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active))
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active, in.rollout.Now))
+	case health.DescribeHeldUp(in.active, in.rollout.Now) != "":
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active, in.rollout.Now))
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
@@ -129,5 +129,5 @@ func rolledBack(manager *v1.PodManager, in inputs) string {
 
 // worstPod describes the pod that keeps the rollout from making progress.
 func worstPod(in inputs) string {
-	return cmp.Or(health.DescribeFailure(in.rollout.FailingPods), health.Diagnose(in.active), health.DescribeHeldUp(in.active), "all pods are ready")
+	return cmp.Or(health.DescribeFailure(in.rollout.FailingPods), health.Diagnose(in.active, in.rollout.Now), health.DescribeHeldUp(in.active, in.rollout.Now), "all pods are ready")
 }

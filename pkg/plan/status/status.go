@@ -77,6 +77,7 @@ func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) req
 		wait, ready := health.UntilAvailable(pod, r.Manager.MinReady(), r.Now)
 		switch {
 		case !ready:
+			next = requeue.Sooner(next, wait)
 			continue
 		case wait == 0:
 			status.AvailableReplicas++
