@@ -74,7 +74,8 @@ func NewOptions() *Options {
 		// Two controllers without leader election would get in each other's way, but `go run` on a laptop should not
 		// need a namespace for a Lease. The Deployment turns it on.
 		LeaderElect: false,
-		// The durations of the core controllers: a dead leader is replaced within 15 s plus a retry.
+		// The durations of the core controllers. A dead leader is replaced within 24 s: client-go stretches the retry period to 4.4 s at
+		// the most, a standby counts the 15 s from the retry that saw the last renewal, and takes over at the retry after them.
 		Lease: LeaseOptions{
 			Namespace:     ownNamespace(os.Getenv("POD_NAMESPACE"), serviceAccountNamespaceFile),
 			Name:          programName,
