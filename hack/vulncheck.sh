@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs govulncheck over the project: fails when our code calls something with a known vulnerability.
+# Runs govulncheck over the project, and over our programs with a module of their own: fails when our code calls something with
+# a known vulnerability. Arguments are packages of the project, if not all are meant.
 # The database is the module golang.org/x/vulndb, so that the Go module proxy is the only host needed,
 # and the copy in the module cache serves when there is no network at all.
 set -euo pipefail
@@ -43,5 +44,19 @@ age() {
 govulncheck=$("$root/hack/tool.sh" govulncheck)
 database=$(database)
 echo "Vulnerability database of $(age "$database"), $(find "$database/data/osv" -name '*.json' | wc -l | tr -d ' ') entries"
-cd "$root"
-exec "$govulncheck" -db "file://$database/data/osv" "${@:-./...}"
+# check MODULE PACKAGES...: all modules are looked at, also if one has something.
+check() {
+	echo "Checking $1"
+	(cd "$root/$1" && "$govulncheck" -db "file://$database/data/osv" "${@:2}") || result=$?
+}
+
+result=0
+check . "${@:-./...}"
+if [ $# -eq 0 ]; then
+	# The nested modules decide alone, as in hack/tool.sh.
+	export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
+	for module in hack/image hack/kstatus hack/registry; do
+		check "$module" ./...
+	done
+fi
+exit "$result"

@@ -32,7 +32,7 @@ const (
 
 // shared is what all tests use.
 var shared struct {
-	// folder has the controller, its kubeconfig and its log.
+	// folder has the controller, its kubeconfig and its logs.
 	folder     string
 	controller *exec.Cmd
 	kube       kubernetes.Interface
@@ -49,13 +49,12 @@ func runAll(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	_ = shared.controller.Process.Signal(syscall.SIGTERM)
-	if err := shared.controller.Wait(); err != nil {
-		fmt.Fprintln(os.Stderr, "e2e-node: the controller did not stop cleanly:", err)
+	if err := stopController(); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e-node:", err)
 		code = 1
 	}
 	if code != 0 {
-		fmt.Fprintln(os.Stderr, "e2e-node: the controller's log is in", shared.folder)
+		fmt.Fprintln(os.Stderr, "e2e-node: the controller's logs are in", shared.folder)
 		return code
 	}
 	_ = os.RemoveAll(shared.folder)
@@ -80,7 +79,10 @@ func setUp() error {
 	}
 	for _, command := range [][]string{
 		{"kubectl", "wait", "--for=condition=Ready", "--timeout=5s", "node/" + realNode},
-		{"go", "build", "-trimpath", "-buildvcs=false", "-o", shared.folder + "/controller", "./cmd/controller"},
+		// As make image compiles it, so that one program serves as a process and in an image.
+		{"env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", shared.folder + "/controller", "./cmd/controller"},
+		// A run that was killed may have left it.
+		{"kubectl", "delete", "--ignore-not-found", "-f", "artifacts/deployment.yaml"},
 		{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml"},
 		// kubectl wait fails on a CRD that is so new that it has no conditions at all.
 		{"bash", "-c", "for try in {1..100}; do kubectl get podmanagers >/dev/null && exit; sleep 0.2; done; exit 1"},
@@ -91,20 +93,22 @@ func setUp() error {
 			return fmt.Errorf("%v: %w\n%s", command, err, out)
 		}
 	}
-	kubeconfig, err := controllerKubeconfig(config)
-	if err != nil {
+	if err := writeKubeconfig(config); err != nil {
 		return err
 	}
-	return startController(kubeconfig)
+	return startController()
 }
 
-// controllerKubeconfig makes a kubeconfig with a token of the controller's ServiceAccount.
-func controllerKubeconfig(admin *rest.Config) (string, error) {
+// kubeconfig is the controller's file.
+func kubeconfig() string { return filepath.Join(shared.folder, "controller.kubeconfig") }
+
+// writeKubeconfig makes a kubeconfig with a token of the controller's ServiceAccount.
+func writeKubeconfig(admin *rest.Config) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	token, err := exec.CommandContext(ctx, "kubectl", "create", "token", serviceAccount, "--namespace", systemSpace, "--duration", "4h").Output()
 	if err != nil {
-		return "", fmt.Errorf("creating a token: %w", err)
+		return fmt.Errorf("creating a token: %w", err)
 	}
 	config := clientcmdapi.NewConfig()
 	config.Clusters["e2e"] = &clientcmdapi.Cluster{
@@ -113,30 +117,51 @@ func controllerKubeconfig(admin *rest.Config) (string, error) {
 	config.AuthInfos["controller"] = &clientcmdapi.AuthInfo{Token: string(token)}
 	config.Contexts["e2e"] = &clientcmdapi.Context{Cluster: "e2e", AuthInfo: "controller"}
 	config.CurrentContext = "e2e"
-	path := filepath.Join(shared.folder, "controller.kubeconfig")
-	return path, clientcmd.WriteToFile(*config, path)
+	return clientcmd.WriteToFile(*config, kubeconfig())
 }
 
-// startController starts it and waits until its workers have started.
-func startController(kubeconfig string) error {
-	path := filepath.Join(shared.folder, "controller.log")
-	log, err := os.Create(path)
+// startController starts it and waits until its workers have started. Each process has a log of its own.
+func startController() error {
+	log, err := os.CreateTemp(shared.folder, "controller-*.log")
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	shared.controller = exec.Command(shared.folder+"/controller", "-kubeconfig", kubeconfig, "-v", "4",
+	shared.controller = exec.Command(shared.folder+"/controller", "-kubeconfig", kubeconfig(), "-v", "4",
 		"-metrics-bind-address", "127.0.0.1:0", "-health-probe-bind-address", "127.0.0.1:0")
 	shared.controller.Stdout, shared.controller.Stderr = log, log
+	shared.controller.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also if the tests are killed
 	if err := shared.controller.Start(); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), "Starting workers") {
+		if data, err := os.ReadFile(log.Name()); err == nil && strings.Contains(string(data), "Starting workers") {
 			return nil
 		}
 	}
-	return errors.Join(errors.New("the controller did not start; its log is "+path), shared.controller.Process.Kill())
+	return errors.Join(errors.New("the controller did not start; its log is "+log.Name()), shared.controller.Process.Kill())
+}
+
+// stopController stops it as a cluster would, and waits for its end.
+func stopController() error {
+	_ = shared.controller.Process.Signal(syscall.SIGTERM)
+	if err := shared.controller.Wait(); err != nil {
+		return fmt.Errorf("the controller did not stop cleanly: %w", err)
+	}
+	return nil
+}
+
+// withoutController stops the controller that all tests share, until a test that runs alone is over.
+func withoutController(t *testing.T) {
+	t.Helper()
+	if err := stopController(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := startController(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // client asks pods: each request is a connection of its own, since the container behind an address changes.

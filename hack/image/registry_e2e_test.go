@@ -56,8 +56,8 @@ func startRegistry(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		command.Process.Kill()
-		command.Wait()
+		_ = command.Process.Kill()
+		_ = command.Wait()
 	})
 	return address(t, bufio.NewScanner(log))
 }
