@@ -2,6 +2,6 @@
 // pods, and pkg/controller does it.
 //
 // Start with main.go. flags.go and options.go turn the command line into one Config, connect.go makes the clients, apiserver.go checks the
-// features of the API server. run.go starts everything and stops it in order, leader.go takes part in the leader election, server.go
+// features of the API server. run.go starts everything and stops it in order, server.go
 // serves /livez, /readyz and /metrics. signals.go handles SIGTERM and SIGINT, version.go has the version of the binary.
 package main

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/leaderelection"
 	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/mycompany/podmanager/pkg/leader"
 )
 
 // serviceAccountNamespaceFile is where the kubelet mounts the namespace of a pod.
@@ -38,22 +40,13 @@ type Options struct {
 	Resync     time.Duration
 
 	LeaderElect bool
-	Lease       LeaseOptions
+	Lease       leader.Config
 
 	MetricsAddress string
 	HealthAddress  string
 
 	Logging *logsapi.LoggingConfiguration
 	Version bool
-}
-
-// LeaseOptions are the options of leader election.
-type LeaseOptions struct {
-	Namespace     string
-	Name          string
-	Duration      time.Duration
-	RenewDeadline time.Duration
-	RetryPeriod   time.Duration
 }
 
 // NewOptions returns the defaults.
@@ -75,7 +68,7 @@ func NewOptions() *Options {
 		// need a namespace for a Lease. The Deployment turns it on.
 		LeaderElect: false,
 		// The durations of the core controllers: a dead leader is replaced within 15 s plus a retry.
-		Lease: LeaseOptions{
+		Lease: leader.Config{
 			Namespace:     ownNamespace(os.Getenv("POD_NAMESPACE"), serviceAccountNamespaceFile),
 			Name:          programName,
 			Duration:      15 * time.Second,
@@ -130,7 +123,7 @@ func (o *Options) Validate() error {
 		"-vmodule works with -logging-format text only: leave one of the two out")
 	p = append(p, o.validateAddresses()...)
 	if o.LeaderElect {
-		p = append(p, o.Lease.validate()...)
+		p = append(p, validateLease(o.Lease)...)
 	}
 	return errors.Join(p...)
 }
@@ -155,8 +148,8 @@ func (o *Options) validateAddresses() problems {
 	return p
 }
 
-// validate repeats the rules of client-go's elector, in terms of our flags.
-func (l LeaseOptions) validate() problems {
+// validateLease repeats the rules of client-go's elector, in terms of our flags.
+func validateLease(l leader.Config) problems {
 	var p problems
 	p.refuse(l.RetryPeriod <= 0, "-leader-elect-retry-period must be above 0, not %v", l.RetryPeriod)
 	least := time.Duration(leaderelection.JitterFactor * float64(l.RetryPeriod))
@@ -203,7 +196,7 @@ type Config struct {
 	Selector   string
 	Resync     time.Duration
 
-	Lease *LeaseOptions // nil without leader election
+	Lease *leader.Config // nil without leader election
 
 	MetricsAddress string // or off
 	HealthAddress  string

@@ -18,6 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
+	"github.com/mycompany/podmanager/pkg/leader"
 )
 
 // livenessGrace is how long after its lease has expired a leader that neither renews nor exits still passes the liveness check.
@@ -30,7 +31,7 @@ type process struct {
 	scopes     scopes
 	contact    *contact
 	examine    func(context.Context) // logs which features the API server lacks
-	election   *election             // nil without leader election
+	election   *leader.Election      // nil without leader election
 	metrics    *server               // nil if turned off
 	health     *server               // nil if turned off
 }
@@ -71,11 +72,11 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
 	}
 	if config.Lease != nil {
-		lock, err := newLeaseLock(c.lease.CoordinationV1(), config.Lease)
+		lock, err := leader.NewLock(c.lease.CoordinationV1(), *config.Lease)
 		if err != nil {
 			return nil, err
 		}
-		if p.election, err = newElection(ctx, lock, config.Lease); err != nil {
+		if p.election, err = leader.New(ctx, lock, *config.Lease); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +115,7 @@ func (p *process) run(ctx context.Context) error {
 	running.Go(func() { p.examine(outlivingCtx) })
 
 	err := p.runWorkers(ctx)
-	if errors.Is(err, errLeaseLost) || errors.Is(err, errNotDrained) {
+	if leader.MustExit(err) {
 		return err
 	}
 	p.controller.Shutdown()
@@ -130,12 +131,12 @@ func (p *process) run(ctx context.Context) error {
 func (p *process) runWorkers(ctx context.Context) error {
 	run := func(ctx context.Context) error { return p.controller.Run(ctx, p.config.Workers) }
 	if p.election == nil {
-		return runAndDrain(ctx, run)
+		return leader.RunAndDrain(ctx, run)
 	}
 	// A replica that cannot read the cluster would be a leader that does nothing, so it does not stand for election.
 	select {
 	case <-p.scopes.Served():
-		return p.election.run(ctx, run)
+		return p.election.Run(ctx, run)
 	case <-ctx.Done():
 		return nil
 	}
@@ -179,5 +180,5 @@ func (p *process) leaderChecks(grace time.Duration) []check {
 	if p.election == nil {
 		return nil
 	}
-	return []check{{"leaderElection", func() (string, error) { return "", p.election.elector.Check(grace) }}}
+	return []check{{"leaderElection", func() (string, error) { return "", p.election.Check(grace) }}}
 }

@@ -1,4 +1,4 @@
-package main
+package leader
 
 import (
 	"context"
@@ -30,9 +30,11 @@ func (w *testWork) run(ctx context.Context) error {
 	return nil
 }
 
-func testElection(ctx context.Context, t *testing.T, lock *testLock) *election {
+var testConfig = Config{Namespace: "test", Name: "test", Duration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+
+func testElection(ctx context.Context, t *testing.T, lock *testLock) *Election {
 	t.Helper()
-	e, err := newElection(ctx, lock, &NewOptions().Lease)
+	e, err := New(ctx, lock, testConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +58,11 @@ func TestDrainBeforeRelease(t *testing.T) {
 		lease := &testLease{}
 		first, second := &testWork{drain: 20 * time.Second}, &testWork{}
 		ended := make(chan error)
-		go func() { ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a"}).run(ctx, first.run) }()
+		go func() { ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a"}).Run(ctx, first.run) }()
 		pass(time.Second)
 		standbyCtx, stopStandby := testContext(t)
 		go func() {
-			ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "b"}).run(standbyCtx, second.run)
+			ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "b"}).Run(standbyCtx, second.run)
 		}()
 
 		pass(time.Minute)
@@ -95,7 +97,7 @@ func TestLeaseLost(t *testing.T) {
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
 		work := &testWork{drain: 5 * time.Minute}
 		ended := make(chan error)
-		go func() { ended <- testElection(ctx, t, lock).run(ctx, work.run) }()
+		go func() { ended <- testElection(ctx, t, lock).Run(ctx, work.run) }()
 		pass(time.Minute)
 		lock.set(func() { lock.cut = true })
 
@@ -126,12 +128,12 @@ func TestDrainTakesTooLong(t *testing.T) {
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
 		work := &testWork{drain: 5 * time.Minute}
 		ended := make(chan error)
-		go func() { ended <- testElection(ctx, t, lock).run(ctx, work.run) }()
+		go func() { ended <- testElection(ctx, t, lock).Run(ctx, work.run) }()
 		pass(time.Minute)
 		stop()
 		stoppedAt := time.Now()
-		if err := <-ended; !errors.Is(err, errNotDrained) || time.Since(stoppedAt) != workerDrainTimeout {
-			t.Errorf("got %v after %v, want errNotDrained after %v", err, time.Since(stoppedAt), workerDrainTimeout)
+		if err := <-ended; !errors.Is(err, errNotDrained) || time.Since(stoppedAt) != drainTimeout {
+			t.Errorf("got %v after %v, want errNotDrained after %v", err, time.Since(stoppedAt), drainTimeout)
 		}
 		if !lock.get().freed.IsZero() {
 			t.Error("the lease was released while workers were running")
@@ -146,7 +148,7 @@ func TestStandbyStops(t *testing.T) {
 		lease := &testLease{leaseState: leaseState{version: 1, record: &resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 3600}}}
 		work := &testWork{}
 		ended := make(chan error)
-		go func() { ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a"}).run(ctx, work.run) }()
+		go func() { ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a"}).Run(ctx, work.run) }()
 		pass(time.Minute)
 		stop()
 		stoppedAt := time.Now()
@@ -166,7 +168,7 @@ func TestNoReleaseOfAnothersLease(t *testing.T) {
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
 		work := &testWork{}
 		ended := make(chan error)
-		go func() { ended <- testElection(ctx, t, lock).run(ctx, work.run) }()
+		go func() { ended <- testElection(ctx, t, lock).Run(ctx, work.run) }()
 		pass(time.Minute + time.Second)
 		lock.set(func() {
 			lock.version++
@@ -188,7 +190,7 @@ func TestWorkFails(t *testing.T) {
 		defer stop()
 		broken := errors.New("broken")
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
-		err := testElection(ctx, t, lock).run(ctx, func(context.Context) error { return broken })
+		err := testElection(ctx, t, lock).Run(ctx, func(context.Context) error { return broken })
 		if !errors.Is(err, broken) || lock.get().freed.IsZero() {
 			t.Errorf("got %v, released at %v; want the error and a release", err, lock.get().freed)
 		}

@@ -1,14 +1,12 @@
-package main
+package leader
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
@@ -18,51 +16,25 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller"
 )
 
-// workerDrainTimeout, releaseTimeout and serverShutdownTimeout together have to fit into the Deployment's terminationGracePeriodSeconds
-// of 30. workerDrainTimeout is longer than the controller's own syncDrainTimeout of 20 s, after which syncs are cancelled.
-const (
-	workerDrainTimeout = 25 * time.Second
-	releaseTimeout     = 3 * time.Second
-)
-
-// After these errors workers may still be running, so the process has to end at once.
-var (
-	errLeaseLost  = errors.New("the lease was lost: another replica may lead now")
-	errNotDrained = fmt.Errorf("the workers did not finish within %v", workerDrainTimeout)
-)
-
-// work runs until its context is done, then drains and returns.
-type work func(context.Context) error
-
-// runAndDrain runs work, and gives it workerDrainTimeout to return after ctx is done.
-func runAndDrain(ctx context.Context, run work) error {
-	done := make(chan error, 1)
-	go func() {
-		defer utilruntime.HandleCrashWithContext(ctx)
-		done <- run(ctx)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(workerDrainTimeout):
-		return errNotDrained
-	}
+// Config says which Lease to hold, and for how long.
+type Config struct {
+	Namespace     string
+	Name          string
+	Duration      time.Duration
+	RenewDeadline time.Duration
+	RetryPeriod   time.Duration
 }
 
-// election runs work only while this process holds the lock.
-type election struct {
+// Election runs work only while this process holds the lock.
+type Election struct {
 	lock    resourcelock.Interface
 	elector *leaderelection.LeaderElector
 	// leading receives a context once this process leads; the context is done when the lock is lost.
 	leading chan context.Context
 }
 
-func newLeaseLock(client coordinationclient.LeasesGetter, lease *LeaseOptions) (resourcelock.Interface, error) {
+// NewLock is the lock of this process on the Lease.
+func NewLock(client coordinationclient.LeasesGetter, lease Config) (resourcelock.Interface, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("the host has no name to stand for election with: %w", err)
@@ -75,9 +47,10 @@ func newLeaseLock(client coordinationclient.LeasesGetter, lease *LeaseOptions) (
 	}, nil
 }
 
-func newElection(ctx context.Context, lock resourcelock.Interface, lease *LeaseOptions) (*election, error) {
+// New makes this process a candidate that has not stood for election yet.
+func New(ctx context.Context, lock resourcelock.Interface, lease Config) (*Election, error) {
 	logger := klog.FromContext(ctx)
-	e := &election{lock: lock, leading: make(chan context.Context, 1)}
+	e := &Election{lock: lock, leading: make(chan context.Context, 1)}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:          lease.Name, // of the leader_election_* metrics
 		Lock:          lock,
@@ -85,11 +58,11 @@ func newElection(ctx context.Context, lock resourcelock.Interface, lease *LeaseO
 		RenewDeadline: lease.RenewDeadline,
 		RetryPeriod:   lease.RetryPeriod,
 		// client-go would release the lease before it reports that a renewal failed: the workers would go on for up to
-		// another renew deadline, into the next leader's term. run releases the lease instead, after the workers have drained.
+		// another renew deadline, into the next leader's term. Run releases the lease instead, after the workers have drained.
 		ReleaseOnCancel: false,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) { e.leading <- ctx },
-			OnStoppedLeading: func() {}, // run notices that elector.Run returns
+			OnStoppedLeading: func() {}, // Run notices that elector.Run returns
 			OnNewLeader: func(identity string) {
 				if identity != "" && identity != lock.Identity() {
 					logger.Info("Standing by", "leader", identity)
@@ -104,9 +77,9 @@ func newElection(ctx context.Context, lock resourcelock.Interface, lease *LeaseO
 	return e, nil
 }
 
-// run stands for election and, once elected, runs work until ctx is done. It renews the lock while the work drains, and releases it only
+// Run stands for election and, once elected, runs work until ctx is done. It renews the lock while the work drains, and releases it only
 // then: no worker of this process runs during the next leader's term.
-func (e *election) run(ctx context.Context, run work) error {
+func (e *Election) Run(ctx context.Context, work Work) error {
 	logger := klog.FromContext(ctx)
 	electionCtx, stopElection := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopElection()
@@ -122,8 +95,8 @@ func (e *election) run(ctx context.Context, run work) error {
 		logger.Info("Stopping as a standby")
 	case leading := <-e.leading:
 		logger.Info("Started leading", "identity", e.lock.Identity())
-		workErr = e.lead(ctx, leading, run)
-		if errors.Is(workErr, errLeaseLost) || errors.Is(workErr, errNotDrained) {
+		workErr = e.lead(ctx, leading, work)
+		if MustExit(workErr) {
 			return workErr
 		}
 	}
@@ -135,11 +108,11 @@ func (e *election) run(ctx context.Context, run work) error {
 
 // lead runs work until ctx is done or the lock is lost. If the lock is lost, lead stops the workers with ErrStopNow but does not wait for
 // them: the process ends at once, which stops them for certain before the next leader's term.
-func (e *election) lead(ctx, leading context.Context, run work) error {
+func (e *Election) lead(ctx, leading context.Context, work Work) error {
 	workCtx, stopWork := context.WithCancelCause(ctx)
 	defer stopWork(controller.ErrStopNow)
 	result := make(chan error, 1)
-	go func() { result <- runAndDrain(workCtx, run) }()
+	go func() { result <- RunAndDrain(workCtx, work) }()
 	select {
 	case err := <-result:
 		return err
@@ -148,8 +121,13 @@ func (e *election) lead(ctx, leading context.Context, run work) error {
 	}
 }
 
+// Check fails for a leader that has not renewed the lock for longer than the lease duration plus grace, never for a standby.
+func (e *Election) Check(grace time.Duration) error {
+	return e.elector.Check(grace)
+}
+
 // release releases the lock, so that a standby takes over at once instead of after the lease duration. If it fails, the lease expires.
-func (e *election) release(ctx context.Context) {
+func (e *Election) release(ctx context.Context) {
 	if !e.elector.IsLeader() {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package leader
 
 import (
 	"context"
@@ -37,17 +37,12 @@ type testLock struct {
 	seen     int
 	// cut makes each request hang until its deadline, like a network that drops packets.
 	cut bool
-	// stuck, if not nil, makes each request hang until stuck is closed, even beyond its deadline.
-	stuck chan struct{}
 }
 
 func (l *testLock) request(ctx context.Context) (unlock func(), err error) {
 	l.mutex.Lock()
-	cut, stuck := l.cut, l.stuck
+	cut := l.cut
 	l.mutex.Unlock()
-	if stuck != nil {
-		<-stuck
-	}
 	if cut {
 		<-ctx.Done()
 	}
