@@ -39,6 +39,7 @@ var layers = []string{
 	"pkg/controller/executor",
 	"pkg/controller/report",
 	"pkg/controller",
+	"pkg/clients",
 	"pkg/leader",
 
 	"cmd/controller",

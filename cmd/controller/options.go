@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	logsapi "k8s.io/component-base/logs/api/v1"
 
+	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/leader"
 )
 
@@ -186,10 +187,7 @@ func isLabel(name string) bool {
 
 // Config is the configuration of the process, made from valid options.
 type Config struct {
-	Kubeconfig string
-	Master     string
-	QPS        float32
-	Burst      int
+	Cluster clients.Config
 
 	Workers    int
 	Namespaces []string // at least one; metav1.NamespaceAll for all namespaces
@@ -205,10 +203,13 @@ type Config struct {
 // Config turns valid options into a Config.
 func (o *Options) Config() *Config {
 	config := &Config{
-		Kubeconfig:     o.Kubeconfig,
-		Master:         o.Master,
-		QPS:            float32(o.QPS),
-		Burst:          o.Burst,
+		Cluster: clients.Config{
+			Kubeconfig: o.Kubeconfig,
+			Master:     o.Master,
+			UserAgent:  readBuild().userAgent(),
+			QPS:        float32(o.QPS),
+			Burst:      o.Burst,
+		},
 		Workers:        o.Workers,
 		Namespaces:     slices.Compact(slices.Sorted(slices.Values(o.Namespaces))),
 		Selector:       o.Selector,
@@ -220,7 +221,7 @@ func (o *Options) Config() *Config {
 		config.Namespaces = []string{metav1.NamespaceAll}
 	}
 	if o.LeaderElect {
-		config.Lease = &o.Lease
+		config.Lease, config.Cluster.RenewDeadline = &o.Lease, o.Lease.RenewDeadline
 	}
 	return config
 }

@@ -14,6 +14,7 @@ import (
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 
+	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/source"
@@ -29,7 +30,7 @@ type process struct {
 	config     *Config
 	controller reconciler
 	scopes     scopes
-	contact    *contact
+	contact    *clients.Contact
 	examine    func(context.Context) // logs which features the API server lacks
 	election   *leader.Election      // nil without leader election
 	metrics    *server               // nil if turned off
@@ -52,7 +53,7 @@ type scopes interface {
 // prepare does everything at the start that can fail. Nothing runs yet when it returns.
 func prepare(ctx context.Context, config *Config) (*process, error) {
 	p := &process{config: config}
-	c, err := connect(ctx, config)
+	c, err := clients.Connect(ctx, config.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +65,15 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	}
 	build := readBuild()
 	klog.FromContext(ctx).Info("Starting the PodManager controller", "version", build.version, "commit", build.commit,
-		"goVersion", runtime.Version(), "server", c.server, "namespaces", config.namespaces(), "selector", config.Selector,
+		"goVersion", runtime.Version(), "server", c.Server, "namespaces", config.namespaces(), "selector", config.Selector,
 		"workers", config.Workers, "leaderElection", config.Lease != nil)
-	logDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
-	p.contact, p.examine = c.contact, func(ctx context.Context) { logMissingFeatures(ctx, c.PodManagers.Discovery()) }
+	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
+	p.contact, p.examine = c.Contact, c.LogMissingFeatures
 	if err := p.addController(ctx, c); err != nil {
 		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
 	}
 	if config.Lease != nil {
-		lock, err := leader.NewLock(c.lease.CoordinationV1(), *config.Lease)
+		lock, err := leader.NewLock(c.Lease.CoordinationV1(), *config.Lease)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +85,7 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 }
 
 // addController makes the informers of each namespace, and the controller on top of them.
-func (p *process) addController(ctx context.Context, c *clients) error {
+func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 	metrics.Register()
 	selector, err := labels.Parse(p.config.Selector)
 	if err != nil {
@@ -156,7 +157,7 @@ func (p *process) readyChecks() []check {
 			checks = append(checks, check{state.Name(), func() (string, error) { return p.scopes.States()[i].Why, nil }})
 		}
 	}
-	checks = append(checks, check{"apiServer", func() (string, error) { return p.contact.warning(), nil }})
+	checks = append(checks, check{"apiServer", func() (string, error) { return p.contact.Warning(), nil }})
 	return append(checks, p.leaderChecks(0)...)
 }
 

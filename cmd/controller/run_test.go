@@ -14,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
 
+	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/leader"
 )
@@ -83,7 +84,7 @@ func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) 
 	t.Helper()
 	worker := &fakeController{}
 	scopes := &fakeScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
-	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &contact{}, examine: func(context.Context) {}}
+	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &clients.Contact{}, examine: func(context.Context) {}}
 	if server == nil {
 		return p, worker, scopes
 	}
@@ -175,8 +176,7 @@ func TestHealth(t *testing.T) {
 		expect("at the start", "/livez", 200, "ok")
 		expect("at the start", "/readyz", 500, "[+]ping ok\n[-]namespaces failed: all namespaces: not yet\n", "[+]leaderElection ok", "readyz check failed")
 		scopes.serve()
-		answered := time.Now()
-		p.contact.lastAnswer.Store(&answered)
+		p.contact.Answered()
 		pass(time.Second)
 		expect("when leading", "/healthz", 200, "ok")
 		expect("when leading", "/readyz", 200, "ok")
@@ -230,9 +230,8 @@ func TestReady(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &process{scopes: &fakeScopes{states: test.states}, contact: &contact{}}
-				answered := time.Now()
-				p.contact.lastAnswer.Store(&answered)
+				p := &process{scopes: &fakeScopes{states: test.states}, contact: &clients.Contact{}}
+				p.contact.Answered()
 				time.Sleep(test.silent)
 				answer := httptest.NewRecorder()
 				healthHandler(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))

@@ -1,4 +1,4 @@
-package main
+package clients
 
 import (
 	"context"
@@ -55,10 +55,8 @@ func TestConnect(t *testing.T) {
 			defer server.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			config := NewOptions().Config()
-			config.Master = server.URL
 			started := time.Now()
-			_, err := connect(ctx, config)
+			_, err := Connect(ctx, Config{Master: server.URL, QPS: 50, Burst: 100})
 			expectError(t, err, test.want, server.URL)
 			if took := time.Since(started); took > 5*time.Second {
 				t.Errorf("took %v, want an end when the context is done", took)
@@ -82,9 +80,7 @@ func TestConnectWithoutServer(t *testing.T) {
 		untrusted.URL:                      "certificate-authority in the kubeconfig",
 		"http://%zz":                       "cannot be used",
 	} {
-		config := NewOptions().Config()
-		config.Master = master
-		_, err := connect(t.Context(), config)
+		_, err := Connect(t.Context(), Config{Master: master, QPS: 50, Burst: 100})
 		expectError(t, err, []string{want})
 	}
 }
@@ -133,22 +129,18 @@ func TestClients(t *testing.T) {
 		answer(200, fmt.Sprintf(resources, "podmanagers"))(w, r)
 	}))
 	defer server.Close()
-	options := NewOptions()
-	options.LeaderElect = true
-	config := options.Config()
-	config.Master = server.URL
-	c, err := connect(t.Context(), config)
+	c, err := Connect(t.Context(), Config{Master: server.URL, UserAgent: "us", QPS: 50, Burst: 100, RenewDeadline: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
 	c.Kube.CoreV1().RESTClient().Get().AbsPath("/kube").Do(ctx)
 	c.PodManagers.AppsV1().RESTClient().Get().AbsPath("/custom").Do(ctx)
-	c.lease.CoordinationV1().RESTClient().Get().AbsPath("/lease").Do(ctx)
+	c.Lease.CoordinationV1().RESTClient().Get().AbsPath("/lease").Do(ctx)
 	for path, want := range map[string][2]string{
-		"/kube":   {"application/vnd.kubernetes.protobuf,application/json", readBuild().userAgent()},
-		"/custom": {"application/json", readBuild().userAgent()},
-		"/lease":  {"application/vnd.kubernetes.protobuf,application/json", readBuild().userAgent() + "/leader-election"},
+		"/kube":   {"application/vnd.kubernetes.protobuf,application/json", "us"},
+		"/custom": {"application/json", "us"},
+		"/lease":  {"application/vnd.kubernetes.protobuf,application/json", "us/leader-election"},
 	} {
 		if got := seen[path]; !strings.HasPrefix(got.Get("Accept"), want[0]) || got.Get("User-Agent") != want[1] {
 			t.Errorf("%s was asked for as %q by %q, want %q", path, got.Get("Accept"), got.Get("User-Agent"), want)
@@ -157,7 +149,7 @@ func TestClients(t *testing.T) {
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() != c.PodManagers.AppsV1().RESTClient().GetRateLimiter() {
 		t.Error("the clients do not share the limits that the flags set")
 	}
-	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.lease.CoordinationV1().RESTClient().GetRateLimiter() {
+	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.Lease.CoordinationV1().RESTClient().GetRateLimiter() {
 		t.Error("renewing the lease has to queue behind the workers")
 	}
 }

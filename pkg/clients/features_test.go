@@ -1,4 +1,4 @@
-package main
+package clients
 
 import (
 	"fmt"
@@ -39,14 +39,12 @@ func TestMissingFeatures(t *testing.T) {
 			mux.Handle("/version", test.version)
 			server := httptest.NewServer(mux)
 			defer server.Close()
-			config := NewOptions().Config()
-			config.Master = server.URL
-			c, err := connect(t.Context(), config)
+			c, err := Connect(t.Context(), Config{Master: server.URL, QPS: 50, Burst: 100})
 			if err != nil {
 				t.Fatal(err)
 			}
 			output := logged(t, func(logger klog.Logger) {
-				logMissingFeatures(klog.NewContext(t.Context(), logger.V(0)), c.PodManagers.Discovery())
+				c.LogMissingFeatures(klog.NewContext(t.Context(), logger.V(0)))
 			})
 			lines := strings.Count(output, "INFO The API server lacks")
 			if (lines == 1) != (len(test.want) > 0) {
@@ -67,29 +65,11 @@ type gates bool
 func (g gates) Enabled(clientfeatures.Feature) bool { return bool(g) }
 
 func TestGates(t *testing.T) {
-	if output := logged(t, func(logger klog.Logger) { logDisabledGates(logger, gates(true)) }); output != "" {
+	if output := logged(t, func(logger klog.Logger) { LogDisabledGates(logger, gates(true)) }); output != "" {
 		t.Errorf("logged %q about nothing", output)
 	}
-	output := logged(t, func(logger klog.Logger) { logDisabledGates(logger, gates(false)) })
+	output := logged(t, func(logger klog.Logger) { LogDisabledGates(logger, gates(false)) })
 	if strings.Count(output, "\n") != 1 || !strings.Contains(output, "do not set KUBE_FEATURE_AtomicFIFO=false") {
 		t.Errorf("logged %q", output)
-	}
-}
-
-// An API server that answers only with 5xx counts as unreachable.
-func TestContact(t *testing.T) {
-	for code, isAnswer := range map[int]bool{200: true, 404: true, 429: true, 500: false, 503: false} {
-		server := httptest.NewServer(statusAnswer(code, "Any"))
-		defer server.Close()
-		c := &contact{}
-		client := http.Client{Transport: c.wrap(http.DefaultTransport)}
-		response, err := client.Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if got := c.warning() == ""; got != isAnswer {
-			t.Errorf("%d: counts as an answer: %v, want %v", code, got, isAnswer)
-		}
 	}
 }
