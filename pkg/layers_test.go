@@ -41,6 +41,7 @@ var layers = []string{
 	"pkg/controller",
 	"pkg/clients",
 	"pkg/leader",
+	"pkg/serve",
 
 	"cmd/controller",
 }

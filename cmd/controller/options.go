@@ -20,13 +20,11 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/serve"
 )
 
 // serviceAccountNamespaceFile is where the kubelet mounts the namespace of a pod.
 const serviceAccountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-// off is the bind address that turns a server off.
-const off = "0"
 
 // Options are the flags as given. Config turns them into a Config.
 type Options struct {
@@ -132,7 +130,7 @@ func (o *Options) Validate() error {
 func (o *Options) validateAddresses() problems {
 	var p problems
 	check := func(name, address string) string {
-		if address == off {
+		if address == serve.Off {
 			return ""
 		}
 		_, port, err := net.SplitHostPort(address)
@@ -196,7 +194,7 @@ type Config struct {
 
 	Lease *leader.Config // nil without leader election
 
-	MetricsAddress string // or off
+	MetricsAddress string // or serve.Off
 	HealthAddress  string
 }
 

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	clientfeatures "k8s.io/client-go/features"
@@ -20,10 +17,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/serve"
 )
-
-// livenessGrace is how long after its lease has expired a leader that neither renews nor exits still passes the liveness check.
-const livenessGrace = 20 * time.Second
 
 // process is everything that runs, ready to be started.
 type process struct {
@@ -33,8 +28,8 @@ type process struct {
 	contact    *clients.Contact
 	examine    func(context.Context) // logs which features the API server lacks
 	election   *leader.Election      // nil without leader election
-	metrics    *server               // nil if turned off
-	health     *server               // nil if turned off
+	metrics    *serve.Server         // nil if turned off
+	health     *serve.Server         // nil if turned off
 }
 
 // reconciler is the part of *controller.Controller that the process needs.
@@ -57,10 +52,10 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.metrics, err = listen("metrics", metricsFlag, config.MetricsAddress); err != nil {
+	if p.metrics, err = serve.Listen("metrics", metricsFlag, config.MetricsAddress); err != nil {
 		return nil, err
 	}
-	if p.health, err = listen("health", healthFlag, config.HealthAddress); err != nil {
+	if p.health, err = serve.Listen("health", healthFlag, config.HealthAddress); err != nil {
 		return nil, err
 	}
 	build := readBuild()
@@ -109,8 +104,8 @@ func (p *process) run(ctx context.Context) error {
 	// Informers and servers outlive the signal, because the workers need them until they have stopped.
 	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	p.metrics.start(outlivingCtx, metricsHandler())
-	p.health.start(outlivingCtx, healthHandler(p.liveChecks(), p.readyChecks()))
+	p.metrics.Start(outlivingCtx, serve.Metrics())
+	p.health.Start(outlivingCtx, serve.Health(p.liveChecks(), p.readyChecks()))
 	var running sync.WaitGroup
 	running.Go(func() { p.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
 	running.Go(func() { p.examine(outlivingCtx) })
@@ -122,8 +117,8 @@ func (p *process) run(ctx context.Context) error {
 	p.controller.Shutdown()
 	stop()
 	running.Wait()
-	p.health.shutDown(context.WithoutCancel(ctx))
-	p.metrics.shutDown(context.WithoutCancel(ctx))
+	p.health.ShutDown(context.WithoutCancel(ctx))
+	p.metrics.ShutDown(context.WithoutCancel(ctx))
 	klog.FromContext(ctx).Info("Stopped")
 	return err
 }
@@ -141,45 +136,4 @@ func (p *process) runWorkers(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-}
-
-// liveChecks fail when only a restart helps.
-func (p *process) liveChecks() []check {
-	return p.leaderChecks(livenessGrace)
-}
-
-// readyChecks fail while no namespace is served. They do not fail if the API server cannot be reached: a restart would not help, and a
-// standby can still take over with its caches.
-func (p *process) readyChecks() []check {
-	checks := []check{{"namespaces", p.checkNamespaces}}
-	if states := p.scopes.States(); len(states) > 1 {
-		for i, state := range states {
-			checks = append(checks, check{state.Name(), func() (string, error) { return p.scopes.States()[i].Why, nil }})
-		}
-	}
-	checks = append(checks, check{"apiServer", func() (string, error) { return p.contact.Warning(), nil }})
-	return append(checks, p.leaderChecks(0)...)
-}
-
-// checkNamespaces fails while no namespace is served.
-func (p *process) checkNamespaces() (string, error) {
-	states := p.scopes.States()
-	isServed := func(s source.ScopeState) bool { return s.Phase == source.ScopeServed }
-	switch {
-	case len(states) == 1 && isServed(states[0]):
-		return states[0].Why, nil
-	case slices.ContainsFunc(states, isServed):
-		return "", nil // each namespace has its own check
-	case len(states) == 1:
-		return "", fmt.Errorf("%s: %s", states[0].Name(), states[0].Why)
-	}
-	return "", errors.New("none is served")
-}
-
-// leaderChecks fail for a leader that has not renewed its lease for longer than the lease duration plus grace, never for a standby.
-func (p *process) leaderChecks(grace time.Duration) []check {
-	if p.election == nil {
-		return nil
-	}
-	return []check{{"leaderElection", func() (string, error) { return "", p.election.Check(grace) }}}
 }

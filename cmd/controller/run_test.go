@@ -17,6 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/serve"
 )
 
 // fakeController stands for the controller. Its workers drain for 10 s.
@@ -160,7 +161,7 @@ func TestHealth(t *testing.T) {
 		expect := func(when, path string, code int, parts ...string) {
 			t.Helper()
 			answer := httptest.NewRecorder()
-			healthHandler(p.liveChecks(), p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+			serve.Health(p.liveChecks(), p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
 			if answer.Code != code {
 				t.Errorf("%s: %s answers %d, want %d", when, path, answer.Code, code)
 			}
@@ -234,7 +235,7 @@ func TestReady(t *testing.T) {
 				p.contact.Answered()
 				time.Sleep(test.silent)
 				answer := httptest.NewRecorder()
-				healthHandler(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
+				serve.Health(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
 				if answer.Code != test.code || answer.Body.String() != test.want {
 					t.Errorf("answers %d %q, want %d %q", answer.Code, answer.Body, test.code, test.want)
 				}

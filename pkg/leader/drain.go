@@ -9,7 +9,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// drainTimeout, releaseTimeout and the shutdown of the servers together have to fit into the Deployment's terminationGracePeriodSeconds
+// drainTimeout, releaseTimeout and the shutdownTimeout of pkg/serve together have to fit into the Deployment's terminationGracePeriodSeconds
 // of 30. drainTimeout is longer than the controller's own syncDrainTimeout of 20 s, after which syncs are cancelled.
 const (
 	drainTimeout   = 25 * time.Second
