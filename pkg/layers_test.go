@@ -23,6 +23,7 @@ var layers = []string{
 	"pkg/plan/podstate",
 	"pkg/plan/history",
 	"pkg/plan/requeue",
+	"pkg/plan/compare",
 	"pkg/plan/inplace",
 	"pkg/plan/health",
 	"pkg/plan/rollout",

@@ -7,6 +7,7 @@
 //	podstate   facts about one pod
 //	history    templates and their revisions
 //	requeue    when to sync again, and what a refusal means
+//	compare    what differs between two templates
 //	inplace    updating a pod without replacing it
 //	health     availability, diagnosis and backoff of one pod
 //	rollout    which pods to delete, update and create, within which budget

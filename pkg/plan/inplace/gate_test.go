@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
@@ -42,7 +43,7 @@ func TestNextStepWhileDraining(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := Manager(3, InPlace(v1.InPlaceIfPossible, grace))
 			update := Update{Pod: test.pod}
-			if step, wait := update.NextStep(m, Diff{Images: map[string]string{"app": "new"}}, Now); step != test.step || wait != test.wait {
+			if step, wait := update.NextStep(m, compare.Diff{Images: map[string]string{"app": "new"}}, Now); step != test.step || wait != test.wait {
 				t.Errorf("step %q, wait %v; want %q, %v", step, wait, test.step, test.wait)
 			}
 		})

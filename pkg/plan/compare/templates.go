@@ -1,4 +1,4 @@
-package inplace
+package compare
 
 import (
 	"encoding/json"
@@ -22,8 +22,8 @@ type Diff struct {
 	Resources map[string]corev1.ResourceRequirements
 }
 
-// Compare compares two templates. If a pod cannot be updated in place from one to the other, the text says why.
-func Compare(from, to *corev1.PodTemplateSpec) (Diff, string) {
+// Templates compares two templates. If a pod cannot be updated in place from one to the other, the text says why.
+func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	if from == nil || to == nil {
 		return Diff{}, "the template that the pod was made from is not known any more"
 	}

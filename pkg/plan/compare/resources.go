@@ -1,4 +1,4 @@
-package inplace
+package compare
 
 import (
 	"slices"
@@ -48,9 +48,9 @@ func withDefaults(resources corev1.ResourceRequirements) corev1.ResourceRequirem
 	return complete
 }
 
-// restartsWhenResized tells whether the kubelet restarts a container to resize it from its old resources: the amount of a resource
+// RestartsWhenResized tells whether the kubelet restarts a container to resize it from its old resources: the amount of a resource
 // changes for which the container's resizePolicy is RestartContainer.
-func restartsWhenResized(oldResources corev1.ResourceRequirements, container *corev1.Container) bool {
+func RestartsWhenResized(oldResources corev1.ResourceRequirements, container *corev1.Container) bool {
 	from, to := withDefaults(oldResources), withDefaults(container.Resources)
 	return slices.ContainsFunc(container.ResizePolicy, func(policy corev1.ContainerResizePolicy) bool {
 		differs := func(from, to corev1.ResourceList) bool {
@@ -61,8 +61,8 @@ func restartsWhenResized(oldResources corev1.ResourceRequirements, container *co
 	})
 }
 
-// resizableOf are the CPU and memory in a container's resources, as the API server defaults them.
-func resizableOf(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
+// Resizable are the CPU and memory in a container's resources, as the API server defaults them.
+func Resizable(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	complete := withDefaults(resources)
 	only := func(list corev1.ResourceList) (kept corev1.ResourceList) {
 		for _, name := range resizable {
