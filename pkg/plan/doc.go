@@ -1,8 +1,8 @@
 // Package plan decides what one sync does. The packages below it decide one subject each.
 //
-// Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted, hold.go takes requests
-// in backoff out of a plan, ownership.go says which pods to adopt and to release, names.go which names are free, and pod.go what a new pod
-// looks like.
+// Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted, holdback.go takes
+// requests in backoff out of a plan, ownership.go says which pods to adopt and to release, indices.go which indices and names are free,
+// and pod.go what a new pod looks like.
 //
 //	podstate   facts about one pod
 //	history    templates and their revisions

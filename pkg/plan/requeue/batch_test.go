@@ -7,7 +7,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-func TestGatherEvents(t *testing.T) {
+func TestBatchPeriod(t *testing.T) {
 	tests := map[string]struct {
 		desired, replicas, terminating int32
 		want                           time.Duration
@@ -21,7 +21,7 @@ func TestGatherEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &v1.PodManager{Spec: v1.PodManagerSpec{Replicas: &test.desired}}
 			m.Status.Replicas, m.Status.TerminatingReplicas = test.replicas, test.terminating
-			if got := GatherEvents(m); got != test.want {
+			if got := BatchPeriod(m); got != test.want {
 				t.Errorf("%v, want %v", got, test.want)
 			}
 		})
