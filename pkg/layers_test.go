@@ -27,8 +27,8 @@ var layers = []string{
 	"pkg/plan/inplace",
 	"pkg/plan/health",
 	"pkg/plan/rollout",
-	"pkg/plan",
 	"pkg/plan/status",
+	"pkg/plan",
 	"pkg/world",
 	"pkg/plan/plantest",
 

@@ -134,7 +134,7 @@ func (w *World) Sync() (busy bool) {
 // Report writes the status after a plan and its failure, unless the API server fails. It returns the status, and whether it has changed.
 func (w *World) Report(decided plan.Plan, failure *requeue.Failure) (told v1.PodManagerStatus, changed bool) {
 	told, again := status.Of(status.Report{
-		Manager: w.Manager, Plan: decided, Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
+		Manager: w.Manager, Plan: decided.ForStatus(), Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
 	})
 	w.Again = decided.Again.Sooner(again)
 	for i := range told.Conditions { // the API server stores whole seconds
