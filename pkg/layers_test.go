@@ -29,6 +29,8 @@ var layers = []string{
 	"pkg/plan/rollout",
 	"pkg/plan/status",
 	"pkg/plan",
+	"pkg/world/dice",
+	"pkg/world/users",
 	"pkg/world",
 	"pkg/plan/plantest",
 
@@ -48,7 +50,7 @@ var layers = []string{
 }
 
 // testOnly are packages that nothing but tests may import.
-var testOnly = []string{"pkg/plan/plantest", "pkg/world"}
+var testOnly = []string{"pkg/plan/plantest", "pkg/world", "pkg/world/dice", "pkg/world/users"}
 
 // Imports only point down.
 func TestImportsPointDown(t *testing.T) {

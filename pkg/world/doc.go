@@ -6,10 +6,12 @@
 //	patch.go     patches, as the API server applies them; digest.go a plan in words
 //	node.go      what kubelets do about pods; containers.go about containers; inplace.go about updates in place
 //	mishap.go    what goes wrong with pods and nodes
-//	spec.go      random specs and templates; people.go users who edit them; past.go a PodManager that already has pods and revisions
+//	past.go      a PodManager that already has pods and revisions
 //	time.go      how time passes, in trouble and in calm
 //	truth.go     the truth, whatever the planner thinks: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed by themselves, and since when
+//
+// Package users writes and edits the specs.
 //
 // The world uses only exported parts of pkg/plan, and works out by itself what it has to know about a pod, so that it can prove the
 // planner wrong. Nothing here may import testing; the tests of this package check the promises of the planner.

@@ -30,11 +30,11 @@ func (w *World) addPast() {
 	for number := range 1 + w.dice.IntN(3) {
 		template := w.Manager.Spec.Template
 		if number > 0 || w.chance(0.5) {
-			template = w.randomTemplate()
+			template = w.user.Template(w.Manager)
 		}
 		revision := w.storeTemplate(template)
 		if !slices.ContainsFunc(revisions, func(r *history.Revision) bool { return r.Hash == revision.Hash }) {
-			w.templates = append(w.templates, template)
+			w.user.Remember(template)
 			w.templateByHash[revision.Hash] = template
 			revisions = append(revisions, revision)
 		}
@@ -42,7 +42,7 @@ func (w *World) addPast() {
 	if current := revisions[w.dice.IntN(len(revisions))]; w.chance(0.8) && w.canRun(current.Template()) {
 		w.Manager.Status.CurrentRevision = current.Name
 	}
-	for index := range int(w.size()) {
+	for index := range int(w.user.Size()) {
 		p := w.addPod(plan.NewPod(w.Manager, plan.Creation{Index: index, Revision: revisions[w.dice.IntN(len(revisions))]}))
 		p.CreationTimestamp = metav1.NewTime(beginning.Add(-time.Duration(w.dice.IntN(7200)) * time.Second))
 		if w.chance(0.05) && w.quality(p.Spec.Containers[0].Image) == good && w.Manager.Status.CurrentRevision != "" {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
 // Step lets time pass, lets something happen, and syncs.
@@ -55,7 +57,7 @@ func (w *World) Happen() {
 	}
 	for range w.dice.IntN(3) {
 		if w.chance(0.4*w.mishapRate) && len(w.Pods) > 0 && w.mishap(w.Pods[w.dice.IntN(len(w.Pods))]) {
-			w.editAfterCrash()
+			w.releaseAfterCrash()
 		}
 	}
 	switch {
@@ -69,13 +71,30 @@ func (w *World) Happen() {
 		w.breakImage()
 	}
 	if w.chance(0.15 * w.mishapRate) {
-		w.editSpec()
+		w.edit(func(m *v1.PodManager) { w.user.Edit(m, w.Now) })
+	}
+}
+
+// edit lets the user edit the PodManager.
+func (w *World) edit(change func(*v1.PodManager)) {
+	w.Manager = w.Manager.DeepCopy()
+	w.Manager.Generation++
+	w.holds = map[requeue.HoldKey]requeue.Hold{} // an edit ends all holds
+	change(w.Manager)
+}
+
+// releaseAfterCrash lets the user, sometimes, release another template after a crash.
+func (w *World) releaseAfterCrash() {
+	if w.chance(0.4) {
+		w.edit(w.user.Release)
 	}
 }
 
 // CalmDown ends the time of trouble. Broken images stay broken, and some terminating pods stay stuck.
 func (w *World) CalmDown() {
-	w.scaleToZeroIfStuck()
+	if users.IsStuck(w.Manager) && w.chance(0.5) {
+		w.edit(w.user.GiveUp)
+	}
 	w.logf("calm")
 	w.Calm, w.churn = true, 0
 	clear(w.lostNodes)
@@ -112,20 +131,7 @@ func (w *World) Wait(busy bool) bool {
 }
 
 // Describe is the spec in one line.
-func (w *World) Describe() string {
-	m := w.Manager
-	return fmt.Sprintf("%d replicas, %s, minReady %v, %s after %v of %d pods, deadline %v, paused %v, %s, paces %v, current %s",
-		m.DesiredReplicas(), describeStrategy(m), m.MinReady(), m.OnFailure(), m.FailureGrace(), m.MaxFailedPods(), m.ProgressDeadline(),
-		m.Spec.Paused, m.Spec.PodReplacementPolicy, m.PacesScaleDown(), m.Status.CurrentRevision)
-}
-
-func describeStrategy(m *v1.PodManager) string {
-	if m.Strategy() != v1.RollingUpdateStrategy {
-		return string(m.Strategy())
-	}
-	return fmt.Sprintf("surge %d unavailable %d partition %d, %s after %v", m.MaxSurge(), m.MaxUnavailable(), m.Partition(),
-		m.PodUpdatePolicy(), m.InPlaceGrace())
-}
+func (w *World) Describe() string { return users.Describe(w.Manager) }
 
 // DescribePods are the pods in one line. A pod has its index, its revision, and "!" if it is unavailable, "~" if it is terminating, "+" if
 // it is finished, "?" if it is blamed, "*" if it is marked for deletion, "|" if it is drained, "<" if its kubelet is behind.

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"math/rand/v2"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,6 +15,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/world/dice"
+	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
 // beginning is the time at which every world begins.
@@ -35,7 +36,8 @@ type World struct {
 	// Tell, if not nil, gets a line for each step.
 	Tell func(format string, args ...any)
 
-	dice  *rand.Rand
+	dice  dice.Dice
+	user  *users.User
 	holds map[requeue.HoldKey]requeue.Hold
 	// remembered are the revisions that the last plan asked to remember; nil after a restart of the controller.
 	remembered []*history.Revision
@@ -43,8 +45,7 @@ type World struct {
 	updateHash string
 	// hidden has the state of each pod that the API server does not show.
 	hidden map[types.UID]*hiddenState
-	// templates are all templates that the spec has had; templateByHash has those that pods were created from.
-	templates      []*corev1.PodTemplateSpec
+	// templateByHash has the templates that pods were created from.
 	templateByHash map[string]*corev1.PodTemplateSpec
 	// brokenImages are images that were good before.
 	brokenImages map[string]bool
@@ -55,8 +56,6 @@ type World struct {
 	mishapRate float64
 	// oldKubelets do not write the observedGeneration of pods.
 	oldKubelets bool
-	// shape is what all templates share, because a difference there would rule out updates in place.
-	shape podShape
 	// podCount counts all pods, for their UIDs; churn counts the creates and deletes of the controller.
 	podCount, churn int
 	// progressClock measures progressDeadlineSeconds.
@@ -70,7 +69,7 @@ type World struct {
 // New returns a random world for a seed.
 func New(seed uint64) *World {
 	w := &World{
-		Now: beginning, dice: rand.New(rand.NewPCG(seed, 0)), holds: map[requeue.HoldKey]requeue.Hold{},
+		Now: beginning, dice: dice.New(seed), holds: map[requeue.HoldKey]requeue.Hold{},
 		hidden: map[types.UID]*hiddenState{}, templateByHash: map[string]*corev1.PodTemplateSpec{}, brokenImages: map[string]bool{},
 		clockSkews: map[string]time.Duration{}, lostNodes: map[string]bool{},
 	}
@@ -83,21 +82,20 @@ func New(seed uint64) *World {
 	for node := 'a'; node <= 'e'; node++ {
 		w.clockSkews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
 	}
-	w.shape = w.randomShape()
-	w.Manager.Spec = w.randomSpec()
-	w.templates = append(w.templates, w.Manager.Spec.Template)
+	w.user = users.New(w.dice, w.logf)
+	w.user.Create(w.Manager)
 	if w.chance(0.8) {
 		w.addPast()
 	}
 	return w
 }
 
-func (w *World) chance(p float64) bool { return w.dice.Float64() < p }
+func (w *World) chance(p float64) bool { return w.dice.Chance(p) }
 
 // fails tells, at random, whether a request fails. Nothing fails in calm.
 func (w *World) fails(p float64) bool { return !w.Calm && w.chance(p) }
 
-func pick[T any](w *World, choices ...T) T { return choices[w.dice.IntN(len(choices))] }
+func pick[T any](w *World, choices ...T) T { return dice.Pick(w.dice, choices...) }
 
 // now is the time as the API server and the controller write it.
 func (w *World) now() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
