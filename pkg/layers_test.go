@@ -30,6 +30,7 @@ var layers = []string{
 	"pkg/plan/status",
 	"pkg/plan",
 	"pkg/world/dice",
+	"pkg/world/nodes",
 	"pkg/world/users",
 	"pkg/world",
 	"pkg/plan/plantest",
@@ -50,7 +51,7 @@ var layers = []string{
 }
 
 // testOnly are packages that nothing but tests may import.
-var testOnly = []string{"pkg/plan/plantest", "pkg/world", "pkg/world/dice", "pkg/world/users"}
+var testOnly = []string{"pkg/plan/plantest", "pkg/world", "pkg/world/dice", "pkg/world/nodes", "pkg/world/users"}
 
 // Imports only point down.
 func TestImportsPointDown(t *testing.T) {

@@ -1,10 +1,10 @@
 package world
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -64,14 +64,28 @@ func (w *World) Happen() {
 	case w.chance(0.25):
 		w.relapse()
 	case w.chance(0.01):
-		w.toggleNode()
+		for _, p := range w.Toggle(w.Pods) {
+			w.deletePod(p)
+		}
 	case w.chance(0.01):
 		w.deleteRevision()
 	case w.chance(0.007):
-		w.breakImage()
+		w.BreakImage()
 	}
 	if w.chance(0.15 * w.mishapRate) {
 		w.edit(func(m *v1.PodManager) { w.user.Edit(m, w.Now) })
+	}
+}
+
+// nextStep is what happens next to a pod; nil if nothing does.
+func (w *World) nextStep(p *corev1.Pod) func() {
+	switch {
+	case p.DeletionTimestamp == nil:
+		return w.Next(p)
+	case w.IsLost(p) || w.hidden[p.UID].stuck:
+		return nil
+	default:
+		return func() { w.removePod(p) }
 	}
 }
 
@@ -97,7 +111,7 @@ func (w *World) CalmDown() {
 	}
 	w.logf("calm")
 	w.Calm, w.churn = true, 0
-	clear(w.lostNodes)
+	w.Reconnect()
 	for _, p := range w.Pods {
 		w.hidden[p.UID].stuck = w.hidden[p.UID].stuck && w.chance(0.3)
 	}
@@ -128,24 +142,4 @@ func (w *World) Wait(busy bool) bool {
 		w.pass(w.Again.At.Sub(w.Now))
 	}
 	return true
-}
-
-// Describe is the spec in one line.
-func (w *World) Describe() string { return users.Describe(w.Manager) }
-
-// DescribePods are the pods in one line. A pod has its index, its revision, and "!" if it is unavailable, "~" if it is terminating, "+" if
-// it is finished, "?" if it is blamed, "*" if it is marked for deletion, "|" if it is drained, "<" if its kubelet is behind.
-func (w *World) DescribePods() string {
-	var text strings.Builder
-	for _, p := range w.Pods {
-		fmt.Fprintf(&text, " %s:%s", strings.TrimPrefix(p.Name, w.Manager.Name+"-"), p.Labels[v1.LabelRevision])
-		for i, set := range []bool{
-			!w.isAvailable(p), p.DeletionTimestamp != nil, isFinished(p), w.isBlamed(p), isMarkedForDeletion(p), isDrained(p), w.kubeletIsBehind(p),
-		} {
-			if set {
-				text.WriteByte("!~+?*|<"[i])
-			}
-		}
-	}
-	return text.String()
 }

@@ -1,10 +1,12 @@
-package world
+package nodes
 
 import (
 	"iter"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
 // quality tells how the containers of an image behave.
@@ -18,9 +20,9 @@ const (
 )
 
 // quality is the quality of an image now. A broken image was good before.
-func (w *World) quality(image string) quality {
+func (n *Nodes) quality(image string) quality {
 	switch {
-	case w.brokenImages[image]:
+	case n.brokenImages[image]:
 		return crashing
 	case image == "flaky":
 		return flaky
@@ -32,6 +34,9 @@ func (w *World) quality(image string) quality {
 		return good
 	}
 }
+
+// IsGood tells whether the containers of an image run.
+func (n *Nodes) IsGood(image string) bool { return n.quality(image) == good }
 
 // imageID is the ID of an image. Two names may have the same ID.
 func imageID(image string) string {
@@ -107,33 +112,33 @@ func isInBackOff(status *corev1.ContainerStatus) bool {
 }
 
 // nextContainerStep is the next step of the kubelet for the pod's containers; nil if there is none.
-func (w *World) nextContainerStep(p *corev1.Pod) func() {
+func (n *Nodes) nextContainerStep(p *corev1.Pod) func() {
 	if p.Status.Phase == corev1.PodPending {
 		for status, c := range containersOf(p) {
-			if w.Calm && isInBackOff(status) && w.quality(c.Image) != good {
+			if n.Calm && isInBackOff(status) && n.quality(c.Image) != good {
 				return nil // in calm, containers in back-off stay there: the back-off would never end
 			}
 		}
-		return func() { w.startContainers(p) }
+		return func() { n.startContainers(p) }
 	}
 	for status := range longRunningOf(p) {
-		image := w.hidden[p.UID].starts[status.Name].image
+		image := n.states[p.UID].starts[status.Name].image
 		switch {
-		case status.State.Running != nil && w.quality(image) == flaky && !isReady(p) && !w.Calm && w.chance(0.7):
+		case status.State.Running != nil && n.quality(image) == flaky && !IsReady(p) && !n.Calm && n.dice.Chance(0.7):
 			// A flaky container becomes ready before it crashes.
-		case status.State.Running != nil && (w.quality(image) == flaky || w.quality(image) == crashing):
-			return func() { w.crashContainer(p, status) }
-		case status.State.Running == nil && !(w.Calm && isInBackOff(status) && w.quality(w.nextImageOf(p, status.Name)) != good):
-			return func() { w.startContainer(p, status) }
+		case status.State.Running != nil && (n.quality(image) == flaky || n.quality(image) == crashing):
+			return func() { n.crashContainer(p, status) }
+		case status.State.Running == nil && !(n.Calm && isInBackOff(status) && n.quality(n.nextImageOf(p, status.Name)) != good):
+			return func() { n.startContainer(p, status) }
 		}
 	}
 	return nil
 }
 
 // nextImageOf is the image that the kubelet starts a container with next: the last one if it has not applied the spec yet.
-func (w *World) nextImageOf(p *corev1.Pod, name string) string {
-	hidden := w.hidden[p.UID]
-	if last, found := hidden.starts[name]; found && hidden.applied < p.Generation {
+func (n *Nodes) nextImageOf(p *corev1.Pod, name string) string {
+	state := n.states[p.UID]
+	if last, found := state.starts[name]; found && state.Applied < p.Generation {
 		return last.image
 	}
 	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
@@ -147,38 +152,38 @@ func (w *World) nextImageOf(p *corev1.Pod, name string) string {
 }
 
 // startContainers starts the pod's containers one after the other, up to the first that does not start.
-func (w *World) startContainers(p *corev1.Pod) {
+func (n *Nodes) startContainers(p *corev1.Pod) {
 	for status, c := range containersOf(p) {
 		if status.State.Running != nil || status.State.Terminated != nil {
 			continue
 		}
-		if isInitContainer(p, c) && w.fails(0.1) { // a later try may succeed
-			w.logf("  %s: container %s fails", p.Name, c.Name)
-			w.terminateInBackOff(p, status)
+		if isInitContainer(p, c) && n.fails(0.1) { // a later try may succeed
+			n.logf("  %s: container %s fails", p.Name, c.Name)
+			n.terminateInBackOff(p, status)
 			status.RestartCount++
-			w.blamePod(p)
+			n.Failed(p)
 			return
 		}
-		if w.startContainer(p, status); status.State.Running == nil {
+		if n.startContainer(p, status); status.State.Running == nil {
 			return
 		}
 		if isInitContainer(p, c) {
-			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: w.kubeletTime(p)}}
+			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: n.kubeletTime(p)}}
 		}
 	}
 	p.Status.Phase = corev1.PodRunning
 }
 
 // startContainer starts a container, if its image exists.
-func (w *World) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
-	hidden, image := w.hidden[p.UID], w.nextImageOf(p, status.Name)
-	if w.quality(image) == missing {
-		status.State = waitingFor(pick(w, "ErrImagePull", "ImagePullBackOff"))
+func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	state, image := n.states[p.UID], n.nextImageOf(p, status.Name)
+	if n.quality(image) == missing {
+		status.State = waitingFor(dice.Pick(n.dice, "ErrImagePull", "ImagePullBackOff"))
 		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // the planner finds the image by this message
-		w.blamePod(p)
+		n.Failed(p)
 		return
 	}
-	before, isAgain := hidden.starts[status.Name]
+	before, isAgain := state.starts[status.Name]
 	if isAgain {
 		status.RestartCount++
 	} else {
@@ -189,31 +194,31 @@ func (w *World) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 		}
 	}
 	before.image = image
-	hidden.starts[status.Name] = before
+	state.starts[status.Name] = before
 	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalise image names
-	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: w.kubeletTime(p)}}
+	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: n.kubeletTime(p)}}
 }
 
 // terminateInBackOff sets the status of a container that has ended by itself.
-func (w *World) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
-	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: w.kubeletTime(p)}
+func (n *Nodes) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
+	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: n.kubeletTime(p)}
 	status.State = waitingFor("CrashLoopBackOff")
 }
 
 // crashContainer ends a container, which the kubelet will restart. If the kubelet has seen an update of the pod, it applies the update
 // first.
-func (w *World) crashContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
-	hidden := w.hidden[p.UID]
-	if w.oldKubelets && hidden.observed < p.Generation {
-		w.observeGeneration(p)
+func (n *Nodes) crashContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	state := n.states[p.UID]
+	if n.OldKubelets && state.Observed < p.Generation {
+		n.observeGeneration(p)
 	}
-	if hidden.observed == p.Generation && w.kubeletIsBehind(p) {
-		w.applySpec(p)
+	if state.Observed == p.Generation && n.IsBehind(p) {
+		n.applySpec(p)
 	}
 	if status.State.Running == nil {
 		return
 	}
-	w.terminateInBackOff(p, status)
-	w.setReady(p, false)
-	w.blamePod(p)
+	n.terminateInBackOff(p, status)
+	n.SetReady(p, false)
+	n.Failed(p)
 }

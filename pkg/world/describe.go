@@ -2,10 +2,14 @@ package world
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
+	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
 // Digest is a plan as text, in its own order.
@@ -49,4 +53,24 @@ func Digest(decided plan.Plan) []string {
 		add("again at %v because %s", decided.Again.At, decided.Again.Why)
 	}
 	return append(lines, decided.Foreign...)
+}
+
+// Describe is the spec in one line.
+func (w *World) Describe() string { return users.Describe(w.Manager) }
+
+// DescribePods are the pods in one line. A pod has its index, its revision, and "!" if it is unavailable, "~" if it is terminating, "+" if
+// it is finished, "?" if it is blamed, "*" if it is marked for deletion, "|" if it is drained, "<" if its kubelet is behind.
+func (w *World) DescribePods() string {
+	var text strings.Builder
+	for _, p := range w.Pods {
+		fmt.Fprintf(&text, " %s:%s", strings.TrimPrefix(p.Name, w.Manager.Name+"-"), p.Labels[v1.LabelRevision])
+		for i, set := range []bool{
+			!w.isAvailable(p), p.DeletionTimestamp != nil, nodes.IsFinished(p), w.isBlamed(p), isMarkedForDeletion(p), isDrained(p), w.IsBehind(p),
+		} {
+			if set {
+				text.WriteByte("!~+?*|<"[i])
+			}
+		}
+	}
+	return text.String()
 }
