@@ -71,7 +71,7 @@ func TestImportsPointDown(t *testing.T) {
 			switch isTestOnly := layer >= 0 && slices.Contains(testOnly, layers[layer]); {
 			case isTestOnly && !isTest:
 				t.Errorf("%s imports %s, which is for tests", path, name)
-			case strings.HasSuffix(path, "_test.go"): // a test may look at the room from above
+			case strings.HasSuffix(path, "_test.go"): // a test may import packages above its own
 			case layer < 0:
 				t.Errorf("%s imports %s, which has no layer", path, name)
 			case layer > own || layer == own && layers[layer] != "pkg/generated":
@@ -105,7 +105,7 @@ func TestPlanIsPure(t *testing.T) {
 	})
 }
 
-// Every room says in a few lines what lives there.
+// The doc.go of every package says in a few lines what lives there.
 func TestPackagesAreDescribed(t *testing.T) {
 	const most = 20
 	described := map[string]bool{}

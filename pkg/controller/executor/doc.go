@@ -4,5 +4,8 @@
 // updates.go, revisions.go and finalizer.go make the single requests, parallel.go makes many at a time. outcome.go has the outcome of a
 // plan, panic.go turns a panic into an error.
 //
+// A lane is a limit on the requests that all syncs together make at the same time: there is a wide lane for syncs with many requests, and a
+// narrow one for all others.
+//
 // Package plan decides what to do, and package report tells users about it.
 package executor
