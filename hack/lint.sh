@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks our own code with gofmt and golangci-lint; changes nothing. Generated code is its generators' business.
+# Checks our own code with gofmt and golangci-lint, and changes nothing. Generated code is not checked.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,8 +11,8 @@ if [ -n "$unformatted" ]; then
 	exit 1
 fi
 
-# Of the module that kstatus is, too. What to look for is in .golangci.yml, generated code is left out by itself.
+# kstatus is a module of its own. .golangci.yml has the linters; golangci-lint leaves out generated code by itself.
 for module in . hack/kstatus; do
 	(cd "$module" && "$golangci_lint" run)
 done
-echo "gofmt and golangci-lint are content."
+echo "gofmt and golangci-lint have found nothing."

@@ -57,7 +57,7 @@ func TestBadInputIsRefused(t *testing.T) {
 // awaitRefusal waits until the status tells that the pods are refused.
 func (s *space) awaitRefusal(name, reason, words string) {
 	s.t.Helper()
-	s.await("the refusal to be told", func() (any, bool) {
+	s.await("the status to tell of the refusal", func() (any, bool) {
 		failure, stalled, ready := s.condition(name, v1.ConditionReplicaFailure), s.condition(name, v1.ConditionStalled), s.condition(name, v1.ConditionReady)
 		return brief(s.manager(name)), failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedCreate &&
 			strings.Contains(failure.Message, words) && stalled.Reason == reason && ready.Reason == reason && ready.Status == metav1.ConditionFalse

@@ -55,7 +55,7 @@ func (s *space) awaitFirstStatus(name string) {
 // awaitBackOff waits until the status tells the number of failures in a row, and when the next pod is due.
 func (s *space) awaitBackOff(inARow int, next time.Time) {
 	s.t.Helper()
-	s.await("the back-off to be told", func() (any, bool) {
+	s.await("the status to tell of the backoff", func() (any, bool) {
 		got := s.condition("web", v1.ConditionReady)
 		_, text, _ := strings.Cut(got.Message, "next try at ")
 		told, err := time.Parse(time.RFC3339, text)

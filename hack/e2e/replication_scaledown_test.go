@@ -183,7 +183,7 @@ func TestScaleDownRanking(t *testing.T) {
 // awaitLeft waits until these pods of a PodManager are left; no pod of the namespace may have been replaced.
 func (s *space) awaitLeft(manager, pods string, before map[string]types.UID) {
 	s.t.Helper()
-	s.await("the one to be gone that is worth least, and "+pods+" to be left", func() (any, bool) {
+	s.await(pods+" to be left, and no other pod", func() (any, bool) {
 		list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + manager})
 		if err != nil {
 			s.t.Fatal(err)

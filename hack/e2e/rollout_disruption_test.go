@@ -51,7 +51,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 				})
 				return
 			}
-			s.await("it to be told", func() (any, bool) {
+			s.await("event and status to tell what the node did", func() (any, bool) {
 				count, notes := s.warnings("web", v1.EventDisrupted)
 				ready := s.condition("web", v1.ConditionReady)
 				want := updated.Name + " was stopped by its node: " + test.told

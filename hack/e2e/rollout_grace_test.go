@@ -133,7 +133,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 				t.Errorf("only %v have their old image", podNames(left))
 			}
 			if strings.Contains(end, "paused") {
-				s.await("the pause to be told", func() (any, bool) {
+				s.await("the status to tell of the pause", func() (any, bool) {
 					got := s.condition("web", v1.ConditionReady)
 					return got, got.Status == metav1.ConditionFalse && got.Reason == v1.ReasonPaused
 				})

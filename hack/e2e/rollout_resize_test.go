@@ -203,7 +203,7 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 // awaitNotInPlace waits until the status of web says that its pods cannot be updated in place, and why.
 func (s *space) awaitNotInPlace(why string) {
 	s.t.Helper()
-	s.await("the refusal to be told", func() (any, bool) {
+	s.await("the status to tell of the refusal", func() (any, bool) {
 		ready, stalled := s.condition("web", v1.ConditionReady), s.condition("web", v1.ConditionStalled)
 		manager := s.manager("web")
 		return brief(manager), manager.Status.ObservedGeneration == manager.Generation &&

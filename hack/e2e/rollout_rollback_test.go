@@ -127,7 +127,7 @@ func TestRollbackIsForgotten(t *testing.T) {
 		return podNames(bad), len(bad) > 0
 	})
 	s.awaitRolledBack(4, missingWords)
-	s.await("both to be told", func() (any, bool) {
+	s.await("events about both rollbacks", func() (any, bool) {
 		count, notes := s.warnings("web", v1.EventRolledBack)
 		return notes, count == 2
 	})

@@ -50,7 +50,7 @@ func newSerialSpace(t *testing.T) *space {
 	s := &space{t: t, ctx: t.Context(), name: namespace.Name, cluster: shared.cluster}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("what is in %s:\n%s", s.name, s.dump())
+			t.Logf("objects in %s:\n%s", s.name, s.dump())
 		}
 		s.forgetPrivate()
 		_ = shared.kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
