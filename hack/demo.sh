@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A tour of PodManager on a real API server: it prints each kubectl command and its real output, checks what it says,
-# and fails at the first thing that does not happen. `demo.sh down` stops what it leaves running. With NODE=real containers run.
+# A tour of PodManager on a real API server: it prints each kubectl command and its real output, checks the result of each step,
+# and fails at the first wrong one. `demo.sh down` stops the cluster and the controller. With NODE=real containers run.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,13 +11,13 @@ KUBECONFIG=$("$cluster" kubeconfig "$name")
 state=$(dirname "$KUBECONFIG")
 controller=$state/$name-controller
 cd "$root"
-# The images of the tour: three versions, and one that nobody can get. What runs on a real node has to be there.
+# The images of the tour: three versions, and an image that does not exist. A real node needs images that it has.
 example=artifacts/examples/image.yaml
 images=(nginx:1.29 nginx:1.30 nginx:1.31)
 missing=nginx:does-not-exist
 nodes="its nodes are simulated: no container runs"
 if [ "${NODE:-}" = real ]; then
-	example=$state/$name-example.yaml # the same with an image that is there
+	example=$state/$name-example.yaml # the example with an image that the node has
 	images=(local/web:1 local/web:2 local/web:3)
 	missing=127.0.0.1:1/does-not-exist
 	nodes="pods run on real-node, the other nodes are simulated"
@@ -33,7 +33,7 @@ fail() {
 	exit 1
 }
 
-# show COMMAND...: prints a command, quoted as a shell wants it, and what it prints.
+# show COMMAND...: prints a command, quoted for a shell, and its output.
 show() {
 	local word line=
 	for word in "$@"; do
@@ -55,7 +55,7 @@ observe() {
 	printf '%s# seen: %s%s\n' "$dim" "$what" "$plain"
 }
 
-# follow WHAT COMMAND...: the same, and prints how the PodManager gets there.
+# follow WHAT COMMAND...: like observe, and prints how the PodManager changes meanwhile.
 follow() {
 	local watch
 	printf '%s$ kubectl get pm my-pod-manager --watch%s\n' "$dim" "$plain"
@@ -66,7 +66,7 @@ follow() {
 	wait "$watch" 2>/dev/null || true
 }
 
-# controller_pid: prints the controller's process if it runs. The file alone proves nothing.
+# controller_pid: prints the pid of the controller if it runs. The pid file alone proves nothing.
 controller_pid() {
 	local pid
 	pid=$(cat "$controller.pid" 2>/dev/null) && [[ $(ps -p "$pid" -o args= 2>/dev/null) == "$controller "* ]] && echo "$pid"
@@ -81,7 +81,7 @@ stop_controller() {
 	rm -f "$controller" "$controller.pid" "$controller.kubeconfig"
 }
 
-# start_controller: runs it as the pod in a cluster would run: with the rights of its own ServiceAccount, no others.
+# start_controller: starts the controller with the rights of its own ServiceAccount, like the pod in a cluster.
 start_controller() {
 	local token server authority
 	stop_controller
@@ -108,7 +108,7 @@ start_controller() {
 }
 
 pod_uid() { kubectl get pod "$1" -o jsonpath='{.metadata.uid}'; }
-# is_replaced UID: there are three pods, and that one is not among them.
+# is_replaced UID: there are three pods, and none has this UID.
 is_replaced() {
 	local uids
 	uids=$(kubectl get pods --selector podmanager=my-pod-manager -o jsonpath='{.items[*].metadata.uid}')
@@ -117,7 +117,7 @@ is_replaced() {
 field_is() { [ "$(kubectl get pm my-pod-manager -o jsonpath="{$1}")" = "$2" ]; }
 ready_says() { field_is ".status.conditions[?(@.type=='Ready')].reason" "$1"; }
 available_at_least() { [ "$(kubectl get pm my-pod-manager -o jsonpath='{.status.availableReplicas}')" -ge "$1" ]; }
-# runs_only IMAGE: five pods are running, all of them this image.
+# runs_only IMAGE: five pods are running, all with this image.
 runs_only() {
 	[ "$(kubectl get pods --selector podmanager=my-pod-manager --field-selector status.phase=Running \
 		-o jsonpath='{.items[*].spec.containers[0].image}')" = "$1 $1 $1 $1 $1" ]
@@ -149,7 +149,7 @@ tour() {
 	observe "5 of 5 pods are available" field_is .status.availableReplicas 5
 	show kubectl get pm -o wide
 
-	say "4. Another image: it is rolled out, a few pods at a time"
+	say "4. Another image: the controller rolls it out, a few pods at a time"
 	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"${images[1]}\"}}"
 	follow "all 5 pods run it" is_rolled_out "${images[1]}"
 	show kubectl get pods -L apps.mycompany.com/revision
@@ -169,23 +169,23 @@ tour() {
 	show kubectl get controllerrevisions -l podmanager=my-pod-manager
 	field_is .spec.image "$missing" || fail "the spec should be as the user wrote it"
 
-	say "7. A good image again: it starts afresh"
+	say "7. A good image again: the controller rolls it out"
 	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"${images[2]}\"}}"
 	follow "all 5 pods run it" is_rolled_out "${images[2]}"
 
-	say "8. What it says of itself, and what it has done"
+	say "8. The conditions and the events of the PodManager"
 	show kubectl describe pm my-pod-manager
 	kubectl get events --field-selector involvedObject.name=my-pod-manager | grep PodCreated >/dev/null || fail "there should be events"
 
-	say "9. Delete it: its pods go first, two at a time (without a pace, the garbage collector deletes them afterwards)"
+	say "9. Delete the PodManager: its pods go first, two at a time (without maxTerminating, the garbage collector deletes them afterwards)"
 	show kubectl patch pm my-pod-manager --type=merge -p '{"spec":{"scaleDown":{"maxTerminating":2}}}'
-	observe "the controller has put its finalizer on it" finalized
+	observe "the PodManager has the controller's finalizer" finalized
 	show kubectl delete pm my-pod-manager --timeout=30s
 	no_pods || fail "no pod should be left"
 	show kubectl get pods
 }
 
-# inside: what only containers that run can show.
+# inside: steps that need running containers.
 inside() {
 	local address
 	say "10. On a real node: another version in the same pod, at the same address"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks our own code with gofmt and golangci-lint; changes nothing. Generated code is its generators' business.
+# Checks our own code with gofmt and golangci-lint, and changes nothing. Generated code is not checked.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,11 +11,11 @@ if [ -n "$unformatted" ]; then
 	exit 1
 fi
 
-# What to look for is in .golangci.yml, generated code is left out by itself.
+# .golangci.yml has the linters; golangci-lint leaves out generated code by itself.
 "$golangci_lint" run
-# Our programs with a module of their own. The settings are those of hack/tool.sh: what is compiled for one serves the other.
+# Our programs with a module of their own. The settings are those of hack/tool.sh, so that both share what they compile.
 export GOFLAGS='-mod=readonly -trimpath' GOWORK=off CGO_ENABLED=0
 for module in hack/image hack/kstatus hack/registry; do
 	(cd "$module" && "$golangci_lint" run)
 done
-echo "gofmt and golangci-lint are content."
+echo "gofmt and golangci-lint have found nothing."

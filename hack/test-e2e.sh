@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the end-to-end tests on a real API server of their own. Arguments go to `go test`. With NODE=real they are those that
-# need containers which run.
-# KEEP=1 leaves the cluster running afterwards; TEST_CLUSTER names another one, for two runs at the same time.
+# Runs the end-to-end tests on a real API server of their own. Arguments go to `go test`. With NODE=real it runs the tests that
+# need running containers.
+# KEEP=1 leaves the cluster running afterwards; TEST_CLUSTER names another cluster, for two runs at the same time.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -29,5 +29,5 @@ eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
 export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
-# The tests mostly wait, so more of them can run at a time than there are processors.
+# The tests mostly wait, so more tests can run at a time than there are processors.
 go test -tags e2e "$tests" -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-30m}" "$@"

@@ -4,7 +4,7 @@
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
-# An interrupt is for all of it, not for one step.
+# An interrupt ends the script, not only one step.
 trap 'exit 130' INT TERM
 summary=''
 failed=''

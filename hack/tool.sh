@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a development tool in the version that hack/tools/go.mod pins, of golangci-lint, which has a module
-# of its own, or of one of our own programs beside it, after building it once into the cache:
+# Prints the path of a program, and builds it into the cache if it is not there: a development tool in the version that
+# hack/tools/go.mod pins, golangci-lint, which has a module of its own, or one of our own programs:
 #   "$(hack/tool.sh golangci-lint)" run
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -19,10 +19,10 @@ elif [ "$name" = golangci-lint ]; then
 	module=$hack/golangci-lint
 	takes=', which takes some minutes'
 fi
-# The nested module decides alone: neither the vendor folder nor a workspace of the user's may reach in.
+# The nested module alone decides the versions: the vendor folder and a workspace of the user have no influence.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
-# build PACKAGE PROGRAM: compiles under a name of this process's own, so that two runs at once do no harm.
+# build PACKAGE PROGRAM: compiles under a name of its own, so that two runs at once do no harm.
 build() {
 	echo "Building $name, once, into $(dirname "$2")$takes" >&2
 	mkdir -p "$(dirname "$2")"
@@ -33,11 +33,11 @@ build() {
 	mv "$2.$$" "$2"
 }
 
-# The key is what decides the outcome: all of the module's files (pinned versions, and sources if it has any) and the platform.
+# The key covers everything that decides the result: the files of the module (pinned versions, and sources) and the platform.
 key=$(cat "$module"/* <(go -C "$module" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 program=$cache/tools-$key/$name
 if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
-	# Only this module is asked: what the others require need not be downloaded.
+	# List the packages of this module only: the requirements of the others need not be downloaded.
 	packages=$(go -C "$module" list "$pattern")
 	if ! package=$(grep -x ".*/$name" <<<"$packages") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates all that is generated: deepcopy, register, clientset, informers, listers, applyconfigurations and the CRD.
+# Generates deepcopy, register, clientset, informers, listers, applyconfigurations and the CRD.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -7,10 +7,10 @@ module=github.com/mycompany/podmanager
 boilerplate=$root/hack/boilerplate.go.txt
 cd "$root"
 
-# The generators are built from vendor/, so that they are the version of the libraries that their output compiles with.
-# Without the paths in them they need not be compiled anew for each folder that this runs in.
+# The generators are built from vendor/, so that their version is that of the libraries. -trimpath keeps the folder out of the
+# programs, so that another folder needs no new compilation.
 export GOFLAGS="${GOFLAGS:-} -trimpath"
-# They are installed in a folder of our own rather than in the user's.
+# The generators are installed into our cache, not into the user's folder.
 export GOBIN=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}/codegen
 # shellcheck source=/dev/null
 source "$root/vendor/k8s.io/code-generator/kube_codegen.sh"

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 
-# compare PATH...: shows what would change, by path.
+# compare PATH...: shows the differences of each path.
 compare() {
 	local path failed=0
 	for path in "$@"; do
@@ -24,7 +24,7 @@ cp -R go.mod go.sum pkg cmd hack artifacts vendor "$copy"
 	exit 1
 }
 if ! compare pkg artifacts; then
-	echo "Generated code or CRD is out of date (diff above: what generating would change). Run: make generate" >&2
+	echo "Generated code or CRD is out of date (the diff is above). Run: make generate" >&2
 	exit 1
 fi
 

@@ -9,13 +9,13 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 module=golang.org/x/vulndb
 
-# database: prints the folder of the newest database there is. Runs outside any module, so that no go.mod or vendor folder matters.
+# database: prints the folder of the newest database. It runs outside any module, so that no go.mod or vendor folder matters.
 database() {
 	local version
 	mkdir -p "$cache"
 	cd "$cache"
 	export GOFLAGS=-mod=mod GOWORK=off
-	# The branch, not @latest: that asks the proxy for a list of tags too, and the module has none.
+	# The branch, not @latest: @latest also asks the proxy for the tags, and the module has none.
 	if version=$(go list -m -f '{{.Version}}' "$module@master") &&
 		go mod download "$module@$version"; then
 		echo "$(go env GOMODCACHE)/$module@$version"

@@ -1,7 +1,8 @@
 // Command controller is the process of the PodManager controller: flags, wiring, start and shutdown. pkg/plan decides what to do about
 // pods, and pkg/controller does it.
 //
-// Start with main.go. flags.go and options.go turn the command line into one Config, connect.go makes the clients, apiserver.go checks the
-// features of the API server. run.go starts everything and stops it in order, leader.go takes part in the leader election, server.go
-// serves /livez, /readyz and /metrics. signals.go handles SIGTERM and SIGINT, version.go has the version of the binary.
+// Start with main.go. flags.go and options.go turn the command line into one Config. run.go starts everything and stops it in order,
+// health.go has the checks of /livez and /readyz. signals.go handles SIGTERM and SIGINT, version.go has the version of the binary.
+//
+// pkg/clients connects to the API server, pkg/leader elects a leader, and pkg/serve serves the checks and the metrics.
 package main

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -24,9 +25,12 @@ func TestMain(m *testing.M) {
 }
 
 func TestCommand(t *testing.T) {
-	noCRD := httptest.NewServer(statusAnswer(404, "NotFound"))
+	noCRD := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(noCRD.Close)
-	served := httptest.NewServer(answer(200, fmt.Sprintf(resources, "podmanagers")))
+	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps.mycompany.com/v1","resources":[{"name":"podmanagers"}]}`)
+	}))
 	t.Cleanup(served.Close)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -17,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/leaderelection"
 	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/mycompany/podmanager/pkg/clients"
+	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/serve"
 )
 
 // serviceAccountNamespaceFile is where the kubelet mounts the namespace of a pod.
 const serviceAccountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-// off is the bind address that turns a server off.
-const off = "0"
 
 // Options are the flags as given. Config turns them into a Config.
 type Options struct {
@@ -38,22 +39,13 @@ type Options struct {
 	Resync     time.Duration
 
 	LeaderElect bool
-	Lease       LeaseOptions
+	Lease       leader.Config
 
 	MetricsAddress string
 	HealthAddress  string
 
 	Logging *logsapi.LoggingConfiguration
 	Version bool
-}
-
-// LeaseOptions are the options of leader election.
-type LeaseOptions struct {
-	Namespace     string
-	Name          string
-	Duration      time.Duration
-	RenewDeadline time.Duration
-	RetryPeriod   time.Duration
 }
 
 // NewOptions returns the defaults.
@@ -76,7 +68,7 @@ func NewOptions() *Options {
 		LeaderElect: false,
 		// A dead leader is replaced within 18.4 s: client-go stretches the retry period to 2.2 s at the most, a standby counts the 14 s from
 		// the retry that saw the last renewal, and takes over at the retry after them. The core controllers, with 15 s and 2 s, need up to 24 s.
-		Lease: LeaseOptions{
+		Lease: leader.Config{
 			Namespace:     ownNamespace(os.Getenv("POD_NAMESPACE"), serviceAccountNamespaceFile),
 			Name:          programName,
 			Duration:      14 * time.Second,
@@ -131,7 +123,7 @@ func (o *Options) Validate() error {
 		"-vmodule works with -logging-format text only: leave one of the two out")
 	p = append(p, o.validateAddresses()...)
 	if o.LeaderElect {
-		p = append(p, o.Lease.validate()...)
+		p = append(p, validateLease(o.Lease)...)
 	}
 	return errors.Join(p...)
 }
@@ -139,7 +131,7 @@ func (o *Options) Validate() error {
 func (o *Options) validateAddresses() problems {
 	var p problems
 	check := func(name, address string) string {
-		if address == off {
+		if address == serve.Off {
 			return ""
 		}
 		_, port, err := net.SplitHostPort(address)
@@ -156,8 +148,8 @@ func (o *Options) validateAddresses() problems {
 	return p
 }
 
-// validate repeats the rules of client-go's elector, in terms of our flags.
-func (l LeaseOptions) validate() problems {
+// validateLease repeats the rules of client-go's elector, in terms of our flags.
+func validateLease(l leader.Config) problems {
 	var p problems
 	p.refuse(l.RetryPeriod <= 0, "-leader-elect-retry-period must be above 0, not %v", l.RetryPeriod)
 	least := time.Duration(leaderelection.JitterFactor * float64(l.RetryPeriod))
@@ -194,29 +186,29 @@ func isLabel(name string) bool {
 
 // Config is the configuration of the process, made from valid options.
 type Config struct {
-	Kubeconfig string
-	Master     string
-	QPS        float32
-	Burst      int
+	Cluster clients.Config
 
 	Workers    int
 	Namespaces []string // at least one; metav1.NamespaceAll for all namespaces
 	Selector   string
 	Resync     time.Duration
 
-	Lease *LeaseOptions // nil without leader election
+	Lease *leader.Config // nil without leader election
 
-	MetricsAddress string // or off
+	MetricsAddress string // or serve.Off
 	HealthAddress  string
 }
 
 // Config turns valid options into a Config.
 func (o *Options) Config() *Config {
 	config := &Config{
-		Kubeconfig:     o.Kubeconfig,
-		Master:         o.Master,
-		QPS:            float32(o.QPS),
-		Burst:          o.Burst,
+		Cluster: clients.Config{
+			Kubeconfig: o.Kubeconfig,
+			Master:     o.Master,
+			UserAgent:  readBuild().userAgent(),
+			QPS:        float32(o.QPS),
+			Burst:      o.Burst,
+		},
 		Workers:        o.Workers,
 		Namespaces:     slices.Compact(slices.Sorted(slices.Values(o.Namespaces))),
 		Selector:       o.Selector,
@@ -228,7 +220,7 @@ func (o *Options) Config() *Config {
 		config.Namespaces = []string{metav1.NamespaceAll}
 	}
 	if o.LeaderElect {
-		config.Lease = &o.Lease
+		config.Lease, config.Cluster.RenewDeadline = &o.Lease, o.Lease.RenewDeadline
 	}
 	return config
 }

@@ -95,6 +95,9 @@ func TestConfig(t *testing.T) {
 	if config.Lease == nil || config.Lease.Namespace != "here" || config.Lease.Name != "podmanager-controller" {
 		t.Errorf("lease %+v, want podmanager-controller in the pod's own namespace", config.Lease)
 	}
+	if cluster := config.Cluster; !strings.HasPrefix(cluster.UserAgent, "podmanager-controller/") || cluster.RenewDeadline != 10*time.Second {
+		t.Errorf("connects as %q, with a renew deadline of %v", cluster.UserAgent, cluster.RenewDeadline)
+	}
 	if config.MetricsAddress != "0.0.0.0:1" || config.Resync != time.Hour {
 		t.Errorf("metrics on %q, resync %v", config.MetricsAddress, config.Resync)
 	}

@@ -9,20 +9,33 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2/ktesting"
+
+	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// fakeController stands for the controller.
+// fakeController stands for the controller. Its workers drain for 10 s.
 type fakeController struct {
-	testWork
-	workers int
+	workers        int
+	started, ended time.Time
 }
 
-func (w *fakeController) Shutdown() {}
+const drains = 10 * time.Second
 
-func (w *fakeController) Run(ctx context.Context, workers int) error {
-	w.workers = workers
-	return w.run(ctx)
+func (c *fakeController) Shutdown() {}
+
+func (c *fakeController) Run(ctx context.Context, workers int) error {
+	c.workers, c.started = workers, time.Now()
+	<-ctx.Done()
+	time.Sleep(drains)
+	c.ended = time.Now()
+	return nil
 }
 
 // fakeScopes stands for the informers.
@@ -56,22 +69,43 @@ func (s *fakeScopes) serve() {
 	close(s.served)
 }
 
-func testProcess(ctx context.Context, t *testing.T, lock *testLock) (*process, *fakeController, *fakeScopes) {
-	worker := &fakeController{testWork: testWork{drain: 10 * time.Second}}
+func testContext(t *testing.T) (context.Context, context.CancelFunc) {
+	_, ctx := ktesting.NewTestContext(t)
+	return context.WithCancel(ctx)
+}
+
+// pass lets time pass and waits until all goroutines are blocked.
+func pass(duration time.Duration) {
+	time.Sleep(duration)
+	synctest.Wait()
+}
+
+// testProcess is a process that stands for election on an API server, or works without an election if that is nil.
+func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) (*process, *fakeController, *fakeScopes) {
+	t.Helper()
+	worker := &fakeController{}
 	scopes := &fakeScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
-	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &contact{}, examine: func(context.Context) {}}
-	if lock != nil {
-		p.election = testElection(ctx, t, lock)
+	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &clients.Contact{}, examine: func(context.Context) {}}
+	if server == nil {
+		return p, worker, scopes
+	}
+	lease := NewOptions().Lease
+	lock, err := leader.NewLock(server.CoordinationV1(), lease)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.election, err = leader.New(ctx, lock, lease); err != nil {
+		t.Fatal(err)
 	}
 	return p, worker, scopes
 }
 
 func TestRun(t *testing.T) {
-	for name, lock := range map[string]*testLock{"alone": nil, "elected": {testLease: &testLease{}, identity: "a"}} {
+	for name, server := range map[string]*kubefake.Clientset{"alone": nil, "elected": kubefake.NewClientset()} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := testContext(t)
-				p, worker, scopes := testProcess(ctx, t, lock)
+				p, worker, scopes := testProcess(ctx, t, server)
 				scopes.serve()
 				ended := make(chan error)
 				go func() { ended <- p.run(ctx) }()
@@ -99,18 +133,18 @@ func TestRun(t *testing.T) {
 func TestCandidateNeedsCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
-		lock := &testLock{testLease: &testLease{}, identity: "a"}
-		p, worker, scopes := testProcess(ctx, t, lock)
+		server := kubefake.NewClientset()
+		p, worker, scopes := testProcess(ctx, t, server)
 		ended := make(chan error)
 		go func() { ended <- p.run(ctx) }()
 		pass(time.Minute)
-		if lock.get().record != nil || scopes.started.IsZero() {
-			t.Errorf("lease %+v, informers started at %v; want none, and started", lock.get().record, scopes.started)
+		if asked := server.Actions(); len(asked) > 0 || scopes.started.IsZero() {
+			t.Errorf("%d requests for the lease, informers started at %v; want none, and started", len(asked), scopes.started)
 		}
 		scopes.serve()
 		pass(time.Second)
-		if lock.get().record == nil || worker.started.IsZero() {
-			t.Errorf("lease %+v, workers started at %v; want both now", lock.get().record, worker.started)
+		if asked := server.Actions(); len(asked) == 0 || worker.started.IsZero() {
+			t.Errorf("%d requests for the lease, workers started at %v; want both now", len(asked), worker.started)
 		}
 		stop()
 		if err := <-ended; err != nil {
@@ -122,12 +156,12 @@ func TestCandidateNeedsCaches(t *testing.T) {
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
-		lock := &testLock{testLease: &testLease{}, identity: "a"}
-		p, worker, scopes := testProcess(ctx, t, lock)
+		server := kubefake.NewClientset()
+		p, _, scopes := testProcess(ctx, t, server)
 		expect := func(when, path string, code int, parts ...string) {
 			t.Helper()
 			answer := httptest.NewRecorder()
-			healthHandler(p.liveChecks(), p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+			serve.Health(p.liveChecks(), p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
 			if answer.Code != code {
 				t.Errorf("%s: %s answers %d, want %d", when, path, answer.Code, code)
 			}
@@ -143,8 +177,7 @@ func TestHealth(t *testing.T) {
 		expect("at the start", "/livez", 200, "ok")
 		expect("at the start", "/readyz", 500, "[+]ping ok\n[-]namespaces failed: all namespaces: not yet\n", "[+]leaderElection ok", "readyz check failed")
 		scopes.serve()
-		answered := time.Now()
-		p.contact.lastAnswer.Store(&answered)
+		p.contact.Answered()
 		pass(time.Second)
 		expect("when leading", "/healthz", 200, "ok")
 		expect("when leading", "/readyz", 200, "ok")
@@ -153,7 +186,12 @@ func TestHealth(t *testing.T) {
 
 		// A renewal that never returns, so that the elector is stuck.
 		release := make(chan struct{})
-		lock.set(func() { lock.stuck = release })
+		server.Lock()
+		server.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			<-release
+			return false, nil, nil
+		})
+		server.Unlock()
 		pass(18 * time.Second)
 		expect("when stuck", "/livez", 200)
 		expect("when stuck", "/readyz", 500, "[-]leaderElection failed: failed election to renew leadership")
@@ -162,7 +200,7 @@ func TestHealth(t *testing.T) {
 		close(release)
 		stop()
 		<-ended
-		pass(worker.drain)
+		pass(drains)
 	})
 }
 
@@ -193,12 +231,11 @@ func TestReady(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &process{scopes: &fakeScopes{states: test.states}, contact: &contact{}}
-				answered := time.Now()
-				p.contact.lastAnswer.Store(&answered)
+				p := &process{scopes: &fakeScopes{states: test.states}, contact: &clients.Contact{}}
+				p.contact.Answered()
 				time.Sleep(test.silent)
 				answer := httptest.NewRecorder()
-				healthHandler(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
+				serve.Health(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
 				if answer.Code != test.code || answer.Body.String() != test.want {
 					t.Errorf("answers %d %q, want %d %q", answer.Code, answer.Body, test.code, test.want)
 				}

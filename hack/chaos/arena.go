@@ -15,48 +15,47 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// arena is where a contender meets the faults of a run: a namespace with a proxy before the API server, an oracle past
-// it, and a controller. The scenario is the user: what it asks for here is what must be there in the end.
+// arena is where a contender meets the faults of a run: a namespace, a proxy in front of the API server, an oracle that watches past
+// the proxy, and a controller. The scenario acts as the user: in the end the pods must be as it has asked.
 type arena struct {
 	ctx       context.Context
 	run       *run
 	cluster   *lab.Cluster
 	contender contender
 	namespace string
-	// random is for the scenario, people for those who churn beside it.
+	// random is the randomness of the scenario, people that of the churn beside it.
 	random, people *rand.Rand
 	proxy          *faults.Proxy
 	oracle         *faults.Oracle
-	// kubeconfig leads to the proxy; a scenario may set another before it starts the controller.
+	// kubeconfig leads to the proxy; a scenario may replace it before it starts the controller.
 	kubeconfig string
 	process    *lab.Process
 	// short asks for less of everything.
 	short bool
-	// blind is for how long the faults keep the controller from seeing or doing anything; it is then not blamed for what
-	// it does late.
+	// blind is how long the faults keep the controller from seeing or doing anything: it may be that much later.
 	blind time.Duration
 
 	mu     sync.Mutex
 	wanted map[string]want
 }
 
-// want is what the scenario has asked of an owner. Pods may have any image if it is empty.
+// want is what the scenario has asked an owner for. If image is empty, pods may have any image.
 type want struct {
 	replicas int
 	image    string
 }
 
-// abort is thrown by must; it ends the run, not the campaign.
+// abort is the panic of must. It ends the run, not the campaign.
 type abort struct{ err error }
 
-// must ends the run on an error of the harness itself: one that says nothing about the contender.
+// must ends the run after an error of the harness itself, which says nothing about the contender.
 func (a *arena) must(err error) {
 	if err != nil {
 		panic(abort{err})
 	}
 }
 
-// newArena makes everything but the controller. part tells the arenas of one run apart.
+// newArena makes an arena without a controller. part distinguishes the arenas of one run.
 func newArena(ctx context.Context, r *run, part string) (a *arena, err error) {
 	a = &arena{
 		ctx: ctx, run: r, cluster: r.cluster, contender: r.contender, short: r.short, wanted: map[string]want{},
@@ -81,7 +80,7 @@ func newArena(ctx context.Context, r *run, part string) (a *arena, err error) {
 	return a, a.awaitServiceAccount()
 }
 
-// awaitServiceAccount waits for the account without which no pod can be made.
+// awaitServiceAccount waits for the account without which no pod can be created.
 func (a *arena) awaitServiceAccount() error {
 	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
 	defer cancel()
@@ -96,24 +95,24 @@ func (a *arena) awaitServiceAccount() error {
 	}
 }
 
-// close ends the controller, and has all that is left removed in the background.
+// close ends the controller, and deletes the namespace in the background.
 func (a *arena) close() {
 	if a.process != nil {
-		_ = a.process.Kill() // it may be gone already
+		_ = a.process.Kill() // the process may have ended already
 	}
 	_ = a.proxy.Close()
 	a.run.proxyLog(a.namespace, a.proxy.Log())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), 30*time.Second)
 	defer cancel()
 	owners, _ := a.contender.owners(ctx, a.namespace)
-	for _, o := range owners { // no controller is left that would do it
+	for _, o := range owners { // no controller is left to remove the finalizers
 		_ = a.contender.patch(ctx, a.namespace, o.name, `{"metadata":{"finalizers":null}}`)
 	}
 	_ = a.cluster.Kube.CoreV1().Pods(a.namespace).DeleteCollection(ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{})
 	_ = a.cluster.Kube.CoreV1().Namespaces().Delete(ctx, a.namespace, metav1.DeleteOptions{})
 }
 
-// branch is another arena of the same run, for what goes on beside.
+// branch is another arena of the same run.
 func (a *arena) branch(part string) *arena {
 	b, err := newArena(a.ctx, a.run, "-"+part)
 	a.must(err)
@@ -128,7 +127,7 @@ func (a *arena) start(flags ...string) {
 	a.await("the controller to be ready", time.Minute, func() (string, bool) { return process.Tail(5), ready() })
 }
 
-// kill ends the controller as a crash does.
+// kill ends the controller like a crash.
 func (a *arena) kill() {
 	a.must(a.process.Kill())
 	a.run.count(controllerKills)
@@ -140,7 +139,7 @@ func (a *arena) restart(flags ...string) {
 	a.start(flags...)
 }
 
-// await polls until something holds; if it never does, the run is void.
+// await polls until a condition holds. If it does not hold in time, the run is void.
 func (a *arena) await(what string, limit time.Duration, holds func() (seen string, ok bool)) {
 	ctx, cancel := context.WithTimeout(a.ctx, limit)
 	defer cancel()
@@ -155,7 +154,7 @@ func (a *arena) await(what string, limit time.Duration, holds func() (seen strin
 	}
 }
 
-// own matches requests for a resource in the arena's namespace, or in all: that is how the peer watches.
+// own matches requests for a resource in the arena's namespace, or in all namespaces, which the peer watches.
 func (a *arena) own(verb, resource string) func(faults.Request) bool {
 	return func(r faults.Request) bool {
 		return r.Is(verb, resource) && (r.Namespace == a.namespace || r.Namespace == "")

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// auditLog reads what was asked of the API server after a place in its audit log.
+// auditLog reads the requests in the API server's audit log from a position on.
 type auditLog struct {
 	file   string
 	offset int64
@@ -50,7 +50,7 @@ func auditNow(file string) (*auditLog, error) {
 	return &auditLog{file, info.Size()}, nil
 }
 
-// writes are those of a user in a namespace since then.
+// writes are the writes of a user in a namespace from a position on.
 func (a *auditLog) writes(user, namespace string) ([]request, error) {
 	file, err := os.Open(a.file)
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *auditLog) writes(user, namespace string) ([]request, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Size() < a.offset {
-		a.offset = 0 // a new file has been started
+		a.offset = 0 // the API server has started a new file
 	}
 	if _, err := file.Seek(a.offset, io.SeekStart); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (a *auditLog) writes(user, namespace string) ([]request, error) {
 	for reader := bufio.NewReader(file); ; {
 		line, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return found, nil // half a line is for the next time
+			return found, nil // the next call reads the incomplete line
 		}
 		if err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// goals are what a complete campaign does to PodManager's controller at the least.
+// goals are the faults that PodManager's controller must meet at the least in a complete campaign.
 var goals = []struct {
 	what string
 	most int
@@ -26,7 +26,7 @@ type campaign struct {
 	scenarios []scenario
 	seed      uint64
 	duration  time.Duration
-	// rounds are how many runs to make of each scenario; 0 for what the scenarios say.
+	// rounds is how many runs to make of each scenario; 0 for the numbers of the scenarios.
 	rounds int
 	folder string
 	// complete tells that all scenarios were asked for.
@@ -36,8 +36,8 @@ type campaign struct {
 	results []result
 }
 
-// runAll makes all runs: first each scenario once, with all contenders, so that a campaign that is broken off has seen them
-// all; then those of ours that are due, and then more rounds until the time is up.
+// runAll makes all runs: first each scenario once with all contenders, so that an interrupted campaign has seen every scenario; then
+// the further runs of our controller, and then more rounds until the time is up.
 func (c *campaign) runAll(ctx context.Context) {
 	deadline := time.Now().Add(c.duration)
 	contenders := []contender{ours{c.cluster}}
@@ -68,10 +68,10 @@ func (c *campaign) due(round int) []scenario {
 	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s scenario) bool { return round >= max(1, s.runs) })
 }
 
-// Runs are mostly spent waiting, so several go on beside each other where only one contender is at work.
+// Runs mostly wait, so several run at the same time if there is only one contender.
 const (
-	lanesOfOne    = 3
-	lanesOfRounds = 8
+	parallelRuns   = 3
+	parallelRounds = 8
 )
 
 // runRounds plays the scenarios again and again, each time with the next seed.
@@ -87,12 +87,12 @@ func (c *campaign) runRounds(ctx context.Context, contender contender, isOver fu
 			}
 		}
 	}
-	c.runJobs(ctx, together, lanesOfRounds, isOver)
+	c.runJobs(ctx, together, parallelRounds, isOver)
 	c.runJobs(ctx, alone, 1, isOver)
 }
 
-// runRound lets each contender go through the scenarios, beside the other; and then, one at a time, through those that
-// disturb all that goes on in the cluster.
+// runRound lets the contenders play the scenarios at the same time; and then, one after the other, the scenarios that disturb the
+// whole cluster.
 func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []contender, seed uint64, isOver func() bool) {
 	together := map[contender][]job{}
 	var alone []job
@@ -105,34 +105,34 @@ func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []co
 			}
 		}
 	}
-	lanes := 1 // there can be one ReplicaSet controller only
+	parallel := 1 // only one ReplicaSet controller can run
 	if len(contenders) == 1 {
-		lanes = lanesOfOne
+		parallel = parallelRuns
 	}
 	var running sync.WaitGroup
 	for _, jobs := range together {
-		running.Go(func() { c.runJobs(ctx, jobs, lanes, isOver) })
+		running.Go(func() { c.runJobs(ctx, jobs, parallel, isOver) })
 	}
 	running.Wait()
 	c.runJobs(ctx, alone, 1, isOver)
 }
 
-// job is a run to be made.
+// job is a run to make.
 type job struct {
 	scenario  scenario
 	contender contender
 	seed      uint64
 }
 
-// runJobs makes runs in their order, so many of them at the same time.
-func (c *campaign) runJobs(ctx context.Context, jobs []job, lanes int, isOver func() bool) {
+// runJobs makes runs in their order, up to parallel of them at the same time.
+func (c *campaign) runJobs(ctx context.Context, jobs []job, parallel int, isOver func() bool) {
 	queue := make(chan job, len(jobs))
 	for _, j := range jobs {
 		queue <- j
 	}
 	close(queue)
 	var running sync.WaitGroup
-	for range lanes {
+	for range parallel {
 		running.Go(func() {
 			for j := range queue {
 				c.runOne(ctx, j, isOver)
@@ -142,7 +142,7 @@ func (c *campaign) runJobs(ctx context.Context, jobs []job, lanes int, isOver fu
 	running.Wait()
 }
 
-// runOne plays a scenario with a contender, if it fits that, and there is time.
+// runOne plays a scenario with a contender, if the scenario fits the contender and there is time.
 func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
 	if isOver() || j.scenario.oursOnly && j.contender.name() != (ours{}).name() {
 		return
@@ -155,7 +155,7 @@ func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
 	c.add(r.play(ctx))
 }
 
-// add takes a result in, and tells it.
+// add records a result and prints it.
 func (c *campaign) add(r result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +200,7 @@ func (r result) verdict() string {
 	}
 }
 
-// conclude writes the report, and fails if something is wrong with PodManager or with the campaign itself.
+// conclude writes the report, and fails if PodManager or the campaign itself has failed.
 func (c *campaign) conclude(ctx context.Context) error {
 	t := newTable(c)
 	fmt.Print("\n", t.text())
@@ -210,7 +210,7 @@ func (c *campaign) conclude(ctx context.Context) error {
 	if err := t.writeJSON(filepath.Join(c.folder, "report.json")); err != nil {
 		return err
 	}
-	fmt.Printf("The report is in %s as report.md and report.json, what was done in %s.\n", c.folder, filepath.Join(c.folder, "logs"))
+	fmt.Printf("The report is in %s (report.md, report.json), the logs of the runs are in %s.\n", c.folder, filepath.Join(c.folder, "logs"))
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}

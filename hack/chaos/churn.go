@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// churnOwners is the most objects that there are at one time, churnReplicas the most pods of one.
+	// churnOwners is the largest number of objects at one time, churnReplicas the largest number of pods of an object.
 	churnOwners, churnReplicas = 6, 8
-	// churnPause is how long people take between two deeds, at most.
+	// churnPause is the longest time between two actions.
 	churnPause = 250 * time.Millisecond
 )
 
@@ -31,7 +31,7 @@ func (a *arena) churn(ctx context.Context) {
 	}
 }
 
-// churnOnce does one thing. Scaling and the loss of pods are what happens most.
+// churnOnce does one action. Most actions scale an object or delete a pod.
 func (a *arena) churnOnce() {
 	names := slices.Sorted(maps.Keys(a.wants()))
 	if len(names) < 2 {
@@ -56,8 +56,8 @@ func (a *arena) churnOnce() {
 	}
 }
 
-// churnCreate makes an object under a name that may have been in use, by one that may still be about to go: then the
-// API server refuses, and nothing is wanted.
+// churnCreate creates an object. Another object may have had its name: if that is still terminating, the API server refuses, and
+// nothing is wanted.
 func (a *arena) churnCreate() {
 	name := fmt.Sprintf("web-%d", a.people.IntN(churnOwners))
 	if _, wanted := a.wants()[name]; wanted {
@@ -65,17 +65,17 @@ func (a *arena) churnCreate() {
 	}
 	owners, err := a.contender.owners(a.ctx, a.namespace)
 	if err != nil || slices.ContainsFunc(owners, func(o owner) bool { return o.name == name }) {
-		return // still on its way out
+		return // the old object is still terminating
 	}
 	a.create(name, a.people.IntN(churnReplicas+1), ownerOptions{spec: func(spec *v1.PodManagerSpec) {
-		// Half of them are updated in place.
+		// Half of the objects are updated in place.
 		if a.people.IntN(2) == 0 {
 			spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible}
 		}
 	}})
 }
 
-// churnPod deletes a pod, politely or not, or takes it away from its owner by a label.
+// churnPod deletes a pod, with its grace period or at once, or changes its label so that its owner releases it.
 func (a *arena) churnPod(pod corev1.Pod) {
 	pods := a.cluster.Kube.CoreV1().Pods(a.namespace)
 	switch draw := a.people.IntN(10); {
@@ -83,7 +83,7 @@ func (a *arena) churnPod(pod corev1.Pod) {
 		a.deletePod(pod.Name)
 	case draw < 8:
 		a.insist(func() error { return pods.Delete(a.ctx, pod.Name, metav1.DeleteOptions{}) })
-		a.logf("delete pod %s politely", pod.Name)
+		a.logf("delete pod %s with its grace period", pod.Name)
 	default:
 		patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:"nobody",%q:""}}}`, pod.UID, a.contender.selectorLabel(), faults.DecoyLabel)
 		a.insist(func() error {

@@ -19,14 +19,14 @@ import (
 // contender is a kind of controller with its objects, the owners of pods.
 type contender interface {
 	name() string
-	// resource is that of its owners.
+	// resource is the resource of the owners.
 	resource() string
-	// user is whom the API server takes it for.
+	// user is the user name that the API server sees.
 	user() string
 	// kubeconfig leads to the API server.
 	kubeconfig() string
 	launch(kubeconfig, namespace string, flags ...string) (*lab.Process, func() bool, error)
-	// create makes an owner. The image may be changed later if updates.
+	// create creates an owner. update may change the image later if updates is true.
 	create(ctx context.Context, namespace, name string, replicas int, options ownerOptions) error
 	// patch is a JSON merge patch.
 	patch(ctx context.Context, namespace, name, patch string) error
@@ -34,20 +34,20 @@ type contender interface {
 	owners(ctx context.Context, namespace string) ([]owner, error)
 	// selectorLabel is the label by which pods belong to an owner.
 	selectorLabel() string
-	// updates tells whether a changed template reaches the pods that are there.
+	// updates tells whether a changed template changes existing pods.
 	updates() bool
 }
 
-// ownerOptions are what scenarios vary.
+// ownerOptions are the fields of an owner that scenarios vary.
 type ownerOptions struct {
 	image string
-	// spec is more of a PodManager's spec; ReplicaSets ignore it.
+	// spec changes the spec of a PodManager; ReplicaSets ignore it.
 	spec func(*v1.PodManagerSpec)
 	// pod changes the template of the pods.
 	pod func(*corev1.PodTemplateSpec)
 }
 
-// owner is what an owner says of itself.
+// owner is an owner with its status.
 type owner struct {
 	name                 string
 	uid                  types.UID
@@ -56,18 +56,18 @@ type owner struct {
 	generation, observed int64
 	wanted               int
 	active, ready        int
-	// done tells that it calls itself Ready; ReplicaSets do not.
+	// done tells that its condition Ready is true; ReplicaSets have none.
 	done bool
-	// image is that of the template.
+	// image is the image of the template.
 	image string
-	// conditions are the messages of those that there are, by type; says is for people.
+	// conditions are the messages of the conditions, by type; says is the Ready condition, or all conditions, as text.
 	conditions map[string]string
 	says       string
 }
 
 const defaultImage = "nginx:1.27"
 
-// paced lets two pods go away at a time. A PodManager that is paced has a finalizer, whatever others have.
+// paced lets two pods terminate at a time, for which a PodManager has a finalizer.
 func paced(spec *v1.PodManagerSpec) {
 	spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(2))}
 }
@@ -154,7 +154,7 @@ func (o ours) owners(ctx context.Context, namespace string) ([]owner, error) {
 // peer is the ReplicaSet controller.
 type peer struct{ cluster *lab.Cluster }
 
-// peerLabel is what its pods are selected by.
+// peerLabel is the label by which ReplicaSets select their pods.
 const peerLabel = "replicaset"
 
 func (peer) name() string          { return "ReplicaSet" }

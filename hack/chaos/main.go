@@ -19,17 +19,17 @@ import (
 func main() {
 	c := &campaign{}
 	only := flag.String("scenario", "", "`names` of scenarios, as a regular expression; list prints them all")
-	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all draws; 0 for a new one, or with -short always the same")
-	flag.IntVar(&c.rounds, "rounds", 0, "how `many` runs of each scenario, each with the next seed, several beside each other, and of our controller only")
-	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs are begun; 30m for all scenarios, one round for some")
-	flag.BoolVar(&c.short, "short", false, "a part of the scenarios, less of each, and our controller only: what make test runs")
-	flag.BoolVar(&c.withoutPeer, "without-peer", false, "without the ReplicaSet controller beside")
+	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all random choices; 0 for a new one, or with -short always the same")
+	flag.IntVar(&c.rounds, "rounds", 0, "how `many` runs of each scenario with our controller only, several at a time, each with the next seed")
+	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start; by default 30m for all scenarios, and one round for a choice of them")
+	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test")
+	flag.BoolVar(&c.withoutPeer, "without-peer", false, "run our controller only, not the ReplicaSet controller")
 	flag.StringVar(&c.folder, "out", ".chaos", "`folder` for the report and the logs of the runs")
-	cluster := flag.String("cluster", "podmanager-chaos", "`name` of the cluster to make; one of this name is replaced")
+	cluster := flag.String("cluster", "podmanager-chaos", "`name` of the cluster to create; it replaces a cluster of this name")
 	flag.Parse()
 	klog.SetOutput(os.Stderr)
 	klog.LogToStderr(false)
-	klog.SetOutputBySeverity("INFO", discard{}) // client-go's warnings about connections that we break
+	klog.SetOutputBySeverity("INFO", discard{}) // client-go warns about connections that the proxy breaks
 
 	if *only == "list" {
 		for _, s := range scenarios() {
@@ -56,10 +56,10 @@ func exit(err error) {
 	os.Exit(1)
 }
 
-// shortSeed is that of the short campaign: what make test does is the same every time. New draws are for make chaos.
+// shortSeed is the seed of the short campaign, so that make test does the same every time; make chaos takes new seeds.
 const shortSeed = 279918164
 
-// choose sets what is run, and for how long.
+// choose sets which scenarios run, and for how long.
 func (c *campaign) choose(only string) error {
 	switch {
 	case c.seed != 0:

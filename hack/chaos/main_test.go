@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What is run, with which seed, and beside whom.
+// Which scenarios run, with which seed, and with which controllers.
 func TestChoose(t *testing.T) {
 	tests := map[string]struct {
 		only     string
@@ -28,7 +28,7 @@ func TestChoose(t *testing.T) {
 			c := test.campaign
 			err := c.choose(test.only)
 			if (err != nil) != test.fails {
-				t.Errorf("error %v, want one: %v", err, test.fails)
+				t.Errorf("error %v, want an error: %v", err, test.fails)
 			}
 			if err != nil {
 				return
@@ -41,7 +41,7 @@ func TestChoose(t *testing.T) {
 					c.complete, c.withoutPeer, c.duration, test.want.complete, test.want.withoutPeer, test.want.duration)
 			}
 			if test.only != "" && len(c.scenarios) != 1 {
-				t.Errorf("%d scenarios, want one", len(c.scenarios))
+				t.Errorf("%d scenarios, want 1", len(c.scenarios))
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 
 var invariants = []string{"I1", "I2", "I3", "I4", "I5", "I6"}
 
-// table is what came of a campaign.
+// table has the results of a campaign.
 type table struct {
 	Seed    uint64
 	Date    string
@@ -27,13 +27,13 @@ type table struct {
 	Missed []string
 }
 
-// row is one scenario.
+// row has the results of one scenario.
 type row struct {
 	Scenario, About string
 	Ours, Peer      *column
 }
 
-// column is what came of a scenario for one contender.
+// column has the results of a scenario for one contender.
 type column struct {
 	Runs       int
 	Violations map[string]int
@@ -93,7 +93,7 @@ func (c *column) with(r result) *column {
 	return c
 }
 
-// cells are the column's part of a line of the table.
+// cells are the cells of a column in a line of the table.
 func (c *column) cells() []string {
 	if c == nil {
 		return slices.Repeat([]string{"-"}, len(invariants)+2)
@@ -126,15 +126,15 @@ func (t *table) text() string {
 	for _, r := range t.Rows {
 		fmt.Fprintln(w, strings.Join(slices.Concat([]string{r.Scenario}, r.Ours.cells(), r.Peer.cells()), "\t"))
 	}
-	_ = w.Flush() // to a builder
+	_ = w.Flush() // a strings.Builder returns no errors
 	return out.String() + "\n" + t.summary() + "\n"
 }
 
-// markdown is the same for a file.
+// markdown is the table for a file.
 func (t *table) markdown() string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "# Chaos, %s\n\n%s\n\n", t.Date, t.summary())
-	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge or does not stop to write), I4 (touches a pod that is not its own),\nI5 (status not true) and I6 (too few pods available): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit it.")
+	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge, or does not stop writing), I4 (touches a pod of somebody else),\nI5 (status not true) and I6 (too few pods available): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit the ReplicaSet controller.")
 	fmt.Fprintf(out, "\n| %s |\n|%s\n", strings.Join(header(), " | "), strings.Repeat("---|", len(header())))
 	for _, r := range t.Rows {
 		fmt.Fprintf(out, "| %s |\n", strings.Join(slices.Concat([]string{r.Scenario}, r.Ours.cells(), r.Peer.cells()), " | "))
@@ -174,7 +174,7 @@ func (t *table) writeJSON(file string) error {
 	return os.WriteFile(file, data, 0o644)
 }
 
-// failure tells what is wrong with PodManager, or with the campaign; the peer may do as it likes.
+// failure tells how PodManager or the campaign has failed; violations of the peer are no failure.
 func (t *table) failure() error {
 	violations, void := 0, 0
 	for _, r := range t.Rows {
@@ -193,7 +193,7 @@ func (t *table) failure() error {
 	case violations > 0:
 		return fmt.Errorf("PodManager has violated invariants %d times", violations)
 	case void > 0:
-		return fmt.Errorf("%d runs could not be made", void)
+		return fmt.Errorf("%d runs were void", void)
 	case len(t.Missed) > 0:
 		return fmt.Errorf("the campaign was too short: %s", strings.Join(t.Missed, ", "))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// What is counted besides.
+// Faults that a campaign counts.
 const (
 	controllerKills = "controller kills"
 	apiServerKills  = "API server kills"
@@ -35,21 +35,21 @@ type run struct {
 	log    *os.File
 }
 
-// result is what came of it.
+// result is the result of a run.
 type result struct {
 	Scenario   string
 	Contender  string
 	Seed       uint64
 	Violations []faults.Violation
-	// Converged are the times from the end of the faults until all was well.
+	// Converged are the times from the end of the faults until everything was as wanted.
 	Converged []time.Duration
 	Counts    map[string]int
-	// Versions are how many versions of objects the oracle has judged; Gaps how often it may have missed some.
+	// Versions is how many versions of objects the oracle has judged, Gaps how often it may have missed some.
 	Versions, Gaps int
 	Took           time.Duration
-	// Error tells that the run could not be made; it then proves nothing.
+	// Error is why the run is void and proves nothing.
 	Error string
-	// Log has all that was done.
+	// Log is the path of the log.
 	Log string
 }
 
@@ -66,7 +66,7 @@ func newRun(s scenario, c contender, cluster *lab.Cluster, seed uint64, short bo
 func (r *run) play(ctx context.Context) result {
 	began := time.Now()
 	defer r.log.Close()
-	limit := 6 * time.Minute // a run that holds takes a fraction of it, even on a busy machine
+	limit := 6 * time.Minute // a run without violations takes a fraction of it, even on a busy machine
 	if r.scenario.limit > 0 {
 		limit = r.scenario.limit
 	}
@@ -106,7 +106,7 @@ func caught(err *error) {
 	}
 }
 
-// inParallel does things at the same time, each of which may abort.
+// inParallel calls functions at the same time; each may abort.
 func (a *arena) inParallel(parts ...func()) {
 	errs := make([]error, len(parts))
 	var running sync.WaitGroup
@@ -120,7 +120,7 @@ func (a *arena) inParallel(parts ...func()) {
 	a.must(errors.Join(errs...))
 }
 
-// violate notes a violation, once for each invariant and object.
+// violate records a violation, once for each invariant and object.
 func (r *run) violate(namespace string, violation faults.Violation) {
 	r.mu.Lock()
 	key := violation.Invariant + " " + namespace + " " + violation.Object
@@ -158,7 +158,7 @@ func (r *run) logf(format string, arguments ...any) {
 	fmt.Fprintf(r.log, "%s %s\n", time.Now().Format("15:04:05.000"), fmt.Sprintf(format, arguments...))
 }
 
-// proxyLog adds what a proxy did.
+// proxyLog adds the actions of a proxy to the log.
 func (r *run) proxyLog(namespace string, entries []faults.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,24 +8,24 @@ import (
 
 // scenario is one kind of bad day.
 type scenario struct {
-	// name is for SCENARIO=, and part of the namespaces' names.
+	// name is the name in SCENARIO=, and a part of the names of namespaces.
 	name string
-	// about says in one line what is done.
+	// about describes the scenario in one line.
 	about string
-	// runs are how many a full campaign makes at the least; 1 if not given.
+	// runs is how many runs a full campaign makes at the least; 1 if not given.
 	runs int
-	// short tells that it is part of the short campaign, with short arenas.
+	// short tells that the scenario is a part of the short campaign, with short arenas.
 	short bool
-	// alone tells that it disturbs all that goes on in the cluster, so that the contenders take turns.
+	// alone tells that the scenario disturbs the whole cluster, so that the contenders take turns.
 	alone bool
-	// oursOnly tells that it is about what ReplicaSets do not have; the table then has nothing about them.
+	// oursOnly tells that ReplicaSets do not have what the scenario is about.
 	oursOnly bool
 	// limit is how long a run may take; 6 minutes if not given.
 	limit time.Duration
 	do    func(a *arena)
 }
 
-// scenarios are all of them, in the order of the table.
+// scenarios are all scenarios, in the order of the table.
 func scenarios() []scenario {
 	all := []scenario{
 		{name: "churn", about: "objects and pods come, change and go at random; the controller is killed every second or so",
@@ -36,7 +36,7 @@ func scenarios() []scenario {
 			runs: 2, short: true, do: ambiguousCreate},
 		{name: "split-brain", about: "leaders are stopped past their lease, in the middle of work, and wake up beside their successors",
 			runs: 5, short: true, do: splitBrain},
-		{name: "standby", about: "a standby sees 20 000 events about pods, then the leader is stopped; memory stays, and it takes over at once",
+		{name: "standby", about: "a standby sees 20 000 events about pods, then the leader is stopped; its memory does not grow, and it takes over at once",
 			short: true, oursOnly: true, do: standby},
 		{name: "api-server-killed", about: "the API server is killed in the middle of churn",
 			runs: 4, short: true, alone: true, do: func(a *arena) { killComponent(a, lab.APIServer, apiServerKills) }},

@@ -12,11 +12,11 @@ import (
 // operation is something that takes several writes.
 type operation struct {
 	name string
-	// options are of the owner that it is about; before is how many pods it has first, -1 if it does not exist.
+	// options are those of the owner; before is how many pods it has before the operation, -1 if it does not exist.
 	options ownerOptions
 	before  int
 	do      func(a *arena, name string)
-	// after, if there is one, waits for the end and looks at what settle does not. It runs beside, so it must not abort.
+	// after, if not nil, waits for the end and checks what settle does not. It runs in a goroutine, so it must not abort.
 	after func(a *arena, name string)
 }
 
@@ -45,9 +45,8 @@ func operations(updates bool) []operation {
 	return all
 }
 
-// crashAtEveryWrite counts the writes of each operation, and then kills the controller at each of them, before the
-// server gets it and after it has answered. What comes out must be what comes out undisturbed, which is what the user
-// has asked for.
+// crashAtEveryWrite counts the writes of each operation, and then kills the controller at each write, before the server gets it and
+// after it has answered. The result must be the same as without a kill: what the user has asked for.
 func crashAtEveryWrite(a *arena) { a.sweepAll(operations(a.contender.updates())...) }
 
 // sweepAll sweeps through operations, each in an arena of its own.
@@ -62,13 +61,13 @@ func (a *arena) sweepAll(operations ...operation) {
 		if a.contender.updates() {
 			parts = append(parts, sweep)
 		} else {
-			sweep() // there can be one ReplicaSet controller only
+			sweep() // only one ReplicaSet controller can run
 		}
 	}
 	a.inParallel(parts...)
 }
 
-// sweep kills the controller at every write of one operation. A short one takes two of them, by the seed.
+// sweep kills the controller at every write of one operation; in a short arena only at two writes, which the seed decides.
 func (a *arena) sweep(op operation) {
 	a.start()
 	writes := a.undisturbed(op)
@@ -103,7 +102,7 @@ func (a *arena) undisturbed(op operation) int {
 	return int(writes.Load())
 }
 
-// isWrite leaves out events: they are sent in the background, and nothing rests on them.
+// isWrite leaves out events: the controller sends them in the background, and does not depend on them.
 func (a *arena) isWrite(r faults.Request) bool {
 	return r.IsWrite() && r.Namespace == a.namespace && r.Resource != "events"
 }
@@ -115,14 +114,14 @@ func (a *arena) prepare(op operation, name string) {
 	}
 }
 
-// awaitCalm waits until all is as wanted, before the next blow.
+// awaitCalm waits until everything is as wanted, before the next fault.
 func (a *arena) awaitCalm() {
 	for _, problem := range a.awaitSettled(settleLimit) {
 		a.violate(problem)
 	}
 }
 
-// crashAt kills the controller at the nth write. It may be that there are fewer this time: then nothing is killed.
+// crashAt kills the controller at the nth write. If there are fewer writes this time, it kills nothing.
 func (a *arena) crashAt(op operation, n int, afterwards bool) {
 	name := fmt.Sprintf("%s-%d-%v", op.name, n, afterwards)
 	a.prepare(op, name)

@@ -16,8 +16,8 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// namespaceTerminating deletes the namespace while pods are being made in it. From then on every create is refused, and
-// pods vanish that the controller would replace.
+// namespaceTerminating deletes the namespace while the controller creates pods in it. From then on the API server refuses every
+// create, and pods disappear that the controller would replace.
 func namespaceTerminating(a *arena) {
 	replicas := 300
 	if a.short {
@@ -43,14 +43,14 @@ func namespaceTerminating(a *arena) {
 	if gone {
 		a.run.converged(time.Since(began))
 	}
-	// The batch that was under way may fail as a whole; later on the controller should know.
+	// The present batch may fail as a whole; later the controller should know that the namespace is terminating.
 	a.boundErrors("in all", log, replicas*2/3)
 	a.boundErrors("from 2 s after its deletion on", late, replicas/5)
 	a.settle()
 	a.judge()
 }
 
-// boundErrors looks how many writes have failed since a time.
+// boundErrors checks how many writes have failed since a time.
 func (a *arena) boundErrors(when string, since *auditLog, most int) {
 	errors := unsuccessful(a.writesSince(since))
 	a.logf("%d writes failed %s", len(errors), when)
@@ -60,7 +60,7 @@ func (a *arena) boundErrors(when string, since *auditLog, most int) {
 	}
 }
 
-// unset tells that an owner is no longer wanted.
+// unset says that an owner is no longer wanted.
 func (a *arena) unset(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +76,7 @@ func deletionWithCrashes(a *arena) {
 	)
 }
 
-// deletion deletes an owner with its pods, which take a second to end, so that there is something in between.
+// deletion deletes an owner with its pods, which take a second to terminate, so that the controller can be killed meanwhile.
 func deletion(name string, policy metav1.DeletionPropagation) operation {
 	return operation{
 		name: name, before: 3,
@@ -104,7 +104,7 @@ func orphaning() operation {
 	return op
 }
 
-// awaitGone waits until there is no owner of this name. What stays for too long is told by settle.
+// awaitGone waits until there is no owner of this name. If it stays for too long, settle reports it.
 func (a *arena) awaitGone(name string) bool {
 	ctx, cancel := context.WithTimeout(a.ctx, settleLimit)
 	defer cancel()
@@ -119,7 +119,7 @@ func (a *arena) awaitGone(name string) bool {
 	}
 }
 
-// checkOrphan looks whether a pod goes on as before without an owner. From now on it is nobody's business.
+// checkOrphan checks whether a pod goes on as before without an owner, and makes it a decoy.
 func (a *arena) checkOrphan(before *corev1.Pod) {
 	pods := a.cluster.Kube.CoreV1().Pods(a.namespace)
 	wrong := func(invariant, format string, arguments ...any) {
@@ -134,9 +134,9 @@ func (a *arena) checkOrphan(before *corev1.Pod) {
 		wrong("I3", "cannot be read: %v", err)
 		return
 	case pod.UID != before.UID || pod.DeletionTimestamp != nil:
-		wrong("I4", "was deleted; it had UID %s, and the pod that is there has %s, ending: %v", before.UID, pod.UID, pod.DeletionTimestamp != nil)
+		wrong("I4", "was deleted; it had UID %s, and the present pod has %s, terminating: %v", before.UID, pod.UID, pod.DeletionTimestamp != nil)
 	case pod.Status.Phase != before.Status.Phase:
-		wrong("I4", "is %s instead of %s", pod.Status.Phase, before.Status.Phase)
+		wrong("I4", "has phase %s instead of %s", pod.Status.Phase, before.Status.Phase)
 	case len(pod.OwnerReferences) > 0:
 		wrong("I2", "still has an owner that is gone: %v", pod.OwnerReferences)
 	}
@@ -146,7 +146,7 @@ func (a *arena) checkOrphan(before *corev1.Pod) {
 	}
 }
 
-// removeWith deletes an owner, and what becomes of its pods is up to the policy.
+// removeWith deletes an owner with a propagation policy, which decides about its pods.
 func (a *arena) removeWith(name string, policy metav1.DeletionPropagation) {
 	a.insist(func() error {
 		return a.contender.delete(a.ctx, a.namespace, name, metav1.DeleteOptions{PropagationPolicy: &policy})

@@ -14,12 +14,12 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// mostCreates is how many pods may be made in a minute in place of three that fail again and again. PodManager waits
-// for 0, 10, 20 and 40 s, which makes 12.
+// mostCreates is how many pods a controller may create in a minute to replace three pods that fail again and again. PodManager waits
+// for 0, 10, 20 and 40 s, which makes 12 pods.
 const mostCreates = 20
 
-// failingPods makes every pod fail as soon as it is ready. While that goes on nobody can converge and be quiet, so what
-// I3 can ask for is that the controller does not wear out the cluster. (ReplicaSets know no limit here.)
+// failingPods makes every pod fail as soon as it is ready. Meanwhile no controller can converge, so I3 only demands that it does not
+// wear out the cluster. (ReplicaSets have no limit.)
 func failingPods(a *arena) {
 	length := time.Minute
 	if a.short {
@@ -42,15 +42,15 @@ func failingPods(a *arena) {
 	a.logf("%d pods were created in %v", creates, time.Since(began).Round(time.Second))
 	if creates > mostCreates {
 		a.violate(faults.Violation{Invariant: "I3", Object: "web creates",
-			What: fmt.Sprintf("%d pods were created in %v in place of 3 that fail, more than %d", creates, time.Since(began).Round(time.Second), mostCreates)})
+			What: fmt.Sprintf("%d pods were created in %v to replace 3 failing pods, more than %d", creates, time.Since(began).Round(time.Second), mostCreates)})
 	}
-	if a.contender.updates() { // a ReplicaSet has nothing that it could say it with
-		a.expect("I5", "web back-off", "Ready to tell when the next try is", 5*time.Second, func() (string, bool) {
+	if a.contender.updates() { // a ReplicaSet has no condition for it
+		a.expect("I5", "web back-off", "the condition Ready to tell when the next pod is due", 5*time.Second, func() (string, bool) {
 			message := a.condition("web", "Ready")
 			return message, strings.Contains(message, "next try at")
 		})
 	}
-	// Somebody has mended it, and clears away what has failed: that is to be tried at once.
+	// Somebody has repaired the cause and deletes the failed pods: the controller has to replace them at once.
 	a.insist(func() error {
 		return a.cluster.Kube.CoreV1().Pods(a.namespace).DeleteCollection(a.ctx, *metav1.NewDeleteOptions(0), metav1.ListOptions{FieldSelector: "status.phase=Failed"})
 	})
@@ -62,7 +62,7 @@ func failingPods(a *arena) {
 	a.judge()
 }
 
-// failReady makes all pods fail that are ready. The simulated node has nothing more to say about those.
+// failReady makes all ready pods fail. The simulated node does not change them any more.
 func (a *arena) failReady() {
 	const status = `{"status":{"phase":"Failed","conditions":[{"type":"Ready","status":"False","reason":"PodFailed","lastTransitionTime":%[1]q}],
 		"containerStatuses":[{"name":"app","image":"app","imageID":"","ready":false,"restartCount":0,

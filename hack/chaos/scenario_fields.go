@@ -13,15 +13,15 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// trial is a value that a field of the spec is given.
+// trial is a value for a field of the spec.
 type trial struct {
-	// path is that of the field, below spec; value is nil for a field that is left out.
+	// path is the path of the field below spec; value is nil for a missing field.
 	path  []string
 	value any
-	// refused tells that the API server must not take it, and say so with word, which is the field's name if empty.
+	// refused tells that the API server must refuse the value with a message that contains word, or the field's name if word is empty.
 	refused bool
 	word    string
-	// held are the reasons for which it cannot become Ready by its nature; if there are none, it has to.
+	// held are the reasons for which a PodManager with this value is not Ready; if there are none, it has to become Ready.
 	held []string
 }
 
@@ -29,13 +29,13 @@ func (t trial) String() string {
 	return fmt.Sprintf("spec.%s=%s", strings.Join(t.path, "."), asJSON(t.value))
 }
 
-// isGreedy tells that it asks for more pods than there can be.
+// isGreedy tells that the value asks for more pods than there can be.
 func (t trial) isGreedy() bool { return slices.Contains(t.held, v1.ReasonForbidden) }
 
-// isShort tells that it is about the short form of a template.
+// isShort tells that the field is the short form of a template.
 func (t trial) isShort() bool { return t.path[0] == "image" }
 
-// patch is a JSON merge patch with the value, and a new image, so that there is something to roll out meanwhile.
+// patch is a JSON merge patch with the value and a new image, so that there is a rollout at the same time.
 func (t trial) patch(image string) string {
 	spec := map[string]any{}
 	if !t.isShort() {
@@ -45,7 +45,7 @@ func (t trial) patch(image string) string {
 	return asJSON(map[string]any{"spec": spec})
 }
 
-// put sets what is at a path, and makes the objects on the way.
+// put sets the value at a path, and makes the objects on the way.
 func put(object map[string]any, path []string, value any) {
 	for _, name := range path[:len(path)-1] {
 		inner, found := object[name].(map[string]any)
@@ -66,20 +66,20 @@ func asJSON(value any) string {
 	return string(data)
 }
 
-// heldBy are the reasons for which some values cannot become Ready. They are tried together with a rollout.
+// heldBy has the reasons for which PodManagers with some values are not Ready. They are tried together with a rollout.
 var heldBy = map[string][]string{
-	"spec.replicas=2147483647": {v1.ReasonForbidden}, // by a quota, or there would be no end of pods
+	"spec.replicas=2147483647": {v1.ReasonForbidden}, // by a quota: otherwise the pods would never end
 	"spec.paused=true":         {v1.ReasonPaused},
 }
 
-// contradictions are values that their own schema allows, and that do not go with the defaults of other fields: a deadline that
-// passes before something could come about.
+// contradictions are values that their own schema allows, but that contradict the defaults of other fields, such as a deadline that
+// passes too early.
 var contradictions = []string{
 	"spec.progressDeadlineSeconds=1", "spec.progressDeadlineSeconds=2",
 	"spec.minReadySeconds=2147483647", "spec.failurePolicy.gracePeriodSeconds=2147483647",
 }
 
-// trialsOf walks a schema and makes up values for all fields in it. The template is another matter: it has hundreds.
+// trialsOf walks a schema and makes up values for all its fields, except for the hundreds of fields of the template.
 func trialsOf(schema map[string]any, path ...string) []trial {
 	var trials []trial
 	properties := descend(schema, "properties")
@@ -104,7 +104,7 @@ func trialsOf(schema map[string]any, path ...string) []trial {
 	return trials
 }
 
-// valuesOf makes up values that a schema allows and such that it does not: its ends, what is beyond, and other types.
+// valuesOf makes up values that a schema allows, and values that it refuses: limits, values beyond the limits, and other types.
 func valuesOf(schema map[string]any) (valid, invalid []any) {
 	const beyond = int64(math.MaxInt32) + 1
 	switch {
@@ -133,7 +133,7 @@ func valuesOf(schema map[string]any) (valid, invalid []any) {
 
 var leastRule = regexp.MustCompile(`self >= ([0-9]+)`)
 
-// leastOf is the smallest number that a schema allows; what may be a number or a percentage has it in a rule.
+// leastOf is the smallest number that a schema allows. A field that takes numbers and percentages has it in a rule.
 func leastOf(schema map[string]any) int64 {
 	if least, found := schema["minimum"].(float64); found {
 		return int64(least)

@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// fieldWorkers is how many objects are tried with at the same time.
+	// fieldWorkers is how many objects get values at the same time.
 	fieldWorkers = 6
-	// trialLimit is how long one value may take, and as long the way back.
+	// trialLimit is how long one value may take, and how long the way back.
 	trialLimit = 30 * time.Second
 	trialImage = "nginx:1.28"
 )
 
-// everyField gives every field of the spec, as the API server serves its schema, values that are allowed and values that
-// are not. The latter are refused in words that name the field. The former are carried out, or the status tells why
-// not; and then the first spec is put back, and must be carried out as if nothing had been.
+// everyField gives every field of the spec, according to the schema that the API server serves, valid and invalid values. The API
+// server refuses invalid values with a message that names the field. The controller carries out valid values, or the status tells why
+// it does not. Then the first spec is restored, and the controller must carry it out.
 func everyField(a *arena) {
 	a.start()
 	trials := append(trialsOf(a.specSchema()), templateTrials()...)
@@ -65,7 +65,7 @@ func everyField(a *arena) {
 		}
 	})...)
 	a.awaitCalm()
-	lift := a.imposeQuota(a.namespace, 20) // the others have all that they need by now
+	lift := a.imposeQuota(a.namespace, 20) // the other objects have all their pods by now
 	defer lift()
 	for _, t := range greedy {
 		a.try("field-0", t)
@@ -75,7 +75,7 @@ func everyField(a *arena) {
 	a.judge()
 }
 
-// specSchema is that of the spec, as it is served.
+// specSchema is the schema of the spec that the API server serves.
 func (a *arena) specSchema() map[string]any {
 	out, err := a.cluster.Kubectl(a.ctx, "get", "crd", crdName, "-o", "json")
 	a.must(err)
@@ -93,7 +93,7 @@ func (a *arena) wrongValue(invariant string, t trial, format string, arguments .
 	a.violate(faults.Violation{Invariant: invariant, Object: t.String(), What: t.String() + " " + fmt.Sprintf(format, arguments...)})
 }
 
-// try gives an object a value, looks what comes of it, and goes back.
+// try gives an object a value, checks the result, and restores the spec.
 func (a *arena) try(name string, t trial) {
 	managers := a.cluster.Managers.AppsV1().PodManagers(a.namespace)
 	if t.refused {
@@ -123,10 +123,10 @@ func (a *arena) try(name string, t trial) {
 	if a.awaitVerdict(name, t, nil) {
 		a.run.converged(time.Since(back))
 	}
-	a.logf("%s: %v there with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+	a.logf("%s: %v with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
 }
 
-// checkRefusal looks at what the API server says to a value that is not allowed.
+// checkRefusal checks the message of the API server about an invalid value.
 func (a *arena) checkRefusal(t trial, err error) {
 	word := t.word
 	if word == "" {
@@ -140,8 +140,8 @@ func (a *arena) checkRefusal(t trial, err error) {
 	}
 }
 
-// awaitVerdict waits until the status speaks of the present spec, and it is carried out, or held up for one of the
-// reasons given.
+// awaitVerdict waits until the status is about the present spec, and the spec is carried out, or held up for one of the given
+// reasons.
 func (a *arena) awaitVerdict(name string, t trial, held []string) bool {
 	what, ctx := "Ready", a.ctx
 	if len(held) > 0 {
@@ -168,7 +168,7 @@ func (a *arena) awaitVerdict(name string, t trial, held []string) bool {
 	})
 }
 
-// isCarriedOut tells whether there are as many pods as wanted, all of them ready and known to the status.
+// isCarriedOut tells whether there are as many pods as wanted, all ready, and whether the status has counted them.
 func (a *arena) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, isTrue bool) {
 	list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + m.Name})
 	if err != nil {

@@ -2,10 +2,10 @@ package main
 
 import v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 
-// templateTrials are about the part of the template that matters most to a controller. What the CRD does not judge, the
-// API server refuses when the pod is made: then the status has to say so.
+// templateTrials are values for the fields of the template that matter most to a controller. If the CRD does not refuse an invalid
+// value, the API server refuses the pod, and the status has to tell.
 func templateTrials() []trial {
-	// A rollout that does not get on leaves the pods that there are alone.
+	// A rollout that is stuck leaves the existing pods alone.
 	invalid := []string{v1.ReasonInvalidPod}
 	unready := []string{v1.ReasonRollingOut, v1.ReasonHalted, v1.ReasonPodsNotReady}
 	metadata, spec := []string{"template", "metadata"}, []string{"template", "spec"}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is made up for a schema: each line is a value, and whether it must be refused.
+// The values for a schema: each line is a value, and whether the API server must refuse it.
 func TestTrialsOf(t *testing.T) {
 	tests := map[string]struct {
 		schema string
@@ -60,7 +60,7 @@ func TestTrialsOf(t *testing.T) {
 	}
 }
 
-// A value comes together with a new image, unless it is about that.
+// A patch has a new image besides the value, unless the value is an image.
 func TestTrialPatch(t *testing.T) {
 	tests := map[string]struct {
 		trial trial

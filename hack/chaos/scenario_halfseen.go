@@ -10,9 +10,9 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// halfSeen has the controller make pods of which it then sees only the first, while the names that were taken before have
-// become free: a pod that is made a second time gets another name. Ours makes them right after it had to read from the API
-// server itself, since the watch of the owner stands still for longer than it waits; what it reads is what the cache shows.
+// halfSeen lets the controller create pods and see only the first of them, while names that were taken become free: if it creates a pod
+// a second time, the pod gets another name. Before that, the watch of the owner stalls for longer than our controller waits, so that it
+// reads live; the live read shows the same as the cache.
 func halfSeen(a *arena) {
 	const few, many = 2, 8
 	a.start()
@@ -20,12 +20,12 @@ func halfSeen(a *arena) {
 	a.awaitCalm()
 	taken := a.takeNames("web", few, many)
 	watches := a.own("watch", a.contender.resource())
-	if !a.contender.updates() { // ReplicaSets would not grow
+	if !a.contender.updates() { // a ReplicaSet would not create pods
 		watches = func(faults.Request) bool { return false }
 	}
 	owners := a.proxy.Stall(watches)
 	a.logf("the watch of the owner stands still")
-	a.deletePod(a.podsOf("web")[0].Name) // what comes of it is written to the status, which then is not seen
+	a.deletePod(a.podsOf("web")[0].Name) // the controller writes the loss to the status, and does not see its own write
 	a.await("the pod to be replaced", time.Minute, func() (string, bool) {
 		n := len(a.podsOf("web"))
 		return fmt.Sprint(n), n == few
@@ -38,7 +38,7 @@ func halfSeen(a *arena) {
 		deletions = append(deletions, func() { a.deletePod(name) })
 	}
 	a.inParallel(deletions...)
-	lab.Pause(a.ctx, 300*time.Millisecond) // that the names are free is seen
+	lab.Pause(a.ctx, 300*time.Millisecond) // the controller sees that the names are free
 	pods := a.proxy.Stall(a.own("watch", "pods"))
 	a.logf("the watch of pods stands still, at %d pods", len(a.podsOf("web")))
 	a.awaitOwned("web", many)
@@ -51,7 +51,7 @@ func halfSeen(a *arena) {
 	a.judge()
 }
 
-// takeNames makes pods of somebody else that have the names of an owner's pods from one index up to another.
+// takeNames creates pods of another controller with the names of an owner's pods from one index up to another.
 func (a *arena) takeNames(owner string, from, to int) (names []string) {
 	other := a.stranger()
 	for i := from; i < to; i++ {
@@ -63,7 +63,7 @@ func (a *arena) takeNames(owner string, from, to int) (names []string) {
 	return names
 }
 
-// awaitOwned waits until an owner has at least so many pods.
+// awaitOwned waits until an owner has at least count pods.
 func (a *arena) awaitOwned(name string, count int) {
 	a.await(fmt.Sprintf("%d pods of %s", count, name), time.Minute, func() (string, bool) {
 		n := len(a.podsOf(name))

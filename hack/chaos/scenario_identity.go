@@ -16,8 +16,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// uidReuse replaces an object by another of its name while the controller cannot see it. The pods of the first one are
-// not those of the second, whatever they are called.
+// uidReuse replaces an object by another of the same name while the controller cannot see it. The pods of the first object do not belong
+// to the second, whatever their names are.
 func uidReuse(a *arena) {
 	rounds := 6
 	if a.short {
@@ -32,7 +32,7 @@ func uidReuse(a *arena) {
 		a.replace("web", a.random.IntN(9))
 		lab.Pause(a.ctx, time.Duration(a.random.IntN(3000))*time.Millisecond)
 		see()
-		if len(held) > 0 { // for a while there are pods of both
+		if len(held) > 0 { // for a while there are pods of both objects
 			lab.Pause(a.ctx, time.Duration(a.random.IntN(2000))*time.Millisecond)
 			a.letGo(held)
 		}
@@ -41,7 +41,7 @@ func uidReuse(a *arena) {
 	a.judge()
 }
 
-// blindfold keeps the controller from seeing owners or pods or both, or ends it, until what it returns is called.
+// blindfold stalls the watches of owners or pods or both, or kills the controller, and returns the function that ends this.
 func (a *arena) blindfold() (see func()) {
 	if a.random.IntN(4) == 0 {
 		a.kill()
@@ -54,9 +54,8 @@ func (a *arena) blindfold() (see func()) {
 	return func() { a.endStall(stall, watches) }
 }
 
-// replace deletes an object and makes another of its name. It is impatient: if a finalizer is in the way, as that of
-// PodManagers with a pace is while their controller does not see the deletion, it is removed by force. The garbage
-// collector then has the pods.
+// replace deletes an object and creates another of the same name. If a finalizer keeps the object, as for a PodManager with a pace whose
+// controller does not see the deletion, replace removes the finalizer by force. The garbage collector then deletes the pods.
 func (a *arena) replace(name string, replicas int) {
 	before := a.wants()[name]
 	a.remove(name)
@@ -77,16 +76,16 @@ func (a *arena) replace(name string, replicas int) {
 		image = "nginx:1.28"
 	}
 	options := ownerOptions{image: image}
-	if a.people.IntN(2) == 0 { // then the next deletion has a finalizer in the way
+	if a.people.IntN(2) == 0 { // a finalizer will delay the next deletion
 		options.spec = paced
 	}
 	a.create(name, replicas, options)
 }
 
-// holdFinalizer keeps a pod from going.
+// holdFinalizer keeps a pod terminating.
 const holdFinalizer = "chaos.mycompany.com/hold"
 
-// holdSome makes some pods stay for longer than they are wanted, as those on a node that is slow or dead.
+// holdSome makes some pods stay terminating for long, as on a slow or dead node.
 func (a *arena) holdSome() (held []string) {
 	for _, pod := range a.pods() {
 		if a.random.IntN(4) == 0 {
@@ -113,8 +112,8 @@ func (a *arena) setFinalizers(pod, finalizers string) {
 	})
 }
 
-// foreignName has pods of others in the way, which the oracle guards: with names that a PodManager would use, and with
-// the labels by which pods are found. A pod with the label and no controller would be there to be adopted.
+// foreignName creates pods of somebody else, which the oracle guards, with names that a PodManager would use, and with the labels by
+// which a controller finds its pods. All of them have a controller: without one, they would be adopted.
 func foreignName(a *arena) {
 	a.start()
 	other := a.stranger()
@@ -161,14 +160,14 @@ func foreignName(a *arena) {
 	a.judge()
 }
 
-// stranger is a controller of pods that nobody here knows. It exists, or the garbage collector would take its pods.
+// stranger is the controller of foreign pods. It exists: otherwise the garbage collector would delete the pods.
 func (a *arena) stranger() *metav1.OwnerReference {
 	made, err := a.cluster.Kube.CoreV1().ConfigMaps(a.namespace).Create(a.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}}, metav1.CreateOptions{})
 	a.must(err)
 	return metav1.NewControllerRef(made, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 }
 
-// decoy makes a pod that nobody may touch.
+// decoy creates a pod that nobody may touch.
 func (a *arena) decoy(name string, labels map[string]string, controller *metav1.OwnerReference) {
 	labels = maps.Clone(labels)
 	if labels == nil {
@@ -179,7 +178,7 @@ func (a *arena) decoy(name string, labels map[string]string, controller *metav1.
 	a.must(err)
 }
 
-// foreignPod is a pod that nobody here has made, with a controller or none.
+// foreignPod is a pod of somebody else, with a controller or without.
 func foreignPod(name string, labels map[string]string, controller *metav1.OwnerReference) *corev1.Pod {
 	template := ownerOptions{}.template(labels)
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
@@ -190,9 +189,9 @@ func foreignPod(name string, labels map[string]string, controller *metav1.OwnerR
 	return pod
 }
 
-// expectNamesTaken wants our controller to tell that names are taken: in the message of Ready, and by an event each.
+// expectNamesTaken checks that our controller tells about taken names: in the message of Ready, and by an event for each name.
 func (a *arena) expectNamesTaken(names ...string) {
-	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second) // events are sent in the background
+	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second) // the controller sends events in the background
 	defer cancel()
 	for {
 		silence := a.silenceAbout(names)
@@ -206,7 +205,7 @@ func (a *arena) expectNamesTaken(names ...string) {
 	}
 }
 
-// silenceAbout tells where it does not say that names are taken.
+// silenceAbout tells where our controller does not tell about taken names.
 func (a *arena) silenceAbout(names []string) string {
 	owners, err := a.contender.owners(a.ctx, a.namespace)
 	a.must(err)

@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	// banTime is how long a ban lasts. In that time there may be so many writes, events aside, and in the second half of
-	// it so many: the time between two tries has to grow. (On a busy machine it is long in any case.)
+	// banTime is how long a ban lasts. mostBanned is the largest number of writes in that time, without events, mostBannedLater the largest
+	// number in its second half: the time between two tries has to grow. (On a busy machine it is long in any case.)
 	banTime          = 15 * time.Second
 	mostBanned       = 60
 	mostBannedLater  = 15
 	mostBannedEvents = 10
-	// banOver is how soon all is to be done once it is allowed.
+	// banOver is how soon everything must be done after the ban.
 	banOver  = time.Minute
 	banWords = "not before noon"
 )
@@ -36,14 +36,14 @@ const (
 // ban is a policy that refuses the controller one kind of request.
 type ban struct {
 	name string
-	// group, resource and operation are as in a ValidatingAdmissionPolicy; attempt is such a request, for a dry run.
+	// group, resource and operation are those of the ValidatingAdmissionPolicy; attempt makes such a request as a dry run.
 	group, resource, operation string
 	attempt                    func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error
-	// before is how many pods there are when the ban comes, and do what is then wanted.
+	// before is how many pods there are before the ban; do changes what is wanted during the ban.
 	before  int
 	options ownerOptions
 	do      func(a *arena, name string)
-	// anyone tells that ReplicaSets have that, too.
+	// anyone tells that the ReplicaSet controller makes such requests, too.
 	anyone bool
 }
 
@@ -78,8 +78,8 @@ func bans() []ban {
 	}
 }
 
-// refusedThenAllowed has a policy refuse the controller one kind of request for a while. It says so, tries again, but not
-// without end, and has done what was wanted within a minute of being allowed to.
+// refusedThenAllowed lets a policy refuse one kind of request to the controller for a while. The controller tells about it, tries again,
+// but not all the time, and does what is wanted within a minute after the ban.
 func refusedThenAllowed(a *arena) {
 	var parts []func()
 	for _, b := range bans() {
@@ -104,7 +104,7 @@ func (a *arena) banAndLift(b ban) {
 	defer lift()
 	log, began := a.auditFromNow(), time.Now()
 	b.do(a, "web")
-	if a.contender.updates() { // a ReplicaSet says nothing about deletes
+	if a.contender.updates() { // a ReplicaSet has no condition about deletes
 		a.expect("I5", b.name+" told", "a condition or an event with the refusal", toldTime, func() (string, bool) {
 			said := a.said("web")
 			return said, strings.Contains(said, banWords)
@@ -119,12 +119,12 @@ func (a *arena) banAndLift(b ban) {
 	lifted := time.Now()
 	problems := a.awaitSettled(banOver)
 	for _, problem := range problems {
-		problem.What = fmt.Sprintf("%s: not done %v after it was allowed: %s", b.name, banOver, problem.What)
+		problem.What = fmt.Sprintf("%s: not done %v after the ban: %s", b.name, banOver, problem.What)
 		a.violate(problem)
 	}
 	if len(problems) == 0 {
 		a.run.converged(time.Since(lifted))
-		a.logf("%s: done %v after it was allowed", b.name, time.Since(lifted).Round(time.Millisecond))
+		a.logf("%s: done %v after the ban", b.name, time.Since(lifted).Round(time.Millisecond))
 	}
 	a.expect("I5", b.name+" over", "ReplicaFailure to be gone", 5*time.Second, func() (string, bool) {
 		message := a.condition("web", v1.ConditionReplicaFailure)
@@ -150,7 +150,7 @@ func (a *arena) imposeBan(b ban) (lift func()) {
 	return lift
 }
 
-// said is all that an owner's conditions and events say.
+// said is the text of an owner's conditions and events.
 func (a *arena) said(name string) string {
 	said := slices.Collect(maps.Values(a.conditions(name)))
 	events, err := a.cluster.Kube.EventsV1().Events(a.namespace).List(a.ctx, metav1.ListOptions{})
@@ -161,18 +161,18 @@ func (a *arena) said(name string) string {
 	return strings.Join(said, "\n")
 }
 
-// boundBanned looks how often the controller has written since a time while it was refused.
+// boundBanned checks how often the controller has written during the ban, since a time.
 func (a *arena) boundBanned(when string, since *auditLog, most int) {
 	all := a.writesSince(since)
 	writes := slices.DeleteFunc(slices.Clone(all), func(r request) bool { return r.ObjectRef.Resource == "events" })
 	events := len(all) - len(writes)
-	a.logf("%s: %d writes and %d of events while it was refused", when, len(writes), events)
+	a.logf("%s: %d writes, and %d writes of events, during the ban", when, len(writes), events)
 	if len(writes) > most {
 		a.violate(faults.Violation{Invariant: "I3", Object: when + " writes",
-			What: fmt.Sprintf("%s: %d writes while it was refused, more than %d; the last was %v", when, len(writes), most, writes[len(writes)-1])})
+			What: fmt.Sprintf("%s: %d writes during the ban, more than %d; the last was %v", when, len(writes), most, writes[len(writes)-1])})
 	}
 	if events > mostBannedEvents {
 		a.violate(faults.Violation{Invariant: "I3", Object: when + " events",
-			What: fmt.Sprintf("%s: %d writes of events while it was refused, more than %d", when, events, mostBannedEvents)})
+			What: fmt.Sprintf("%s: %d writes of events during the ban, more than %d", when, events, mostBannedEvents)})
 	}
 }

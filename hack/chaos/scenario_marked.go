@@ -13,15 +13,15 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// allMarked marks every pod for deletion at the same time: of an object whose update may make some pods unavailable, and of
-// one whose update may not. All of them are replaced in the end, and on the way never fewer are ready than an update leaves.
+// allMarked marks every pod of two objects for deletion at the same time: an update of the first object may make some pods unavailable,
+// an update of the second may not. In the end all pods are replaced, and meanwhile never fewer are ready than during an update.
 func allMarked(a *arena) {
 	least := map[string]int{"web": 6, "small": 3} // a quarter of 8 and of 3, rounded down, may be unavailable
 	a.start()
 	a.create("web", 8, ownerOptions{})
 	a.create("small", 3, ownerOptions{})
 	a.awaitCalm()
-	for name := range least { // pods may be made beside the others, as in an update; the oracle knows of those from the second template on
+	for name := range least { // the controller may create surge pods, as in an update; the oracle allows these from the second template on
 		a.update(name, "nginx:1.28")
 	}
 	a.awaitCalm()
@@ -35,7 +35,7 @@ func allMarked(a *arena) {
 	}
 	began := time.Now()
 	a.inParallel(marks...)
-	a.logf("all of %d pods are marked", len(before))
+	a.logf("all %d pods are marked", len(before))
 	a.expect("I3", "marks", "all marked pods to be replaced", settleLimit, func() (string, bool) {
 		left := slices.DeleteFunc(a.pods(), func(pod corev1.Pod) bool { return pod.Annotations[v1.AnnotationDelete] == "" })
 		return fmt.Sprintf("%d of %d are left", len(left), len(before)), len(left) == 0
@@ -59,12 +59,12 @@ func (a *arena) mark(pod string) {
 	})
 }
 
-// checkReplaced looks whether none of the pods is left.
+// checkReplaced checks that none of the pods is left.
 func (a *arena) checkReplaced(before []corev1.Pod) {
 	after := identities(a.pods())
 	for _, uid := range identities(before) {
 		if slices.Contains(after, uid) {
-			a.violate(faults.Violation{Invariant: "I3", Object: "marked " + uid, What: fmt.Sprintf("the pod with UID %s was marked, and is still there", uid)})
+			a.violate(faults.Violation{Invariant: "I3", Object: "marked " + uid, What: fmt.Sprintf("the pod with UID %s was marked, and still exists", uid)})
 		}
 	}
 }

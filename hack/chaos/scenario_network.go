@@ -11,27 +11,27 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// networkScenarios are what happens between a controller and the API server.
+// networkScenarios are faults between a controller and the API server.
 func networkScenarios() []scenario {
 	return []scenario{
-		{name: "stale-cache", about: "the watch of pods stands still for longer than any patience of the controller, during churn", do: staleCache},
-		{name: "unobserved-change", about: "replicas, image and labels change there and back while watches stand still, and are then lost", do: unobservedChange},
-		{name: "missed-delete", about: "pods are deleted while the watch is stalled or refused; they are to be replaced 5 s after it is back", do: missedDelete},
-		{name: "watch-gone", about: "watches are cut, and watches and lists answered 410 for a while, during churn", do: watchGone},
+		{name: "stale-cache", about: "the watch of pods stalls for longer than the controller ever waits, during churn", do: staleCache},
+		{name: "unobserved-change", about: "replicas, image and labels change and change back while watches are stalled, and the events are lost", do: unobservedChange},
+		{name: "missed-delete", about: "pods are deleted while the watch is stalled or refused; they must be replaced 5 s after the watch is back", do: missedDelete},
+		{name: "watch-gone", about: "watches are cut, and watches and lists are answered 410 for a while, during churn", do: watchGone},
 		{name: "server-errors", about: "30 % of the writes are answered 429, 500, 503 or 504 or delayed by seconds, during churn", short: true, do: serverErrors},
 		{name: "conflict-storm", about: "others write to the object 50 times a second while it is scaled", do: conflictStorm},
-		{name: "black-hole", about: "connections go dead without breaking in the middle of work; it is to go on within 60 s", do: blackHole},
-		{name: "uid-reuse", about: "the object is deleted, forced, and made again under its name while watches stand still or the controller is away",
+		{name: "black-hole", about: "connections go dead without breaking in the middle of work; the controller must go on within 60 s", do: blackHole},
+		{name: "uid-reuse", about: "the object is deleted by force and created again under its name while watches are stalled or the controller is down",
 			short: true, do: uidReuse},
-		{name: "half-seen", about: "the watch of the owner, then that of pods stands still amid a scale-up, with some of its pods seen; names become free meanwhile",
+		{name: "half-seen", about: "the watch of the owner, then the watch of pods stalls during a scale-up, after some of its pods were seen; names become free meanwhile",
 			runs: 2, short: true, do: halfSeen},
-		{name: "foreign-name", about: "pods of others have the names or labels that the controller would use", do: foreignName},
+		{name: "foreign-name", about: "pods of somebody else have the names or labels that the controller would use", do: foreignName},
 		{name: "storm", about: "lost answers, errors, delays, stalls, cuts, 410 and kills come and go at random during churn", runs: 3, short: true, do: storm},
 	}
 }
 
-// inBursts makes watches stand still most of the time, until what it returns is called: what the controller has written
-// it sees only after a while. Without that the cache would be faster than any retry, and hide what a retry does wrong.
+// inBursts stalls watches most of the time, until stop is called: the controller sees its own writes only after a while. Otherwise the
+// cache would be faster than any retry, and hide the mistakes of a retry.
 func (a *arena) inBursts(match func(faults.Request) bool) (stop func()) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -51,7 +51,7 @@ func (a *arena) inBursts(match func(faults.Request) bool) (stop func()) {
 	return func() { close(over); <-ended }
 }
 
-// ambiguousCreate loses the answers to creates that went through. Not one pod too many may come of it.
+// ambiguousCreate drops the answers to successful creates. The controller must not create a pod too many.
 func ambiguousCreate(a *arena) {
 	owners := 30
 	if a.short {
@@ -63,7 +63,7 @@ func ambiguousCreate(a *arena) {
 	for i := range owners {
 		a.create(fmt.Sprintf("web-%d", i), 5, ownerOptions{})
 	}
-	a.await("all pods, in spite of that", 2*time.Minute, func() (string, bool) {
+	a.await("all pods", 2*time.Minute, func() (string, bool) {
 		n := len(a.pods())
 		return fmt.Sprint(n), n >= 5*owners
 	})
@@ -76,7 +76,7 @@ func ambiguousCreate(a *arena) {
 	a.judge()
 }
 
-// serverErrors fails or delays many of the writes.
+// serverErrors fails or delays many writes.
 func serverErrors(a *arena) {
 	length := 40 * time.Second
 	if a.short {
@@ -99,10 +99,10 @@ func serverErrors(a *arena) {
 // waits 15 s for an answer.
 const noticed = time.Minute
 
-// blackHole first makes the open connections dead for ever, as a firewall does that was restarted, and then all of them,
-// also new ones, for a while.
+// blackHole first makes the open connections dead for ever, like a firewall that was restarted, and then all connections, old and new,
+// for a while.
 func blackHole(a *arena) {
-	link, err := faults.StartLink(a.kubeconfig) // before the proxy, which would answer pings itself
+	link, err := faults.StartLink(a.kubeconfig) // in front of the proxy, which would answer pings itself
 	a.must(err)
 	defer link.Close()
 	a.kubeconfig = filepath.Join(a.cluster.Folder, a.namespace+"-link.kubeconfig")
@@ -116,7 +116,7 @@ func blackHole(a *arena) {
 	a.scale("web", 12)
 	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n > 3 })
 	if link.Sever() == 0 {
-		a.must(errors.New("there is no connection that could die"))
+		a.must(errors.New("there is no connection to cut"))
 	}
 	a.logf("the connections are dead, at %d pods", len(a.pods()))
 	began := time.Now()
@@ -137,7 +137,7 @@ func blackHole(a *arena) {
 	}
 	a.logf("a new connection is tried after %v", time.Since(began).Round(time.Millisecond))
 	if link.Opened() == opened {
-		a.violate(faults.Violation{Invariant: "I3", Object: "web", What: fmt.Sprintf("it has not noticed within %v that its connection is dead", noticed)})
+		a.violate(faults.Violation{Invariant: "I3", Object: "web", What: fmt.Sprintf("the controller has not noticed within %v that its connection is dead", noticed)})
 	}
 	lab.Pause(a.ctx, time.Duration(a.random.IntN(5000))*time.Millisecond)
 	revive()

@@ -24,10 +24,10 @@ const (
 	slowStart = nodeGrace + 3*time.Second
 )
 
-// nodeFault is how a node ends a pod: as a kubelet writes it down.
+// nodeFault is a way in which a node ends a pod, with the status that a kubelet writes.
 type nodeFault struct {
 	reason, message string
-	// disrupted tells that the pod had run, and that the condition DisruptionTarget says why it does no longer.
+	// disrupted is the reason of the condition DisruptionTarget of a pod that has run; empty for a pod that has not.
 	disrupted string
 }
 
@@ -39,8 +39,8 @@ var nodeFaults = []nodeFault{
 	{"Preempting", "Preempted in order to admit critical pod", corev1.PodReasonTerminationByKubelet},
 }
 
-// nodeDidIt has nodes end pods of the new revision in the middle of a rollout, and their replacements take longer to become
-// ready than failing pods have to recover. The revision has done nothing wrong: it is rolled out, and never blamed.
+// nodeDidIt lets nodes end pods of the new revision in the middle of a rollout. Their replacements take longer to become ready than
+// failing pods have to recover. The failures are not those of the revision: it is rolled out, and never blamed.
 func nodeDidIt(a *arena) {
 	a.start()
 	a.create("web", 6, ownerOptions{
@@ -72,7 +72,7 @@ func nodeDidIt(a *arena) {
 	a.judge()
 }
 
-// manager is a PodManager as it is now.
+// manager is the present PodManager of this name.
 func (a *arena) manager(name string) (found *v1.PodManager) {
 	a.insist(func() (err error) {
 		found, err = a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(a.ctx, name, metav1.GetOptions{})
@@ -95,7 +95,7 @@ func (a *arena) openGates(ctx context.Context, slow *atomic.Bool) {
 	}
 }
 
-// endPods ends updated pods, one for each fault, as nodes do.
+// endPods ends updated pods as nodes do, one pod for each fault.
 func (a *arena) endPods(name, image string) {
 	all := slices.Clone(nodeFaults)
 	a.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -111,7 +111,7 @@ func (a *arena) endPods(name, image string) {
 			if len(updated) > 0 {
 				victim = updated[a.random.IntN(len(updated))]
 			}
-			blamed := a.manager(name).Status.FailedRevision != "" // then there may be no other for ever
+			blamed := a.manager(name).Status.FailedRevision != "" // a blamed revision may get no further pod
 			return fmt.Sprint(len(updated)), len(updated) > 0 || blamed
 		})
 		if victim.Name == "" {
@@ -123,7 +123,7 @@ func (a *arena) endPods(name, image string) {
 	}
 }
 
-// patch is what the kubelet writes to the status.
+// patch is the patch of the status that the kubelet writes.
 func (f nodeFault) patch() string {
 	now := time.Now().UTC().Format(time.RFC3339)
 	conditions := fmt.Sprintf(`{"type":"Ready","status":"False","reason":"PodFailed","lastTransitionTime":%q}`, now)
@@ -136,7 +136,7 @@ func (f nodeFault) patch() string {
 	return fmt.Sprintf(`{"status":{"phase":"Failed","reason":%q,"message":%q,"conditions":[%s],"containerStatuses":%s}}`, f.reason, f.message, conditions, containers)
 }
 
-// expectUnblamed waits for the end of the rollout, and tells whether the revision was left in peace.
+// expectUnblamed waits for the end of the rollout, and checks that the revision was not blamed.
 func (a *arena) expectUnblamed(name string) bool {
 	unblamed := true
 	done := a.expect("I3", name, "the rollout to be complete", 2*time.Minute, func() (string, bool) {
@@ -144,7 +144,7 @@ func (a *arena) expectUnblamed(name string) bool {
 		if manager.Status.FailedRevision != "" {
 			unblamed = false
 			a.violate(faults.Violation{Invariant: "I3", Object: name + " blamed",
-				What: fmt.Sprintf("revision %s was rolled back for what nodes did to its pods; it says: %s", manager.Status.FailedRevision, a.condition(name, v1.ConditionReady))})
+				What: fmt.Sprintf("revision %s was rolled back although nodes ended its pods; Ready says: %s", manager.Status.FailedRevision, a.condition(name, v1.ConditionReady))})
 			return "", true
 		}
 		problems, err := a.problems(a.ctx)

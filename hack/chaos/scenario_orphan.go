@@ -12,9 +12,8 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// orphanApart deletes an owner without its pods while the controller sees neither. Then it sees how the owner is now, and
-// still nothing of the pods: the garbage collector has taken their owner away, and the controller's cache shows it. What the
-// user wanted to keep must stay.
+// orphanApart orphans the pods of an owner while the controller sees neither. Then the controller sees the owner again, but not the pods:
+// the garbage collector has removed their owner references, and the controller's cache still has them. The pods must stay.
 func orphanApart(a *arena) {
 	rounds := 3
 	if a.short {
@@ -31,7 +30,7 @@ func orphanApart(a *arena) {
 	a.judge()
 }
 
-// orphanUnseen is one such deletion. If the versions in between are lost, the controller sees nothing but the last one.
+// orphanUnseen makes one such deletion. If the versions in between are lost, the controller sees only the last one.
 func (a *arena) orphanUnseen(name string, lost bool) {
 	before := a.podsOf(name)
 	podWatch, ownerWatch := a.own("watch", "pods"), a.own("watch", a.contender.resource())
@@ -49,7 +48,7 @@ func (a *arena) orphanUnseen(name string, lost bool) {
 		owners.Resume()
 	}
 	a.logf("the controller sees the owners again, and not the pods")
-	// It may take its time to see that nothing is to be done, and to let the owner go, but not do what cannot be undone.
+	// The controller may take its time to remove its finalizer, but must not delete a pod.
 	if !a.awaitGone(name) {
 		a.violate(faults.Violation{Invariant: "I2", Object: name, What: name + " does not go although all its pods are released"})
 	}
@@ -58,7 +57,7 @@ func (a *arena) orphanUnseen(name string, lost bool) {
 	a.checkOrphans(before)
 }
 
-// checkOrphans looks after pods that were to stay.
+// checkOrphans checks pods that must stay.
 func (a *arena) checkOrphans(before []corev1.Pod) {
 	for _, pod := range before {
 		a.checkOrphan(&pod)

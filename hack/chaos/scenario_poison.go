@@ -20,35 +20,35 @@ import (
 )
 
 const (
-	// paceLimit is how long five pods may take to come, to change or to go, whatever there is beside them.
+	// paceLimit is how long the controller may take to create, update or delete five pods, whatever other objects there are.
 	paceLimit = 10 * time.Second
 	// mostMemory is far above what a few objects need.
 	mostMemory = 512 << 20
 	crdName    = "podmanagers.apps.mycompany.com"
 )
 
-// poison puts objects beside others that the controller cannot read, or that are hard to plan for. It must tell so on
-// them, and the others must not notice. They are in a namespace of their own: the oracle could not read them either.
+// poison creates objects that the controller cannot read, or that are hard to plan for. The controller must tell so in their statuses, and
+// must serve other objects as before. The bad objects are in a namespace of their own: the oracle could not read them either.
 func poison(a *arena) {
 	swamp := a.namespace + "-swamp"
 	defer a.impose(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", swamp))()
 	a.startForAll()
-	// Where the others do not go on there is no use in more of it, and the controller may be eating up the machine.
+	// If the other objects are not served, stop: the controller may be using up the machine.
 	if a.goOn("before") && a.besideUndecodable(swamp) && a.besideExtreme(swamp) {
 		a.settle()
 	}
 	a.judge()
 }
 
-// startForAll starts a controller for all namespaces, so that one informer has the good and the bad.
+// startForAll starts a controller for all namespaces, so that one informer has the good and the bad objects.
 func (a *arena) startForAll() {
 	process, ready, err := a.cluster.LaunchOurs("-v", "4", "-kubeconfig", a.kubeconfig)
 	a.must(err)
 	a.process = process
-	a.expect("I3", "controller", "it to be ready", 30*time.Second, func() (string, bool) { return process.Tail(3), ready() })
+	a.expect("I3", "controller", "the controller to be ready", 30*time.Second, func() (string, bool) { return process.Tail(3), ready() })
 }
 
-// goOn makes, changes and shrinks an object, and tells whether that went at its pace.
+// goOn creates, updates and scales down an object, and tells whether each step took less than paceLimit.
 func (a *arena) goOn(name string) bool {
 	for _, step := range []func(){
 		func() { a.create(name, 5, ownerOptions{}) },
@@ -72,7 +72,7 @@ func (a *arena) goOn(name string) bool {
 	return true
 }
 
-// mustLive looks at the process itself.
+// mustLive checks the process: that it runs, its memory, and its panics.
 func (a *arena) mustLive(when string) {
 	wrong := func(format string, arguments ...any) {
 		a.violate(faults.Violation{Invariant: "I3", Object: "controller", What: when + ": " + fmt.Sprintf(format, arguments...)})
@@ -99,18 +99,18 @@ func (a *arena) mustLive(when string) {
 	a.logf("%s: the controller lives, with %d MiB at most", when, usage.PeakRSS>>20)
 }
 
-// besideUndecodable lets an object in that does not fit the Go type, as a CRD of another version may. A controller that
-// runs must survive it, and so must one that starts.
+// besideUndecodable creates an object that does not fit the Go type, as a CRD of another version may allow. A running controller must
+// survive it, and so must a starting one.
 func (a *arena) besideUndecodable(swamp string) bool {
 	const bad = "{apiVersion: apps.mycompany.com/v1, kind: PodManager, metadata: {name: bad, namespace: %s}, spec: {replicas: three, image: nginx}}"
 	manifest := fmt.Sprintf(bad, swamp)
 	defer a.restoreCRD(manifest)
 	a.loosenCRD()
-	a.await("the loose schema to let it in", time.Minute, func() (string, bool) {
+	a.await("the loose schema to admit the object", time.Minute, func() (string, bool) {
 		out, err := a.cluster.KubectlWith(a.ctx, manifest, "apply", "-f", "-")
 		return out, err == nil
 	})
-	a.expect("I5", "bad", "Stalled to tell that it cannot be decoded", paceLimit, func() (string, bool) {
+	a.expect("I5", "bad", "the condition Stalled to tell that the object cannot be decoded", paceLimit, func() (string, bool) {
 		out, err := a.cluster.Kubectl(a.ctx, "get", "podmanagers", "bad", "--namespace", swamp, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
 		return out, err == nil && strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, "spec.replicas")
 	})
@@ -129,7 +129,7 @@ func (a *arena) besideUndecodable(swamp string) bool {
 	return err == nil
 }
 
-// loosenCRD lets anything be the number of replicas.
+// loosenCRD makes the CRD accept any value as the number of replicas.
 func (a *arena) loosenCRD() {
 	out, err := a.cluster.Kubectl(a.ctx, "get", "crd", crdName, "-o", "json")
 	a.must(err)
@@ -138,7 +138,7 @@ func (a *arena) loosenCRD() {
 	version := crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
 	spec := descend(version, "schema", "openAPIV3Schema", "properties", "spec", "properties")
 	spec["replicas"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
-	delete(descend(version, "subresources"), "scale") // it would insist on a number
+	delete(descend(version, "subresources"), "scale") // the scale subresource needs a number
 	data, err := json.Marshal(crd)
 	a.must(err)
 	_, err = a.cluster.KubectlWith(a.ctx, string(data), "replace", "-f", "-")
@@ -153,7 +153,7 @@ func descend(object map[string]any, path ...string) map[string]any {
 	return object
 }
 
-// restoreCRD puts the real one back, and waits until it refuses what is bad. The CRD is everybody's.
+// restoreCRD restores the real CRD, which all runs share, and waits until it refuses the bad object.
 func (a *arena) restoreCRD(bad string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), time.Minute)
 	defer cancel()
@@ -165,10 +165,10 @@ func (a *arena) restoreCRD(bad string) {
 	})
 }
 
-// extremeCopies is how many objects there are of each kind, so that they are more than there are workers.
+// extremeCopies is how many objects there are of each kind: together more than workers.
 const extremeCopies = 4
 
-// extremes are valid.
+// extremes are specs with valid, extreme values.
 func extremes() map[string]func(*v1.PodManagerSpec) {
 	rolling := func(limits v1.RollingUpdate) func(*v1.PodManagerSpec) {
 		return func(spec *v1.PodManagerSpec) { spec.UpdateStrategy.RollingUpdate = &limits }
@@ -190,7 +190,7 @@ func extremes() map[string]func(*v1.PodManagerSpec) {
 
 // besideExtreme asks for as many pods as a number can say, of several objects, and then for a rollout.
 func (a *arena) besideExtreme(swamp string) bool {
-	defer a.imposeQuota(swamp, 3)() // or there would be no end of pods
+	defer a.imposeQuota(swamp, 3)() // otherwise the pods would never end
 	manage := ours{a.cluster}
 	var names []string
 	for kind, set := range extremes() {
@@ -208,18 +208,18 @@ func (a *arena) besideExtreme(swamp string) bool {
 	if !a.goOn("rollout") {
 		return false
 	}
-	a.expect("I5", swamp, "all of them to tell of the present generation", paceLimit, func() (string, bool) {
+	a.expect("I5", swamp, "all objects to have a status of their present generation", paceLimit, func() (string, bool) {
 		list, err := a.cluster.Managers.AppsV1().PodManagers(swamp).List(a.ctx, metav1.ListOptions{})
 		a.must(err)
 		for _, m := range list.Items {
 			if m.Status.ObservedGeneration != m.Generation {
-				return fmt.Sprintf("%s is at generation %d, and its status speaks of %d", m.Name, m.Generation, m.Status.ObservedGeneration), false
+				return fmt.Sprintf("%s is at generation %d, and its status is of %d", m.Name, m.Generation, m.Status.ObservedGeneration), false
 			}
 		}
 		return "", true
 	})
 	a.must(a.cluster.Managers.AppsV1().PodManagers(swamp).DeleteCollection(a.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	return a.expect("I2", swamp, "all of them to be gone", settleLimit/3, func() (string, bool) {
+	return a.expect("I2", swamp, "all objects to be gone", settleLimit/3, func() (string, bool) {
 		list, err := a.cluster.Managers.AppsV1().PodManagers(swamp).List(a.ctx, metav1.ListOptions{})
 		a.must(err)
 		return fmt.Sprint(len(list.Items)), len(list.Items) == 0

@@ -23,7 +23,7 @@ func ignoreConflict(err error) error {
 	return err
 }
 
-// churnFor lets people churn for a while, and meanwhile does something else again and again.
+// churnFor lets users churn for a while, and calls meanwhile again and again.
 func (a *arena) churnFor(length time.Duration, meanwhile func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(a.ctx, length)
 	defer cancel()
@@ -50,7 +50,7 @@ func churnWithKills(a *arena) {
 	a.judge()
 }
 
-// killComponent kills a part of the control plane a few times during churn. Pods that nobody touches stay what they are.
+// killComponent kills a part of the control plane a few times during churn. Pods that nobody touches stay.
 func killComponent(a *arena, component, counter string) {
 	kills := 5
 	if a.short {
@@ -59,7 +59,7 @@ func killComponent(a *arena, component, counter string) {
 	a.start()
 	calm := a.branch("calm")
 	defer calm.close()
-	if a.contender.updates() { // there can be one ReplicaSet controller only
+	if a.contender.updates() { // only one ReplicaSet controller can run
 		calm.start()
 	}
 	calm.create("web", 5, ownerOptions{})
@@ -76,10 +76,10 @@ func killComponent(a *arena, component, counter string) {
 			a.logf("killed %s", component)
 			lab.Pause(ctx, time.Duration(a.random.IntN(1500))*time.Millisecond)
 			a.must(a.cluster.Repair(a.ctx))
-			a.logf("all of the control plane runs again")
+			a.logf("the whole control plane runs again")
 		}
 	})
-	// These two take up to a minute until they try again, which says nothing about the contenders.
+	// Scheduler and nodes may wait up to a minute before they try again, which says nothing about the contenders.
 	a.must(a.cluster.Signal(lab.Scheduler, syscall.SIGKILL))
 	a.must(a.cluster.Signal(lab.Nodes, syscall.SIGKILL))
 	a.must(a.cluster.Repair(a.ctx))
@@ -102,15 +102,14 @@ func identities(pods []corev1.Pod) []string {
 	return all
 }
 
-// The lease of a split brain is short, so that one does not wait for long, but not so short that a busy machine makes a
-// leader lose it by itself.
+// The lease of a split brain is short, so that a run does not take long, but not so short that a leader loses it on a busy machine.
 const leaseDuration, renewDeadline = 6 * time.Second, 5 * time.Second
 
-// splitBrain stops the leader for longer than its lease in the middle of creating pods, has a second one take over and
-// scale down, and wakes the first one up.
+// splitBrain stops the leader for longer than its lease while it creates pods, lets a second controller take over and scale down, and
+// wakes the first one up.
 func splitBrain(a *arena) {
 	parts := 4
-	if a.short || !a.contender.updates() { // there can be one ReplicaSet controller only
+	if a.short || !a.contender.updates() { // only one ReplicaSet controller can run
 		parts = 1
 	}
 	var all []func()
@@ -128,7 +127,7 @@ func (a *arena) splitOnce() {
 	const many = 40
 	few := 5 + a.random.IntN(20)
 	a.allowLeases()
-	// So slow that there is a middle in which to stop.
+	// Creates are slow, so that the leader can be stopped between two of them.
 	a.proxy.Inject(faults.Rule{Name: "slow", Match: a.own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 100 * time.Millisecond}}})
 	a.start(a.leaseFlags()...)
 	first := a.process
@@ -143,7 +142,7 @@ func (a *arena) splitOnce() {
 	a.must(first.Signal(syscall.SIGSTOP))
 	a.run.count(splitBrains)
 	a.logf("stopped the leader at %d pods", len(a.pods()))
-	a.await("the second to lead", time.Minute, func() (string, bool) { return second.Tail(3), a.leader() != former })
+	a.await("the second controller to lead", time.Minute, func() (string, bool) { return second.Tail(3), a.leader() != former })
 	a.awaitPods(many)
 	a.scale("web", few)
 	if a.random.IntN(2) == 0 {
@@ -151,7 +150,7 @@ func (a *arena) splitOnce() {
 	}
 	a.must(first.Signal(syscall.SIGCONT))
 	a.logf("woke the old leader up")
-	a.await("the old leader to leave", time.Minute, func() (string, bool) {
+	a.await("the old leader to end", time.Minute, func() (string, bool) {
 		select {
 		case <-first.Exited:
 			return "", true
@@ -163,7 +162,7 @@ func (a *arena) splitOnce() {
 	a.judge()
 }
 
-// leaseFlags make a contender elect a leader, in the arena's namespace.
+// leaseFlags turn on leader election in the arena's namespace.
 func (a *arena) leaseFlags() []string {
 	dash := "-"
 	if !a.contender.updates() {
@@ -173,7 +172,7 @@ func (a *arena) leaseFlags() []string {
 		dash + "leader-elect-retry-period=500ms", dash + "leader-elect-resource-namespace=" + a.namespace, dash + "leader-elect-resource-name=chaos"}
 }
 
-// allowLeases lets our controller's account have leases here; its own are in another namespace.
+// allowLeases gives our controller's account the right to leases in the arena's namespace; artifacts/rbac.yaml gives it another one.
 func (a *arena) allowLeases() {
 	_, err := a.cluster.Kubectl(a.ctx, "create", "role", "lease", "--namespace", a.namespace, "--verb=get,create,update", "--resource=leases.coordination.k8s.io")
 	a.must(err)
@@ -182,7 +181,7 @@ func (a *arena) allowLeases() {
 	a.must(err)
 }
 
-// leader is who holds the lease.
+// leader is the holder of the lease.
 func (a *arena) leader() string {
 	lease, err := a.cluster.Kube.CoordinationV1().Leases(a.namespace).Get(a.ctx, "chaos", metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {

@@ -12,52 +12,52 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// ruleScenarios are about what the cluster does not allow, what ends, and what must not be there at all.
+// ruleScenarios are about refusals, deletions, and objects that should not exist.
 func ruleScenarios() []scenario {
 	return []scenario{
-		{name: "quota", about: "a quota lets only a few of many pods in, and is lifted after 10 s",
+		{name: "quota", about: "a quota admits only a few of many pods, and is lifted after 10 s",
 			short: true, do: quota},
 		{name: "admission", about: "Pod Security, then an admission policy refuses all pods, and is lifted after 10 s", do: admission},
-		{name: "refused-then-allowed", about: "a policy refuses pod deletes, revisions, readiness gates or changes in place for 15 s; all is to be done a minute later",
+		{name: "refused-then-allowed", about: "a policy refuses pod deletes, revisions, readiness gates or updates in place for 15 s; everything must be done a minute later",
 			short: true, do: refusedThenAllowed},
 		{name: "failing-pods", about: "every pod fails as soon as it is ready, for a minute", do: failingPods},
-		{name: "node-did-it", about: "nodes evict and reject pods in the middle of a rollout; the revision is not to be blamed", short: true, oursOnly: true, do: nodeDidIt},
-		{name: "all-marked", about: "every pod is marked for deletion at once; enough are to stay available", short: true, oursOnly: true, do: allMarked},
+		{name: "node-did-it", about: "nodes evict and reject pods in the middle of a rollout; the revision must not be blamed", short: true, oursOnly: true, do: nodeDidIt},
+		{name: "all-marked", about: "every pod is marked for deletion at once; enough must stay available", short: true, oursOnly: true, do: allMarked},
 		{name: "namespace-terminating", about: "the namespace is deleted in the middle of a scale-up", short: true, do: namespaceTerminating},
 		{name: "finalizer", about: "the controller is killed before and after every write of a deletion: foreground, background and orphan",
 			short: true, limit: 10 * time.Minute, do: deletionWithCrashes},
-		{name: "orphan-apart", about: "the owner is deleted without its pods while the controller sees the owner's watch, and not that of pods",
+		{name: "orphan-apart", about: "the owner is deleted without its pods while the controller sees the owner, and not the pods",
 			short: true, do: orphanApart},
 		{name: "collector-away", about: "an owner is deleted and another gets its name while no garbage collector runs",
 			alone: true, oursOnly: true, do: collectorAway},
-		{name: "etcd-restore", about: "etcd is put back to an older state, so that versions go back and are used again",
+		{name: "etcd-restore", about: "etcd is restored from a backup, so that versions go back and are used again",
 			alone: true, do: etcdRestore},
-		{name: "poison", about: "objects that cannot be decoded, and valid ones with extreme values, beside others that have to go on",
+		{name: "poison", about: "objects that cannot be decoded, and valid objects with extreme values, beside others that must be served as before",
 			alone: true, oursOnly: true, do: poison},
-		{name: "every-field", about: "every field of the spec gets valid and invalid values, each followed by the way back",
+		{name: "every-field", about: "every field of the spec gets valid and invalid values; after each the first spec is restored",
 			oursOnly: true, do: everyField},
 	}
 }
 
 const (
-	// refusalTime is how long pods are refused. In that time there may be so many creates that are bound to fail, and
-	// so many writes of events.
+	// refusalTime is how long pods are refused. mostDoomed is the largest number of refused creates in that time, mostEvents the largest
+	// number of writes of events.
 	refusalTime = 10 * time.Second
 	mostDoomed  = 20
 	mostEvents  = 20
 	// toldTime is how long it may take until the status says why there are no pods.
 	toldTime = 30 * time.Second
-	// standstill is how long no pod may come once the way is free; or somewhat longer than it was not: whoever doubles the
-	// time between two tries waits no longer than that.
+	// standstill is the longest time without a new pod after the refusal. It may be somewhat longer than the refusal: a controller that
+	// doubles the time between two tries waits no longer than that.
 	standstill = 15 * time.Second
 )
 
-// refusal is a rule that keeps pods from being made.
+// refusal is a rule by which the API server refuses pods.
 type refusal struct {
 	name string
-	// words are in what the API server says.
+	// words are a part of the API server's message.
 	words string
-	// allowed is how many pods may be made all the same.
+	// allowed is how many pods the rule admits.
 	allowed int
 	impose  func(a *arena) (lift func())
 }
@@ -87,14 +87,14 @@ func admission(a *arena) {
 	a.judge()
 }
 
-// refuse has pods wanted that are refused for a while, and looks what that costs, what is said about it, and what comes
-// after.
+// refuse creates an owner whose pods are refused for a while, and checks how many requests the controller makes, what the status says,
+// and that all pods are created afterwards.
 func (a *arena) refuse(replicas int, r refusal) {
 	lift := r.impose(a)
 	defer lift()
 	log, began := a.auditFromNow(), time.Now()
 	a.create(r.name, replicas, ownerOptions{})
-	a.expect("I5", r.name, "ReplicaFailure to say why there are no pods", toldTime, func() (string, bool) {
+	a.expect("I5", r.name, "the condition ReplicaFailure to say why there are no pods", toldTime, func() (string, bool) {
 		message := a.condition(r.name, "ReplicaFailure")
 		return message, strings.Contains(message, r.words)
 	})
@@ -110,8 +110,8 @@ func (a *arena) refuse(replicas int, r refusal) {
 	}
 }
 
-// boundRefusals looks how many requests were made that could not succeed. Batches that double may waste as many as went
-// through before, and each pod that was allowed may be worth an event.
+// boundRefusals checks how many creates were refused. Batches that double may waste as many requests as succeeded before, and each
+// admitted pod may cause an event.
 func (a *arena) boundRefusals(r refusal, log *auditLog) {
 	doomed, events := 0, 0
 	for _, request := range a.writesSince(log) {
@@ -122,10 +122,10 @@ func (a *arena) boundRefusals(r refusal, log *auditLog) {
 			doomed++
 		}
 	}
-	a.logf("%s: %d doomed creates, %d writes of events in %v", r.name, doomed, events, refusalTime)
+	a.logf("%s: %d refused creates, %d writes of events in %v", r.name, doomed, events, refusalTime)
 	if most := mostDoomed + r.allowed; doomed > most {
 		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " creates",
-			What: fmt.Sprintf("%s: %d creates in %v that were bound to be refused, more than %d", r.name, doomed, refusalTime, most)})
+			What: fmt.Sprintf("%s: %d refused creates in %v, more than %d", r.name, doomed, refusalTime, most)})
 	}
 	if most := mostEvents + r.allowed; events > most {
 		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " events",
@@ -133,8 +133,7 @@ func (a *arena) boundRefusals(r refusal, log *auditLog) {
 	}
 }
 
-// expectGrowth waits until there are so many pods of an owner. However long the creates themselves take, there must be
-// no standstill.
+// expectGrowth waits until an owner has all its pods. The creates may take long, but the controller must not stand still.
 func (a *arena) expectGrowth(name string, replicas int, patience time.Duration) {
 	began, most, since := time.Now(), 0, time.Now()
 	for most < replicas {
@@ -143,14 +142,14 @@ func (a *arena) expectGrowth(name string, replicas int, patience time.Duration) 
 		}
 		if time.Since(since) > patience {
 			a.violate(faults.Violation{Invariant: "I3", Object: name + " growth",
-				What: fmt.Sprintf("%s has %d of %d pods, and no other has come for %v although nothing keeps it any more", name, most, replicas, patience)})
+				What: fmt.Sprintf("%s has %d of %d pods, and no new one for %v although nothing refuses pods any more", name, most, replicas, patience)})
 			return
 		}
 		if !lab.Pause(a.ctx, 200*time.Millisecond) {
 			return
 		}
 	}
-	a.logf("%s has all pods %v after the way was free", name, time.Since(began).Round(time.Millisecond))
+	a.logf("%s has all pods %v after the refusal", name, time.Since(began).Round(time.Millisecond))
 }
 
 func (a *arena) auditFromNow() *auditLog {
@@ -165,7 +164,7 @@ func (a *arena) writesSince(log *auditLog) []request {
 	return writes
 }
 
-// unsuccessful are the requests that were answered with an error, but for those that mean that somebody else was faster.
+// unsuccessful are the requests that were answered with an error, except for conflicts with somebody who was faster.
 func unsuccessful(requests []request) []request {
 	return slices.DeleteFunc(requests, func(r request) bool {
 		code := r.ResponseStatus.Code
@@ -191,7 +190,7 @@ func (a *arena) conditions(name string) map[string]string {
 // condition is the message of a condition; empty if there is none.
 func (a *arena) condition(name, kind string) string { return a.conditions(name)[kind] }
 
-// expect polls until something holds. If it does not in time, that is a violation, and the run goes on.
+// expect polls until a condition holds. If it does not hold in time, expect records a violation, and the run goes on.
 func (a *arena) expect(invariant, object, what string, limit time.Duration, holds func() (seen string, ok bool)) bool {
 	ctx, cancel := context.WithTimeout(a.ctx, limit)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// imposeQuota lets only so many pods into a namespace.
+// imposeQuota limits the number of pods in a namespace.
 func (a *arena) imposeQuota(namespace string, pods int) (lift func()) {
 	lift = a.impose(fmt.Sprintf("{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: %s}, spec: {hard: {pods: %d}}}", namespace, pods))
 	a.await("the quota to be in force", time.Minute, func() (string, bool) {
@@ -21,7 +21,7 @@ func (a *arena) imposeQuota(namespace string, pods int) (lift func()) {
 	return lift
 }
 
-// imposePodSecurity lets only pods in that ask for no rights at all, which ours do not say.
+// imposePodSecurity enforces the restricted Pod Security level, which our pods do not satisfy.
 func (a *arena) imposePodSecurity() (lift func()) {
 	const label = "pod-security.kubernetes.io/enforce"
 	set := func(change string) {
@@ -33,24 +33,24 @@ func (a *arena) imposePodSecurity() (lift func()) {
 	return func() { set(label + "-") }
 }
 
-// imposePolicy lets no pods in.
+// imposePolicy refuses all pods.
 func (a *arena) imposePolicy() (lift func()) {
 	lift = a.imposeDenial(denial{operation: "CREATE", resource: "pods", who: "true", words: "no pods today"})
 	a.awaitDenial()
 	return lift
 }
 
-// denial is what an admission policy refuses.
+// denial is an admission policy.
 type denial struct {
-	// group, operation and resource are as in a ValidatingAdmissionPolicy.
+	// group, operation and resource are those of the ValidatingAdmissionPolicy.
 	group, operation, resource string
-	// who is whom it is refused, as an expression about the request.
+	// who is an expression about the request that selects whose requests are refused.
 	who string
-	// words are in what the API server says.
+	// words are a part of the API server's message.
 	words string
 }
 
-// imposeDenial makes the policy for the arena's namespace. It is in force a little later.
+// imposeDenial creates the policy for the arena's namespace. It is in force a little later.
 func (a *arena) imposeDenial(d denial) (lift func()) {
 	const policy = `
 apiVersion: admissionregistration.k8s.io/v1
@@ -72,7 +72,7 @@ spec:
 	return a.impose(fmt.Sprintf(policy, a.namespace, d.group, d.operation, d.resource, d.who, d.words))
 }
 
-// impose makes objects, and returns what takes them away again, however the run ends.
+// impose creates objects, and returns the function that deletes them, however the run ends.
 func (a *arena) impose(manifest string) (lift func()) {
 	_, err := a.cluster.KubectlWith(a.ctx, manifest, "apply", "-f", "-")
 	a.must(err)
@@ -84,7 +84,7 @@ func (a *arena) impose(manifest string) (lift func()) {
 	})
 }
 
-// awaitDenial waits until no pod can be made: rules reach the API server's caches a little later.
+// awaitDenial waits until no pod can be created: rules reach the API server's caches a little later.
 func (a *arena) awaitDenial() {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: (ownerOptions{}).template(nil).Spec}
 	a.await("pods to be refused", time.Minute, func() (string, bool) {

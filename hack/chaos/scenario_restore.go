@@ -16,10 +16,10 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// etcdRestore puts etcd back to an earlier state under a running controller. Versions go back, generations are used a
-// second time, and informers hear nothing of it. Nobody restarts the controller.
+// etcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and informers
+// get no event about it. Nobody restarts the controller.
 func etcdRestore(a *arena) {
-	// Past the proxy: that would break the watches in a way which makes informers list anew by themselves.
+	// Past the proxy: it would break the watches in a way that makes informers relist by themselves.
 	a.kubeconfig = a.contender.kubeconfig()
 	a.start()
 	a.create("web", 3, ownerOptions{})
@@ -32,8 +32,8 @@ func etcdRestore(a *arena) {
 	defer os.RemoveAll(backup)
 	a.whileDown(func() { a.must(a.cluster.BackUpEtcd(a.ctx, backup)) })
 
-	a.beginOracle() // this one has a gap
-	// What the restore undoes: more pods, an object that comes, one that goes, and many versions.
+	a.beginOracle() // the present oracle has a gap
+	// The restore undoes all of this: more pods, a new object, a deleted one, and many versions.
 	a.awaitCalm()
 	a.scale("web", 8)
 	a.create("late", 2, ownerOptions{})
@@ -42,10 +42,10 @@ func etcdRestore(a *arena) {
 	for i := range 500 {
 		a.must(a.contender.patch(a.ctx, a.namespace, "web", fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, i)))
 	}
-	a.judge() // what it has seen is about to be undone
+	a.judge() // the restore undoes what this oracle has seen
 
 	a.whileDown(func() { a.must(a.cluster.RestoreEtcd(a.ctx, backup)) })
-	a.logf("etcd is as it was at the time of the backup")
+	a.logf("etcd is restored from the backup")
 	a.mu.Lock()
 	a.wanted = before
 	a.mu.Unlock()
@@ -60,7 +60,7 @@ func etcdRestore(a *arena) {
 	a.judge()
 }
 
-// beginOracle begins anew: what the last oracle has seen is no longer of use.
+// beginOracle starts a new oracle: the versions that the last one has seen are no longer valid.
 func (a *arena) beginOracle() {
 	oracle, err := faults.StartOracle(a.ctx, a.cluster.Config, a.namespace)
 	a.must(err)
@@ -70,10 +70,9 @@ func (a *arena) beginOracle() {
 	}
 }
 
-// whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive it
-// if time goes back meanwhile, so that is started anew, without a moment in which it could act on what it remembers. The
-// controller sleeps: an API server that has just started does not know its rights yet, and that alone, if it is met, makes
-// informers list anew.
+// whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive a restore, so
+// whileDown starts it again, and gives it no time to act on its old caches. The controller is stopped meanwhile: a new API server does not
+// know the controller's rights yet, and a refusal alone would make informers relist.
 func (a *arena) whileDown(do func()) {
 	others := []string{"kube-controller-manager", lab.Scheduler, lab.Nodes}
 	send := func(signal syscall.Signal, components ...string) {
@@ -93,15 +92,15 @@ func (a *arena) whileDown(do func()) {
 			break
 		}
 		if try == 3 {
-			a.must(errors.New("no pod gets ready any more"))
+			a.must(errors.New("no pod becomes ready any more"))
 		}
 	}
 	a.must(a.process.Signal(syscall.SIGCONT))
-	a.logf("all of the control plane runs again")
+	a.logf("the whole control plane runs again")
 }
 
-// podsCanRun tells whether a pod that is nobody's gets ready in time: a scheduler or a node that was started too early may
-// take a minute until it tries again, which says nothing about the contenders.
+// podsCanRun tells whether a pod without an owner becomes ready in time: a scheduler or a node that was started too early may wait for a
+// minute before it tries again, which says nothing about the contenders.
 func (a *arena) podsCanRun(limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(a.ctx, limit)
 	defer cancel()

@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// mostPerEvent is how many bytes each event about a pod may leave behind in a standby on average, beside what the heap
-	// varies by in any case (70 kB were seen). Three strings kept for each event are 48, and the slice of them has room to spare.
+	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average, besides the usual variation of
+	// the heap (70 kB were seen). Three strings for each event are 48 bytes, and their slice has spare capacity.
 	mostPerEvent, heapNoise = 10, 128 << 10
-	// takeOver is how soon a standby is to have done what the leader was stopped in.
+	// takeOver is how soon a standby must finish the work of a leader that was stopped.
 	takeOver = 20 * time.Second
-	// beatWriters is how many change pods at the same time.
+	// beatWriters is how many goroutines change pods at the same time.
 	beatWriters = 16
 )
 
-// standby lets a second controller see events for as long as days would bring them, while the first one leads. It keeps no
-// more than its caches, and takes over at once when the leader is stopped.
+// standby lets a second controller see as many events as in days, while the first one leads. The second one keeps nothing but its caches,
+// and takes over at once when the leader is stopped.
 func standby(a *arena) {
-	least, most, length := 10000, 20000, time.Minute // less would be lost in the noise
+	least, most, length := 10000, 20000, time.Minute // fewer would be lost in the noise
 	if a.short {
 		least, most, length = 3000, 6000, 15*time.Second
 	}
 	a.allowLeases()
-	// A lease that is released counts for nothing, however long it is; and no busy machine makes the leader lose this one.
+	// A long lease: the leader does not lose it on a busy machine, and releases it when it is stopped.
 	flags := append(a.leaseFlags(), "-leader-elect-lease-duration=1m", "-leader-elect-renew-deadline=50s")
 	a.start(flags...)
 	leader := a.process
@@ -45,21 +45,21 @@ func standby(a *arena) {
 	second, ready, err := a.contender.launch(a.contender.kubeconfig(), a.namespace, flags...)
 	a.must(err)
 	defer func() { _ = second.Kill() }()
-	a.await("the second to be ready", time.Minute, func() (string, bool) { return second.Tail(3), ready() })
+	a.await("the second controller to be ready", time.Minute, func() (string, bool) { return second.Tail(3), ready() })
 	a.create("web", 2, ownerOptions{})
 	a.awaitCalm()
-	// Nobody else takes an interest in these, so that events about them cost less.
+	// Nobody schedules these pods, so that events about them cost less.
 	a.create("idle", 20, ownerOptions{pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
 	a.awaitOwned("idle", 20)
 
-	a.beat("idle", 1000, 1000, 0) // until the caches and buffers have their size
+	a.beat("idle", 1000, 1000, 0) // until caches and buffers have their final size
 	before := a.heap(second)
 	events := a.beat("idle", least, most, length)
 	grown := a.heap(second) - before
 	a.logf("after %d events the heap is larger by %d kB", events, grown>>10)
 	if most := int64(mostPerEvent*events + heapNoise); grown > most {
 		a.violate(faults.Violation{Invariant: "I3", Object: "standby",
-			What: fmt.Sprintf("%d events about pods have left %d kB behind in a standby, more than %d kB", events, grown>>10, most>>10)})
+			What: fmt.Sprintf("%d events about pods have left %d kB in the heap of a standby, more than %d kB", events, grown>>10, most>>10)})
 	}
 
 	a.remove("idle")
@@ -72,13 +72,12 @@ func standby(a *arena) {
 		problem.What = fmt.Sprintf("not done %v after the leader was stopped: %s", takeOver, problem.What)
 		a.violate(problem)
 	}
-	a.logf("took over and done after %v", time.Since(began).Round(time.Millisecond))
+	a.logf("the standby has taken over and is done after %v", time.Since(began).Round(time.Millisecond))
 	a.settle()
 	a.judge()
 }
 
-// beat changes an owner's pods in a way that has to be looked at: at least so many times, and beyond that up to so many as
-// there is time for.
+// beat changes an owner's pods in a field that the controller reads: at least least times, and up to most times if there is time.
 func (a *arena) beat(name string, least, most int, length time.Duration) int {
 	pods := a.podsOf(name)
 	began := time.Now()
@@ -102,15 +101,15 @@ func (a *arena) beat(name string, least, most int, length time.Duration) int {
 	return int(count.Load())
 }
 
-// heap is how much of a process' heap is in use: the least that a few garbage collections from now on leave, since what is
-// on its way when one of them comes is in use, too.
+// heap is how much of a process' heap is in use: the minimum after a few garbage collections from now on, because each of them counts
+// requests under way as in use.
 func (a *arena) heap(process *lab.Process) int64 {
 	a.awaitIdle(process)
 	const live, cycles, count = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total", 8
-	began := a.metrics(process)[cycles] + 1 // the first may have begun before
+	began := a.metrics(process)[cycles] + 1 // the first collection may have begun before
 	least := math.Inf(1)
 	a.await("some garbage collections", 2*time.Minute, func() (string, bool) {
-		for range 20 { // to ask is what makes garbage
+		for range 20 { // the requests make garbage
 			now := a.metrics(process)
 			if now[cycles] > began {
 				least = min(least, now[live])
@@ -130,9 +129,9 @@ func (a *arena) heap(process *lab.Process) int64 {
 	return int64(least)
 }
 
-// awaitIdle waits until a process has looked at all that it has to: nobody else can tell how far a standby is.
+// awaitIdle waits until a process uses little CPU: nothing else tells whether a standby has handled all events.
 func (a *arena) awaitIdle(process *lab.Process) {
-	const little = 20 * time.Millisecond // it looks at the lease, too
+	const little = 20 * time.Millisecond // it reads the lease, too
 	spent := func() time.Duration {
 		usage, err := process.Usage()
 		a.must(err)
@@ -150,10 +149,10 @@ func (a *arena) awaitIdle(process *lab.Process) {
 	})
 }
 
-// uncompressed asks for answers as they are: to compress one takes 700 kB of the very heap that is asked about.
+// uncompressed asks for uncompressed answers: compressing one takes 700 kB of the heap to be measured.
 var uncompressed = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
-// metrics are those of a process that have no labels.
+// metrics are the metrics of a process without labels.
 func (a *arena) metrics(process *lab.Process) map[string]float64 {
 	response, err := uncompressed.Get("http://" + process.Metrics + "/metrics")
 	a.must(err)

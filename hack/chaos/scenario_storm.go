@@ -11,7 +11,7 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// conflictStorm has others write to the object all the time. Each scaling must come to its end all the same.
+// conflictStorm lets others write to the object all the time. Each scaling must be carried out nevertheless.
 func conflictStorm(a *arena) {
 	const writers, rate = 10, 50
 	enough := int32(500)
@@ -34,7 +34,7 @@ func conflictStorm(a *arena) {
 		parts = append(parts, func() {
 			for n := 0; lab.Pause(ctx, writers*time.Second/rate); n++ {
 				patch := fmt.Sprintf(`{"metadata":{"annotations":{"storm-%d":"%d"}}}`, i, n)
-				if a.contender.patch(ctx, a.namespace, "web", patch) == nil { // they get into each other's way, too
+				if a.contender.patch(ctx, a.namespace, "web", patch) == nil { // the writers conflict with each other, too
 					writes.Add(1)
 				}
 			}
@@ -61,17 +61,17 @@ func (a *arena) scaleInStorm(replicas int) {
 	a.logf("scaled to %d after %v", replicas, time.Since(began).Round(time.Millisecond))
 }
 
-// draws are for a goroutine of its own: a source of random numbers serves one only.
+// draws is a source of random numbers for another goroutine: a rand.Rand serves one goroutine only.
 func (a *arena) draws() *rand.Rand {
 	return rand.New(rand.NewPCG(a.random.Uint64(), a.random.Uint64()))
 }
 
-// untilBack is for how long client-go waits, the longer the more often it was cut off, before it takes a watch up again.
+// untilBack is the longest time that client-go waits before it opens a watch again. It waits the longer, the more often the watch was cut.
 const untilBack = time.Minute
 
-// bouts lets people churn amid faults, and again and again waits without any until all is well: what goes wrong is often
-// mended by whatever happens next, and shows only when nothing does. It goes on until the rule has hit often enough, however
-// slow the machine is, and ends with settle, or with a bout that does not settle.
+// bouts lets users churn amid faults, again and again, and waits after each bout, without faults, until everything is as wanted: the next
+// change often repairs a mistake, which shows only if there is no next change. It goes on until the rule has hit often enough, however slow
+// the machine is, and ends with settle, or with a bout that does not settle.
 func (a *arena) bouts(length time.Duration, rule string, enough int, meanwhile func(ctx context.Context)) {
 	for end := time.Now().Add(length); time.Now().Before(end) || a.proxy.Count(rule) < enough && a.ctx.Err() == nil; {
 		a.churnFor(time.Duration(1000+a.random.IntN(6000))*time.Millisecond, meanwhile)
@@ -107,7 +107,7 @@ func watchGone(a *arena) {
 		watches, lists := a.own("watch", resource), a.own("list", resource)
 		heal := a.proxy.Inject(faults.Rule{Name: "gone", Rate: random.Float64(), Faults: []faults.Fault{{Status: 410}},
 			Match: func(r faults.Request) bool { return watches(r) || lists(r) }})
-		a.expireNext(watches) // also if it comes when all else is healed
+		a.expireNext(watches) // even if the next watch comes when the faults are over
 		a.proxy.CutWatches(watches)
 		lab.Pause(ctx, time.Duration(100+random.IntN(1400))*time.Millisecond)
 		heal()
@@ -116,7 +116,7 @@ func watchGone(a *arena) {
 	a.judge()
 }
 
-// storm lets all kinds of faults come and go while people churn: up to four of them at the same time.
+// storm lets all kinds of faults come and go during churn, up to four at the same time.
 func storm(a *arena) {
 	length := time.Minute
 	if a.short {
@@ -148,7 +148,7 @@ func storm(a *arena) {
 	a.judge()
 }
 
-// fault begins one at random, and returns what ends it.
+// fault starts a random fault, and returns the function that ends it.
 func (a *arena) fault(random *rand.Rand) (end func()) {
 	resource := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}[random.IntN(4)]
 	watches := a.own("watch", resource)

@@ -27,8 +27,8 @@ func (a *arena) anyOf(resources ...string) func(faults.Request) bool {
 	}
 }
 
-// endStall lets watches go on in one of three ways: all that was held back comes; the watch is cut, and taken up where it
-// was; or it cannot be taken up, so that the next thing the controller sees is how things are now.
+// endStall ends a stall in one of three ways: the watch goes on; the watch is cut, and the controller opens it again at its last version;
+// or the controller cannot open it there, and lists the present objects.
 func (a *arena) endStall(stall *faults.Stall, match func(faults.Request) bool) {
 	switch a.random.IntN(3) {
 	case 0:
@@ -42,14 +42,14 @@ func (a *arena) endStall(stall *faults.Stall, match func(faults.Request) bool) {
 	}
 }
 
-// cutForGood ends a stall so that what was held back is never seen.
+// cutForGood ends a stall so that the controller never sees the events that were held back.
 func (a *arena) cutForGood(stall *faults.Stall, match func(faults.Request) bool) {
 	a.expireNext(match)
 	stall.Cut()
-	a.logf("the watches are cut, and what they had to tell is lost")
+	a.logf("the watches are cut, and their events are lost")
 }
 
-// expireNext answers 410 to the next watch that matches, one of each resource: it has to begin anew.
+// expireNext answers 410 to the next watch of each resource that matches: the controller has to list.
 func (a *arena) expireNext(match func(faults.Request) bool) {
 	told := map[string]bool{}
 	a.proxy.Inject(faults.Rule{Name: "expired", Rate: 1, Faults: []faults.Fault{{Status: 410}}, Match: func(r faults.Request) bool { // called under a lock
@@ -61,8 +61,8 @@ func (a *arena) expireNext(match func(faults.Request) bool) {
 	}})
 }
 
-// staleCache lets the watch of pods stand still for longer than any time after which the controller loses patience or
-// forgets, the minute of consistency.echoLifetime being the longest, while people churn.
+// staleCache stalls the watch of pods during churn, for longer than any timeout of the controller. The longest is the minute of
+// consistency.echoLifetime.
 func staleCache(a *arena) {
 	length := 70 * time.Second
 	if a.short {
@@ -83,7 +83,7 @@ func staleCache(a *arena) {
 	a.judge()
 }
 
-// unobservedChange changes things there and back while the controller does not look.
+// unobservedChange changes objects and changes them back while the controller sees nothing.
 func unobservedChange(a *arena) {
 	rounds := 6
 	if a.short {
@@ -105,8 +105,8 @@ func unobservedChange(a *arena) {
 	a.judge()
 }
 
-// thereAndBack leaves everything as it was: the replicas, the image, and a pod's label. The label only if nobody sees it:
-// a pod that was replaced in the meantime would rightly be one too many when it comes back.
+// thereAndBack changes the replicas, the image and a pod's label, and changes them back. It changes the label only if the controller does
+// not see it: otherwise the controller would replace the pod, which would rightly be one too many when it comes back.
 func (a *arena) thereAndBack(name string, podsUnseen bool) {
 	pause := func() { lab.Pause(a.ctx, time.Duration(a.random.IntN(1500))*time.Millisecond) }
 	before := a.wants()[name]
@@ -123,7 +123,7 @@ func (a *arena) thereAndBack(name string, podsUnseen bool) {
 	}
 }
 
-// relabelThereAndBack takes a pod away from its owner by a label, and gives it back.
+// relabelThereAndBack changes a pod's label so that the pod leaves its owner, and changes it back.
 func (a *arena) relabelThereAndBack(pause func()) {
 	pods := a.pods()
 	if len(pods) == 0 {
@@ -141,10 +141,10 @@ func (a *arena) relabelThereAndBack(pause func()) {
 	}
 }
 
-// seenAgain is how soon a deleted pod is to be replaced once the controller can see.
+// seenAgain is how soon a deleted pod must be replaced once the watch is back.
 const seenAgain = 5 * time.Second
 
-// missedDelete deletes pods while the watch is away, in three ways. They are replaced as soon as it is back.
+// missedDelete deletes pods while there is no watch, in three ways. The controller replaces them as soon as the watch is back.
 func missedDelete(a *arena) {
 	a.start()
 	a.create("web", 5, ownerOptions{})
@@ -174,7 +174,7 @@ func missedDelete(a *arena) {
 	a.judge()
 }
 
-// deleteSome deletes pods that the controller must not see going.
+// deleteSome deletes pods, and checks that the controller does not see it.
 func (a *arena) deleteSome(count int) {
 	pods := a.pods()
 	a.random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
@@ -186,7 +186,7 @@ func (a *arena) deleteSome(count int) {
 	}
 }
 
-// next tells when the next request comes that matches.
+// next tells when the next matching request comes.
 func (a *arena) next(match func(faults.Request) bool) <-chan time.Time {
 	at := make(chan time.Time, 1)
 	a.proxy.Inject(faults.Rule{Name: "next", Match: func(r faults.Request) bool {
@@ -201,8 +201,8 @@ func (a *arena) next(match func(faults.Request) bool) <-chan time.Time {
 	return at
 }
 
-// awaitReplaced waits until there are as many pods as wanted, and measures the time since the watch is back: when that is
-// tried again, after 30 to 60 s at the most, is for client-go to decide.
+// awaitReplaced waits until there are as many pods as wanted, and measures the time since the watch is back: client-go decides when it
+// opens the watch again, after 30 to 60 s at the most.
 func (a *arena) awaitReplaced(name string, back <-chan time.Time) {
 	slow := func(format string, arguments ...any) {
 		a.violate(faults.Violation{Invariant: "I3", Object: name, What: fmt.Sprintf(format, arguments...)})

@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// settleLimit is how long it may take, once the faults are over, until all is as wanted. For up to a minute of that
-	// (untilBack) client-go may not take up a watch that was cut, and a busy machine needs some time for the rest.
+	// settleLimit is how long it may take, once the faults are over, until everything is as wanted. client-go may wait for up to a
+	// minute of that (untilBack) before it opens a cut watch again, and a busy machine needs some time for the rest.
 	settleLimit = 90 * time.Second
-	// quietTime is how long nothing may be written then; it is tried so many times.
+	// quietTime is how long the controller must write nothing then, within quietTries tries.
 	quietTime, quietTries = 2500 * time.Millisecond, 6
-	// recent is how long a scale-down may take before pods that are left count as too many, and how old a status may
-	// be. It is above the controller's staleLimit: for that long it may wait for a watch that stands still.
+	// recent is how long a scale-down may take before the remaining pods count as too many, and how old a status may be. It is above
+	// the controller's staleLimit, the time for which it waits for a stalled watch.
 	recent = 20 * time.Second
 )
 
-// settle waits until all is as the scenario wants it, and then until the controller is quiet. It takes the time from
-// now, when the faults are over. What is not so in the end is a violation.
+// settle waits until everything is as the scenario wants it, and then until the controller is quiet. The time runs from now, when
+// the faults are over. Any difference in the end is a violation.
 func (a *arena) settle() {
 	began := time.Now()
 	problems := a.awaitSettled(settleLimit)
@@ -42,7 +42,7 @@ func (a *arena) settle() {
 	}
 }
 
-// awaitSettled returns what is still wrong when the time is up.
+// awaitSettled returns the differences that are left when the time is up.
 func (a *arena) awaitSettled(limit time.Duration) []faults.Violation {
 	ctx, cancel := context.WithTimeout(a.ctx, limit)
 	defer cancel()
@@ -54,11 +54,11 @@ func (a *arena) awaitSettled(limit time.Duration) []faults.Violation {
 			return nil
 		case err == nil:
 			last = problems
-		case last == nil: // if the look itself is cut short by the limit, the one before tells more
+		case last == nil: // if the limit has cut this comparison short, the last one tells more
 			last = []faults.Violation{{Invariant: "I3", Object: a.namespace, What: err.Error()}}
 		}
 		if a.ctx.Err() != nil {
-			return nil // interrupted: that proves nothing
+			return nil // an interrupted run proves nothing
 		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {
 			return last
@@ -66,7 +66,7 @@ func (a *arena) awaitSettled(limit time.Duration) []faults.Violation {
 	}
 }
 
-// problems compare what there is with what is wanted, read from the API server itself.
+// problems compares the objects, as the API server has them, with what is wanted.
 func (a *arena) problems(ctx context.Context) ([]faults.Violation, error) {
 	owners, err := a.contender.owners(ctx, a.namespace)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *arena) problems(ctx context.Context) ([]faults.Violation, error) {
 	return c.problems, nil
 }
 
-// rest is about what is left when all owners have been compared.
+// rest finds the pods that are left when all owners have been compared.
 func (c *comparison) rest() {
 	for _, name := range slices.Sorted(maps.Keys(c.wanted)) {
 		c.problem("I3", name, "%s is gone", name)
@@ -104,8 +104,8 @@ func (c *comparison) rest() {
 	}
 }
 
-// endOverdue ends a pod that its node has forgotten. A kubelet would try again if the API server had been away; the
-// simulated nodes do not.
+// endOverdue deletes a pod that its node has forgotten. A kubelet would try again after the API server was away; the simulated nodes
+// do not.
 func (a *arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
 	const overdue = 5 * time.Second
 	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || len(pod.Finalizers) > 0 {
@@ -133,7 +133,7 @@ func isOwnerKind(ref *metav1.OwnerReference) bool {
 	return ref.Kind == "PodManager" || ref.Kind == "ReplicaSet"
 }
 
-// comparison takes away from what is wanted and what there is; what remains is too little or too much.
+// comparison compares the wanted owners with the existing pods.
 type comparison struct {
 	wanted   map[string]want
 	pods     map[types.UID][]*corev1.Pod
@@ -195,7 +195,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// stayQuiet looks into the audit log whether the controller has stopped to write.
+// stayQuiet checks in the audit log whether the controller has stopped writing.
 func (a *arena) stayQuiet() {
 	var writes []request
 	for range quietTries {
@@ -209,10 +209,10 @@ func (a *arena) stayQuiet() {
 		}
 	}
 	a.violate(faults.Violation{Invariant: "I3", Object: a.namespace,
-		What: fmt.Sprintf("it does not stop to write: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
+		What: fmt.Sprintf("the controller does not stop writing: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
 }
 
-// judge asks the oracle about all that has happened.
+// judge asks the oracle for its report.
 func (a *arena) judge() {
 	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
 	defer cancel()

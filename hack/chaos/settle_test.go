@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Whatever is not as the user wants it, or not as the status says, is found.
+// settle finds every difference between the objects and what the user wants, or what the status says.
 func TestComparison(t *testing.T) {
 	wants := want{replicas: 2, image: "v1"}
 	good := owner{name: "web", uid: "u", generation: 3, observed: 3, wanted: 2, active: 2, ready: 2, done: true}
@@ -59,7 +59,7 @@ func TestComparison(t *testing.T) {
 			for _, problem := range c.problems {
 				found += problem.Invariant + " "
 			}
-			if test.owner.name == "old" { // then web is gone, too
+			if test.owner.name == "old" { // in this case web is gone, too
 				test.want += " I3"
 			}
 			if strings.TrimSpace(found) != strings.TrimSpace(test.want) {

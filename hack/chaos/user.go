@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// insist repeats a request of the user's until it goes through: the API server may be away.
+// insist repeats a request until it succeeds: the API server may be away.
 func (a *arena) insist(request func() error) {
 	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
 	defer cancel()
@@ -25,12 +25,12 @@ func (a *arena) insist(request func() error) {
 			return
 		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {
-			a.must(errors.Join(errors.New("the API server does not take requests"), err))
+			a.must(errors.Join(errors.New("the API server does not accept requests"), err))
 		}
 	}
 }
 
-// create makes an owner.
+// create creates an owner.
 func (a *arena) create(name string, replicas int, options ownerOptions) {
 	a.ask(name, replicas)
 	a.insist(func() error { return a.contender.create(a.ctx, a.namespace, name, replicas, options) })
@@ -42,7 +42,7 @@ func (a *arena) create(name string, replicas int, options ownerOptions) {
 	a.logf("create %s with %d replicas", name, replicas)
 }
 
-// scale changes how many pods are wanted.
+// scale changes the replicas of an owner.
 func (a *arena) scale(name string, replicas int) {
 	a.ask(name, replicas)
 	a.insist(func() error {
@@ -54,7 +54,7 @@ func (a *arena) scale(name string, replicas int) {
 	a.logf("scale %s to %d", name, replicas)
 }
 
-// update changes the image.
+// update changes the image of an owner.
 func (a *arena) update(name, image string) {
 	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"%s"}]}}}}`, image)
 	a.insist(func() error { return a.contender.patch(a.ctx, a.namespace, name, patch) })
@@ -76,7 +76,7 @@ func (a *arena) remove(name string) {
 	a.logf("delete %s", name)
 }
 
-// ask tells the oracle beforehand, with room for the surge of an update: 25 %, rounded up.
+// ask tells the oracle about a change before it is made, with the surge of an update: 25 %, rounded up.
 func (a *arena) ask(name string, replicas int) {
 	a.oracle.Asked(a.namespace+"/"+name, replicas+(replicas+3)/4)
 }
@@ -93,7 +93,7 @@ func (a *arena) wants() map[string]want {
 	return maps.Clone(a.wanted)
 }
 
-// pods are those that are not ending, as the API server has them.
+// pods are the pods that are not terminating, as the API server has them.
 func (a *arena) pods() []corev1.Pod {
 	var active []corev1.Pod
 	a.insist(func() error {
@@ -112,7 +112,7 @@ func (a *arena) pods() []corev1.Pod {
 	return active
 }
 
-// podsOf are the pods that an owner of this name controls and that are not ending.
+// podsOf are the pods that an owner of this name controls, without terminating ones.
 func (a *arena) podsOf(name string) []corev1.Pod {
 	return slices.DeleteFunc(a.pods(), func(pod corev1.Pod) bool {
 		ref := metav1.GetControllerOf(&pod)
@@ -120,7 +120,7 @@ func (a *arena) podsOf(name string) []corev1.Pod {
 	})
 }
 
-// awaitPods waits until there are so many.
+// awaitPods waits until there are count pods.
 func (a *arena) awaitPods(count int) {
 	a.await(fmt.Sprintf("%d pods", count), time.Minute, func() (string, bool) {
 		n := len(a.pods())
@@ -128,7 +128,7 @@ func (a *arena) awaitPods(count int) {
 	})
 }
 
-// deletePod deletes a pod at once, as a node that is removed would.
+// deletePod deletes a pod without a grace period, as if its node were removed.
 func (a *arena) deletePod(name string) {
 	a.insist(func() error {
 		return a.cluster.Kube.CoreV1().Pods(a.namespace).Delete(a.ctx, name, *metav1.NewDeleteOptions(0))

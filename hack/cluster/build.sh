@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the control plane from source, once, into a cache outside the clone, and prints where the programs are.
+# Builds the control plane from source, once, into a cache outside the clone, and prints the folder of the programs.
 # Progress goes to stderr; the only line on stdout is the folder, so that scripts can capture it.
 set -euo pipefail
 
@@ -17,7 +17,7 @@ kwok kwok sigs.k8s.io/kwok/cmd/kwok
 kwokctl kwok sigs.k8s.io/kwok/cmd/kwokctl
 "
 
-# Only a real node has a use for it, and it takes half a minute.
+# Only a real node needs the kubelet, which takes half a minute to build.
 if [ "${NODE:-}" = real ]; then
 	programs+="kubelet kubernetes k8s.io/kubernetes/cmd/kubelet
 "
@@ -27,10 +27,10 @@ if ! command -v go >/dev/null; then
 	echo "build.sh: go is not on PATH; install Go 1.26 or newer from https://go.dev/dl and try again" >&2
 	exit 1
 fi
-# The nested modules decide alone: neither a vendor folder nor a workspace of the user's may reach in.
+# The nested modules alone decide the versions: a vendor folder and a workspace of the user have no influence.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
-# The key is what decides the outcome: the pinned versions and the platform.
+# The key covers everything that decides the result: the pinned versions and the platform.
 key=$(cat "$here"/*/go.mod "$here"/*/go.sum <(go -C "$here/kubernetes" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 bin=$cache/cluster-$key/bin
 kubernetes=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "$here/kubernetes/go.mod")
@@ -38,9 +38,9 @@ stamp="-X k8s.io/component-base/version.gitVersion=$kubernetes -X k8s.io/client-
 stamp+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(cut -d. -f2 <<<"$kubernetes")"
 
 compiler='' # the pid of the running go build
-scratch=''  # its log and its half-written program live here
+scratch=''  # the folder of its log and its incomplete program
 
-# cleanup: an interrupted build leaves neither a compiler running nor half a program behind.
+# cleanup: ends the compiler and removes its files if the build is interrupted.
 cleanup() {
 	if [ -n "$compiler" ]; then
 		kill "$compiler" 2>/dev/null || true
@@ -61,7 +61,7 @@ missing() {
 	return 1
 }
 
-# build NAME MODULE PACKAGE: the program appears in $bin complete, by a rename, or not at all.
+# build NAME MODULE PACKAGE: builds a program and renames it into $bin, so that $bin has no incomplete program.
 build() {
 	local name=$1 module=$2 package=$3 start=$SECONDS
 	: >"$scratch/log"
@@ -73,7 +73,7 @@ build() {
 		compiler=''
 		printf '\n' >&2
 		tail -n 20 "$scratch/log" >&2
-		echo "build.sh: building $name failed; the lines above say why. What was built before is kept: run it again to go on." >&2
+		echo "build.sh: building $name failed; the lines above say why. The programs that were built before are kept; run it again to go on." >&2
 		return 1
 	fi
 	compiler=''
@@ -82,7 +82,7 @@ build() {
 	printf '  %-24s built in %d s%20s\n' "$name" $((SECONDS - start)) '' >&2
 }
 
-# follow NAME: reports until the compiler ends; one rewritten line on a terminal, a line every ten seconds elsewhere.
+# follow NAME: reports progress until the compiler ends: on a terminal in one line, elsewhere with a line every ten seconds.
 follow() {
 	local name=$1 start=$SECONDS next=$SECONDS end='\n' every=10
 	if [ -t 2 ]; then
@@ -103,7 +103,7 @@ build_all() {
 	echo "Building Kubernetes $kubernetes, etcd and KWOK from source into $bin" >&2
 	echo "(once per version; about 8 minutes on 2 cores)" >&2
 	mkdir -p "$bin"
-	# In the same file system, for the rename.
+	# In the same file system as $bin, for the rename.
 	scratch=$(mktemp -d "$cache/cluster-$key/build.XXXXXX")
 	while read -r name module package; do
 		if [ -n "$name" ] && [ ! -x "$bin/$name" ]; then

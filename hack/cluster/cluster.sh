@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A real Kubernetes control plane on this machine, on loopback only: API server, etcd, controller manager, scheduler.
-# The nodes are simulated by KWOK: pods are scheduled, become Ready and go away, but no container ever runs;
-# stages.yaml says what becomes of a pod, and which images fail. With NODE=real there is a real node besides: ../node.
+# KWOK simulates the nodes: pods are scheduled, become Ready and go away, but no container runs. stages.yaml says how a
+# simulated pod changes, and which images fail. With NODE=real there is a real node, too: ../node.
 # kwokctl does the work; this script gives it our programs and keeps it away from ~/.kube/config and ~/.kwok.
 set -euo pipefail
 
@@ -15,19 +15,19 @@ usage() {
 	cat <<-'EOF'
 	usage: cluster.sh COMMAND [NAME]
 
-	  up          start the cluster or repair it, and wait until pods can run; does nothing to a healthy one
-	  down        stop it and delete everything in it
-	  status      say whether it is healthy; exit code 0 only if it is
-	  kubeconfig  print the path of its kubeconfig file
-	  audit-log   print the path of its audit log: one line of JSON for each request but heartbeats
-	  env         print shell code that points kubectl and kwokctl at it: eval "$(cluster.sh env)"
-	  bin         print the folder of kubectl and the control plane's programs, building them if need be
+	  up          start the cluster or repair it, and wait until pods can run; does nothing to a healthy cluster
+	  down        stop the cluster and delete its data
+	  status      tell whether the cluster is healthy; exit code 0 only if it is
+	  kubeconfig  print the path of the kubeconfig file
+	  audit-log   print the path of the audit log: one line of JSON for each request except for heartbeats
+	  env         print shell code that points kubectl and kwokctl at the cluster: eval "$(cluster.sh env)"
+	  bin         print the folder of kubectl and the control plane's programs; build missing programs first
 
 	NAME is podmanager-demo unless given. Clusters of different names are independent of each other.
-	With CAMPAIGN=1 it is one to measure and torture in: without limits on requests, and without the controllers of
+	With CAMPAIGN=1 the cluster is for make chaos and make bench: it has no limits on requests, and no controllers of
 	ReplicaSets and Deployments (see campaign.yaml).
-	With NODE=real it has a node on which containers run, too, and simulated ones that only take pods which tolerate
-	kwok.x-k8s.io/node=fake. This needs Linux, root and what make node-deps installs.
+	With NODE=real the cluster also has a real node, on which containers run; its simulated nodes take only pods that
+	tolerate kwok.x-k8s.io/node=fake. A real node needs Linux, root and the packages of make node-deps.
 	EOF
 }
 
@@ -36,7 +36,7 @@ fail() {
 	exit 1
 }
 
-# ctl ARGS...: kwokctl for this cluster. It takes the first kubectl on PATH: that must be ours.
+# ctl ARGS...: runs kwokctl for this cluster. kwokctl takes the first kubectl on PATH, which must be ours.
 ctl() {
 	KWOK_WORKDIR=$state PATH=$bin:$PATH "$bin/kwokctl" --name "$name" "$@" >>"$log" 2>&1
 }
@@ -45,18 +45,18 @@ kubectl() {
 	"$bin/kubectl" --kubeconfig "$kubeconfig" --request-timeout 5s "$@" 2>>"$log"
 }
 
-# programs: sets bin; builds what is missing.
+# programs: sets bin, and builds missing programs.
 programs() {
 	bin=$("$here/build.sh")
 }
 
-# exists: kwokctl knows the cluster, running or not.
+# exists: tells whether kwokctl knows the cluster, running or not.
 exists() {
 	[ -f "$home/kwok.yaml" ]
 }
 
-# pid COMPONENT: prints its process, if that is running and is this component of this cluster. The file alone
-# proves nothing: after a crash or a reboot the number may be nobody's, a zombie's or a stranger's.
+# pid COMPONENT: prints the pid of a component, if the process is running and is this component of this cluster. The pid file
+# alone proves nothing: after a crash or a reboot, the pid may be unused, or that of a zombie or of another program.
 pid() {
 	local pid args
 	pid=$(cat "$home/pids/$1.pid" 2>/dev/null) || return 1
@@ -64,7 +64,7 @@ pid() {
 	[[ $args == "$home/bin/$1 "* ]] && echo "$pid"
 }
 
-# problem: prints what keeps the cluster from being healthy, and nothing if it is.
+# problem: prints why the cluster is not healthy; nothing if it is healthy.
 problem() {
 	local component ready
 	for component in $components; do
@@ -76,7 +76,7 @@ problem() {
 	if ! kubectl get --raw /readyz >/dev/null; then
 		echo "the API server is not ready"
 	elif ! kubectl get serviceaccount default --namespace default >/dev/null; then
-		echo "the controller manager has not made the default service account"
+		echo "the controller manager has not created the default service account"
 	else
 		ready=$(kubectl get nodes --selector type=kwok --no-headers | awk '$2 == "Ready" {n++} END {print n + 0}')
 		if [ "$ready" -lt "$nodes" ]; then
@@ -91,7 +91,7 @@ healthy() {
 	[ -z "$(problem)" ]
 }
 
-# await COMMAND: repeats it until it succeeds, for a minute at most.
+# await COMMAND: repeats a command until it succeeds, for a minute at most.
 await() {
 	local deadline=$((SECONDS + 60))
 	until "$@"; do
@@ -102,12 +102,12 @@ await() {
 	done
 }
 
-# populate: the name of a node tells a person that it is no machine. It takes more pods than a machine would.
+# populate: creates the simulated nodes. Their names tell that they are no machines; they take more pods than a machine.
 populate() {
 	ctl scale node simulated-node --replicas "$nodes" --serial-length 1 --param .allocatable.pods=2000
 }
 
-# join: starts the real node. From then on pods that do not say otherwise run there.
+# join: starts the real node. From then on, pods without a toleration run there.
 join() {
 	[ "${NODE:-}" != real ] || {
 		"$node" start "$home" &&
@@ -131,7 +131,7 @@ create() {
 		config >"$home/made-from.yaml" && await populate && join && await healthy
 }
 
-# repair: kwokctl starts what has no pid file, so those of dead processes go first.
+# repair: kwokctl starts components without a pid file, so repair removes the pid files of dead processes first.
 repair() {
 	local component
 	echo "Repairing cluster $name: $(problem)" >&2
@@ -141,7 +141,7 @@ repair() {
 	ctl start cluster --timeout 60s && await populate && join && await healthy
 }
 
-# remove: kills without mercy, since the data goes too.
+# remove: kills the components, and deletes their data.
 remove() {
 	local component pid
 	"$node" remove "$home"
@@ -154,7 +154,7 @@ remove() {
 	rm -rf "$home" "$kubeconfig"
 }
 
-# config: all that kwokctl takes over when it creates a cluster, and never reads again.
+# config: prints the configuration that kwokctl reads only when it creates a cluster.
 config() {
 	cat "$here/kwokctl.yaml" "$here/stages.yaml" "$here/audit-policy.yaml"
 	if [ "${CAMPAIGN:-}" = 1 ]; then
@@ -165,7 +165,7 @@ config() {
 	fi
 }
 
-# current: the cluster was made from the programs and the configuration that we have now.
+# current: tells whether the cluster was made from the present programs and configuration.
 current() {
 	[ "$(readlink "$home/bin/kube-apiserver")" = "$bin/kube-apiserver" ] &&
 		[ "$(config)" = "$(cat "$home/made-from.yaml" 2>/dev/null)" ]
@@ -184,7 +184,7 @@ up() {
 		return
 	fi
 	if exists; then
-		echo "Replacing cluster $name: it is of another version, made with other settings, or beyond repair" >&2
+		echo "Replacing cluster $name: it has another version or other settings, or cannot be repaired" >&2
 		remove
 	fi
 	if ! create; then
@@ -195,7 +195,7 @@ up() {
 }
 
 down() {
-	# After a kill in the middle there may be a node without a cluster.
+	# After an interrupted start there may be a node without a cluster.
 	if ! exists && ! "$node" claimed "$home"; then
 		echo "Cluster $name is not running"
 		return
@@ -226,8 +226,8 @@ environment() {
 	printf 'export KUBECONFIG=%q KWOK_WORKDIR=%q PATH=%q:"$PATH"\n' "$kubeconfig" "$state" "$bin"
 }
 
-# lock: one change at a time, also between names, since two clusters starting at once would pick the same ports.
-# -o keeps the lock from leaking into the processes we start, which would hold it for life.
+# lock: allows one change at a time, of all clusters, because two clusters that start at once would pick the same ports.
+# -o keeps the lock from the processes that this script starts: they would hold it as long as they run.
 lock() {
 	if [ -z "${CLUSTER_LOCKED:-}" ] && command -v flock >/dev/null; then
 		mkdir -p "$state"

@@ -22,7 +22,7 @@ func startController(name string, flags ...string) (*lab.Process, error) {
 	return shared.cluster.Start(ctx, name, append([]string{"-v", "4"}, flags...)...)
 }
 
-// stopController ends a controller the polite way, and tells whether it left with 0.
+// stopController ends a controller with SIGTERM, and checks that its exit code is 0.
 func stopController(p *lab.Process) error {
 	if err := p.Stop(); err != nil {
 		return err
@@ -33,7 +33,7 @@ func stopController(p *lab.Process) error {
 	return nil
 }
 
-// private starts a controller of the test's own, for PodManagers with the private label in the test's namespace.
+// private starts a controller for this test only, for PodManagers with the private label in the test's namespace.
 func (s *space) private(flags ...string) *lab.Process {
 	s.t.Helper()
 	p, err := startController(s.name, append([]string{"-namespace", s.name, "-selector", privateLabel}, flags...)...)
@@ -44,7 +44,7 @@ func (s *space) private(flags ...string) *lab.Process {
 	return p
 }
 
-// launch starts a controller of the test's own that need not become ready.
+// launch starts a controller for this test only, and does not wait until it is ready.
 func (s *space) launch(flags ...string) *lab.Process {
 	s.t.Helper()
 	p, err := shared.cluster.Launch(s.name, append([]string{"-v", "4", "-selector", privateLabel}, flags...)...)
@@ -55,7 +55,7 @@ func (s *space) launch(flags ...string) *lab.Process {
 	return p
 }
 
-// kill ends a controller the way a crash does.
+// kill ends a controller like a crash.
 func kill(t *testing.T, p *lab.Process) {
 	t.Helper()
 	if err := p.Kill(); err != nil {
@@ -63,7 +63,7 @@ func kill(t *testing.T, p *lab.Process) {
 	}
 }
 
-// restart kills a private controller, and starts the next.
+// restart kills a private controller, and starts another.
 func (s *space) restart(p *lab.Process) *lab.Process {
 	s.t.Helper()
 	kill(s.t, p)
@@ -86,7 +86,7 @@ func metric(t *testing.T, p *lab.Process, name, labels string) float64 {
 	return sum
 }
 
-// logged are the lines of a controller's log in which a text is.
+// logged are the lines of a controller's log that contain a text.
 func logged(t *testing.T, p *lab.Process, text string) []string {
 	t.Helper()
 	data, err := os.ReadFile(p.Log)

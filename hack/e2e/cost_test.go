@@ -17,8 +17,8 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// What an operation costs: the controller's writes, as the API server's audit log has them, and its syncs that did
-// anything. Events are listed and not limited: one tells of all pods of a batch.
+// The cost of an operation: the controller's writes, from the API server's audit log, and the syncs that did anything. Events are listed
+// and not limited: one event tells of all pods of a batch.
 func TestCost(t *testing.T) {
 	c := &cost{space: newSerialSpace(t)}
 	c.log = c.openAudit()
@@ -45,7 +45,7 @@ func TestCost(t *testing.T) {
 	t.Logf("What it costs:\n%s", table)
 }
 
-// cost measures what a controller does.
+// cost measures the writes and syncs of a controller.
 type cost struct {
 	*space
 	log        *lab.AuditLog
@@ -69,7 +69,7 @@ func (c *cost) measure(operation string, most int, act func(), pods int) {
 	began := time.Now()
 	act()
 	c.awaitReady("web", pods)
-	// While pods take their time, the counts are written once a second: that is what a slow machine costs, not the operation.
+	// While pods start, the controller writes the counts once a second. These writes are the cost of a slow machine, not of the operation.
 	slow := int(time.Since(began) / time.Second)
 	most, mostStatuses := most+slow, 2+slow
 	writes := c.awaitQuiet(c.log)
@@ -79,7 +79,7 @@ func (c *cost) measure(operation string, most int, act func(), pods int) {
 	if changing > most || changing == 0 {
 		c.t.Errorf("%s: %d syncs did anything, want 1 to %d", operation, changing, most)
 	}
-	// A pod that is replaced under its own name before the status was due leaves nothing to write.
+	// If a pod is replaced under its own name before the next status is due, the status does not change.
 	if statuses > mostStatuses || (statuses == 0 && c.manager("web").Generation != generation) {
 		c.t.Errorf("%s: %d status writes, want 1 to %d", operation, statuses, mostStatuses)
 	}
@@ -115,8 +115,8 @@ func (s *space) openAudit() *lab.AuditLog {
 	return log
 }
 
-// awaitQuiet waits until the controller has written nothing in the namespace for two seconds, and returns how often it
-// wrote what since the last call.
+// awaitQuiet waits until the controller has written nothing in the namespace for two seconds, and returns the number of writes of each
+// kind since the last call.
 func (s *space) awaitQuiet(log *lab.AuditLog) map[string]int {
 	s.t.Helper()
 	writes := map[string]int{}
@@ -134,14 +134,14 @@ func (s *space) awaitQuiet(log *lab.AuditLog) map[string]int {
 	return writes
 }
 
-// auditLine is what we read of a line.
+// auditLine has the fields of a line that the tests need.
 type auditLine struct {
 	Verb      string
 	UserAgent string
 	ObjectRef struct{ Resource, Subresource, Namespace string }
 }
 
-// writesIn reads on to the end of the log.
+// writesIn reads the log to its end.
 func (s *space) writesIn(log *lab.AuditLog) []string {
 	s.t.Helper()
 	lines, err := log.ReadLines()

@@ -35,7 +35,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// What --cascade=orphan leaves behind is taken over by a namesake: the pods, and the revisions that they were made from.
+// A PodManager of the same name adopts the pods that --cascade=orphan leaves behind, and their revisions.
 func TestDeleteOrphan(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: 'nginx:1'}")
@@ -54,7 +54,7 @@ func TestDeleteOrphan(t *testing.T) {
 	}
 	s.awaitRevisions("web", 1, 2)
 
-	// The namesake comes with a template that fails: it returns to the pods that serve.
+	// The template of the second PodManager fails: it rolls back to the pods that serve.
 	s.apply("web", fmt.Sprintf("{replicas: 3, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}, image: '%s'}", missing))
 	s.await("the namesake to roll back", func() (any, bool) {
 		manager := s.manager("web")
@@ -94,7 +94,7 @@ func TestDeleteNamespace(t *testing.T) {
 	})
 }
 
-// Where pods go at a pace, one that holds a finalizer keeps the PodManager until it is gone, and the status says what is left.
+// If pods are deleted at a pace, a pod with a finalizer keeps the PodManager until the pod is gone, and the status says what is left.
 func TestDeleteWaitsForPods(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, scaleDown: {maxTerminating: 2}, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}")
@@ -113,17 +113,17 @@ func TestDeleteWaitsForPods(t *testing.T) {
 	})
 }
 
-// Where nothing has to happen first, a deletion does not need a controller; a finalizer that is no longer needed is taken back.
+// Without a pace, a deletion needs no controller; the controller removes a finalizer that is no longer needed.
 func TestDeleteWithoutController(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
 	s.applyPrivate("web", "{replicas: 2, image: nginx, scaleDown: {maxTerminating: 1}}")
 	s.awaitReady("web", 2)
 	if got := s.manager("web").Finalizers; !slices.Equal(got, []string{v1.Finalizer}) {
-		t.Errorf("finalizers %v of one whose pods go at a pace", got)
+		t.Errorf("finalizers %v, although pods have a pace", got)
 	}
 	s.applyPrivate("web", "{replicas: 2, image: nginx}")
-	s.await("the finalizer to be taken back", func() (any, bool) {
+	s.await("the finalizer to be removed", func() (any, bool) {
 		got := s.manager("web").Finalizers
 		return got, len(got) == 0
 	})
@@ -132,7 +132,8 @@ func TestDeleteWithoutController(t *testing.T) {
 	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
 }
 
-// A namesake made right after a deletion takes the next free indices, and does not warn about pods that are on their way out.
+// A PodManager that is created right after the deletion of another of its name takes the next free indices, and does not warn about
+// terminating pods.
 func TestNamesakeAfterDeletion(t *testing.T) {
 	s := newSpace(t)
 	held := "{replicas: 2, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}"

@@ -12,8 +12,8 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// faulty is a space with a controller behind a proxy. Faults at random, and who survives them, are for hack/chaos; here
-// they make a moment last in which a test wants to look.
+// faulty is a space with a controller behind a proxy. hack/chaos injects random faults; here a fault makes a moment last, so that a test
+// can look at it.
 type faulty struct {
 	*space
 	proxy      *faults.Proxy
@@ -51,7 +51,7 @@ func (f *faulty) did(lines int) string {
 	return text.String()
 }
 
-// answer answers requests with a status, instead of passing them on, until they are let through again.
+// answer answers requests with a status instead of forwarding them, until the returned function is called.
 func (f *faulty) answer(name string, status int, match func(faults.Request) bool) (mend func()) {
 	return f.proxy.Inject(faults.Rule{Name: name, Rate: 1, Faults: []faults.Fault{{Status: status}}, Match: match})
 }

@@ -14,8 +14,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The real HorizontalPodAutoscaler moves a PodManager through its scale subresource. There are no metrics here, but it
-// keeps to minReplicas and maxReplicas without any. It looks every 15 s.
+// The real HorizontalPodAutoscaler scales a PodManager through its scale subresource. It has no metrics here, and keeps to minReplicas
+// and maxReplicas without them. It looks every 15 s.
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
@@ -46,7 +46,7 @@ func autoscaler(name string, least, most int32) *autoscalingv2.HorizontalPodAuto
 	}
 }
 
-// awaitScaled waits until the autoscaler has brought the PodManager to this many replicas, and says itself that it can.
+// awaitScaled waits until the autoscaler has scaled the PodManager to this many replicas, and its status says that it can.
 func (s *space) awaitScaled(name string, replicas int) {
 	s.t.Helper()
 	s.awaitFor(2*patience, fmt.Sprintf("the autoscaler to want %d replicas", replicas), func() (any, bool) {

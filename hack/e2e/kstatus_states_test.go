@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// While pods are yet to come it is in progress, also when the controller cannot help it.
+// A PodManager whose pods do not all exist or run yet is in progress, also if the controller cannot change that.
 func TestKstatusComing(t *testing.T) {
 	// Two of these pods do not fit on one node, so the second one stays pending.
 	const single = "{replicas: %d, template: {spec: {nodeSelector: {kubernetes.io/hostname: %s}, containers: [{name: a, image: a, ports: [{containerPort: 80, hostPort: 18080}]}]}}}"
@@ -40,7 +40,7 @@ func TestKstatusComing(t *testing.T) {
 	})
 }
 
-// While pods change, or wait for somebody to let them, it is in progress; and while one is out of order.
+// A PodManager is in progress while its rollout goes on or is paused, and while a pod is unavailable.
 func TestKstatusInProgress(t *testing.T) {
 	const paused = "{replicas: 2, paused: %t, image: '%s'}"
 	testKstatus(t, map[string]kstatusState{
@@ -84,7 +84,7 @@ func TestKstatusInProgress(t *testing.T) {
 	})
 }
 
-// roll applies a spec with a good image, and when that runs, with another one.
+// roll applies a spec with a good image, and once its pods run, with another image.
 func (s *space) roll(spec, image string) {
 	s.t.Helper()
 	s.apply("web", fmt.Sprintf(spec, good))
@@ -93,7 +93,7 @@ func (s *space) roll(spec, image string) {
 	s.apply("web", fmt.Sprintf(spec, image))
 }
 
-// A rollout that has got as far as it should is done, and so is one of no pods.
+// A rollout is done if the partition or OnDelete leaves out the remaining pods, and so is a PodManager without pods.
 func TestKstatusCurrent(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"partition reached": {
@@ -131,7 +131,7 @@ func TestKstatusCurrent(t *testing.T) {
 	})
 }
 
-// What somebody has to do something about has failed.
+// A PodManager has failed if somebody has to act.
 func TestKstatusFailed(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"halted": {
@@ -169,13 +169,13 @@ func TestKstatusFailed(t *testing.T) {
 	})
 }
 
-// awaitStalled waits until web needs somebody to act.
+// awaitStalled waits until web is Stalled.
 func (s *space) awaitStalled(reason, words string) {
 	s.t.Helper()
 	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, reason, words)
 }
 
-// So has one whose pods the API server does not let in.
+// A PodManager whose pods the API server refuses has failed.
 func TestKstatusRefused(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"quota refused": {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// kstatusProgram is the path of hack/kstatus, built when first asked for. It is a program rather than an import so that
-// its requirements stay out of the product's.
+// kstatusProgram is the path of the program hack/kstatus, which the first call builds. It is a program and not a package, so that the
+// product does not get its requirements.
 var kstatusProgram = sync.OnceValues(func() (string, error) {
 	command := exec.Command("hack/tool.sh", "kstatus")
 	var progress bytes.Buffer
@@ -25,8 +25,8 @@ var kstatusProgram = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 })
 
-// kstatus is what Helm and Flux make of the PodManager as it is now: Current, InProgress, Failed, Terminating or, if
-// there is none of the name, NotFound.
+// kstatus is the status that Helm and Flux see of the PodManager: Current, InProgress, Failed, Terminating, or NotFound if there is
+// none.
 func (s *space) kstatus(name string) (verdict, message string) {
 	s.t.Helper()
 	program, err := kstatusProgram()
@@ -50,18 +50,18 @@ func (s *space) kstatus(name string) (verdict, message string) {
 	return answer.Status, answer.Message
 }
 
-// kstatusState is a state that a PodManager can be in, and what Helm and Flux must make of it.
+// kstatusState is a state of a PodManager, and the status that Helm and Flux must see.
 type kstatusState struct {
-	// reach brings the PodManager "web" into the state and returns when it is there to stay.
+	// reach brings the PodManager "web" into the state, and returns when it stays there.
 	reach func(s *space)
 	want  string
 	// message is a part of the verdict's message.
 	message string
 }
 
-// testKstatus tries each state in a namespace of its own, beside the others.
+// testKstatus tries each state in a namespace of its own, in parallel.
 func testKstatus(t *testing.T, states map[string]kstatusState) {
-	// First, while the tests that run in parallel still wait: compiling beside them would slow them down.
+	// Build before the parallel tests run: compiling would slow them down.
 	if _, err := kstatusProgram(); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func testKstatus(t *testing.T, states map[string]kstatusState) {
 	}
 }
 
-// helm --wait and Flux go on when a PodManager is Ready, and never take one for done that no controller has seen.
+// helm --wait and Flux go on when a PodManager is Ready, and never before a controller has seen it.
 func TestKstatusFresh(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"none": {

@@ -256,8 +256,8 @@ func TestStatusTellsTheTrouble(t *testing.T) {
 	}
 }
 
-// With OnDelete a changed template reaches new pods only. Old ones that serve are what was asked for; the status tells how
-// many they are, and calls the new revision current only when none is left.
+// With OnDelete, only new pods get a changed template. Old pods that serve are as wanted; the status tells how many there are, and calls
+// the new revision current only when none is left.
 func TestOnDelete(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:1'}")
@@ -267,7 +267,7 @@ func TestOnDelete(t *testing.T) {
 	const still = " 2 available: Ready=True/UpdateOnDelete Available=True/EnoughReplicas Progressing=False/Complete"
 	s.awaitState("web", "2 pods, 2 current, 0 updated,"+still)
 	s.kubectl("wait", "--for=condition=Ready", "--timeout=5s", "pm/web")
-	deleteOther := func() { s.deletePod(podNames(s.pods())[1]) } // web-0 is the first one
+	deleteOther := func() { s.deletePod(podNames(s.pods())[1]) } // web-0 is the first pod
 	deleteOther()
 	manager := s.awaitState("web", "2 pods, 1 current, 1 updated,"+still)
 	if got, want := s.condition("web", v1.ConditionReady).Message, "2 of 2 pods available; 1 outdated, each is updated when it is deleted"; got != want {
@@ -280,7 +280,7 @@ func TestOnDelete(t *testing.T) {
 		t.Errorf("web-0 was replaced: %v, before %v", now, before)
 	}
 
-	// One that does not become ready is not what was asked for.
+	// A pod that does not become ready is not as wanted.
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: '"+neverReady+"'}")
 	s.awaitState("web", "2 pods, 1 current, 0 updated,"+still)
 	deleteOther()

@@ -17,16 +17,16 @@ import (
 
 const (
 	systemSpace = "podmanager-system"
-	// privateLabel keeps a PodManager away from the controller that all tests share: the test has its own.
+	// privateLabel is on PodManagers that the shared controller leaves to a controller of the test.
 	privateLabel = "e2e.mycompany.com/private"
 )
 
-// shared is what all tests use.
+// shared has what all tests use.
 var shared struct {
 	cluster *lab.Cluster
-	// controller looks at all PodManagers but private ones.
+	// controller serves all PodManagers except for private ones.
 	controller *lab.Process
-	// kube and managers are the cluster's: an administrator's, without limits on requests.
+	// kube and managers have the rights of an administrator, and no limits on requests.
 	kube     kubernetes.Interface
 	managers versioned.Interface
 }
@@ -57,7 +57,7 @@ func runAll(m *testing.M) int {
 	return code
 }
 
-// setUp builds the controller, installs what a user would install, and starts the shared controller.
+// setUp builds the controller, installs the CRD and RBAC, and starts the shared controller.
 func setUp(folder string) error {
 	kubeconfig := os.Getenv("KUBECONFIG")
 	if kubeconfig == "" {

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The controller is killed in the middle of creating, scaling, healing and deleting; what comes out is the same.
+// The controller is killed while it creates, scales, heals and deletes; the result is the same as without a kill.
 func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
@@ -56,7 +56,7 @@ func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	})
 }
 
-// Of two controllers one leads. When it is killed the other takes over; when it is told to stop, at once.
+// Of two controllers one leads. When it is killed, the other takes over after the lease; when it is stopped, at once.
 func TestLeaderElection(t *testing.T) {
 	s := newSpace(t)
 	flags := []string{"-leader-elect", "-leader-elect-resource-namespace", systemSpace,
@@ -96,7 +96,7 @@ func TestLeaderElection(t *testing.T) {
 	}
 }
 
-// Errors of start-up are one line that says what to do.
+// An error at the start is one line that says what to do.
 func TestStartUpErrors(t *testing.T) {
 	t.Parallel()
 	unreachable := t.TempDir() + "/unreachable"
@@ -140,9 +140,9 @@ func TestStartUpErrors(t *testing.T) {
 	}
 }
 
-// An idle controller writes nothing: 100 PodManagers, and no request but reads in the time of E2E_IDLE.
+// An idle controller writes nothing: with 100 PodManagers it only reads for the time in E2E_IDLE.
 func TestIdle(t *testing.T) {
-	idle := 10 * time.Second // make bench has a minute of it
+	idle := 10 * time.Second // make bench waits a minute
 	if given, err := time.ParseDuration(os.Getenv("E2E_IDLE")); err == nil {
 		idle = given
 	}
@@ -176,7 +176,7 @@ func TestIdle(t *testing.T) {
 		}
 		return total
 	}
-	// Events are sent in the background: wait until the last of them is out.
+	// The controller sends events in the background: wait until the last one is sent.
 	before := writes()
 	s.await("the last events to be sent", func() (any, bool) {
 		time.Sleep(time.Second)

@@ -23,22 +23,21 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// podWatch sees every version of the namespace's pods, in their order and over a connection of its own, and remembers them
-// all. A test asks it afterwards what held at each state that the pods went through, however short: a poll would miss most of
-// them. It knows nothing of how the controller decides.
+// podWatch records every version of the namespace's pods, in order and over a connection of its own. Afterwards a test checks every state
+// of the pods, however short: a poll would miss most of them. podWatch knows nothing of how the controller decides.
 type podWatch struct {
 	*space
 	client typedcorev1.PodInterface
-	// listed are the pods that there were at the start.
+	// listed are the pods at the start.
 	listed  []corev1.Pod
 	started time.Time
 
 	mu      sync.Mutex
 	present map[types.UID]*corev1.Pod
 	history []sighting
-	// broken tells why versions are missing.
+	// broken is why versions are missing.
 	broken string
-	// moments are what somebody waits for; see when.
+	// moments are the moments that a test waits for, see when.
 	moments []moment
 }
 
@@ -54,14 +53,14 @@ type moment struct {
 	now chan struct{}
 }
 
-// invariant says what is wrong with the pods that there were at a time; empty if nothing is.
+// invariant says what is wrong with the pods at a time; empty if nothing is wrong.
 type invariant func(pods []*corev1.Pod, at time.Time) string
 
-// watchPods starts to watch. The pods that there are at the start count, too.
+// watchPods starts the watch. The pods at the start count, too.
 func (s *space) watchPods() *podWatch {
 	s.t.Helper()
 	config := rest.CopyConfig(s.cluster.Config)
-	config.Dial = (&net.Dialer{}).DialContext // or client-go would share the connections of other clients
+	config.Dial = (&net.Dialer{}).DialContext // otherwise client-go would share the connections of other clients
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		s.t.Fatal(err)
@@ -84,8 +83,7 @@ func (w *podWatch) atStart() map[types.UID]*corev1.Pod {
 	return pods
 }
 
-// follow watches until the test ends. A watch that the API server ends, as it does when it is busy, is taken up again
-// where it ended.
+// follow watches until the test ends. If the API server ends the watch, because it is busy, follow opens it again at the last version.
 func (w *podWatch) follow(version string) {
 	for w.ctx.Err() == nil {
 		watching, err := w.client.Watch(w.ctx, metav1.ListOptions{ResourceVersion: version})
@@ -115,7 +113,7 @@ func (w *podWatch) see(seen sighting) {
 	w.reach(inOrder(w.present))
 }
 
-// change makes of the pods there were those that there are since.
+// change applies a sighting to the pods.
 func (s sighting) change(pods map[types.UID]*corev1.Pod) {
 	if pods[s.UID] = s.Pod; s.event == watch.Deleted {
 		delete(pods, s.UID)
@@ -126,7 +124,7 @@ func inOrder(pods map[types.UID]*corev1.Pod) []*corev1.Pod {
 	return slices.SortedFunc(maps.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// reach tells those who wait for a moment that has come.
+// reach wakes tests whose moment has come.
 func (w *podWatch) reach(pods []*corev1.Pod) {
 	w.moments = slices.DeleteFunc(w.moments, func(m moment) bool {
 		if m.is(pods) {
@@ -137,7 +135,7 @@ func (w *podWatch) reach(pods []*corev1.Pod) {
 	})
 }
 
-// when waits for a moment, and returns in the midst of it: what is to happen at once is not a poll late.
+// when waits for a moment, and returns at once when it has come, not a poll later.
 func (w *podWatch) when(what string, is func(pods []*corev1.Pod) bool) {
 	w.t.Helper()
 	now := make(chan struct{})
@@ -152,7 +150,7 @@ func (w *podWatch) when(what string, is func(pods []*corev1.Pod) bool) {
 	}
 }
 
-// past are all versions of pods so far, once the watch has shown all that has happened.
+// past are all versions of pods up to now. It waits until the watch has caught up.
 func (w *podWatch) past() []sighting {
 	w.t.Helper()
 	w.await("the watch to have shown all pods as they are", func() (any, bool) {
@@ -173,7 +171,7 @@ func (w *podWatch) past() []sighting {
 	return slices.Clone(w.history)
 }
 
-// replay goes through all states of the pods so far, the one at the start included.
+// replay goes through all states of the pods so far, from the start on.
 func (w *podWatch) replay(visit func(after string, pods []*corev1.Pod, at time.Time)) {
 	w.t.Helper()
 	past, pods := w.past(), w.atStart()
@@ -188,7 +186,7 @@ func (w *podWatch) replay(visit func(after string, pods []*corev1.Pod, at time.T
 // always fails the test if an invariant was broken at any time.
 func (w *podWatch) always(holds invariant) {
 	w.t.Helper()
-	const most = 10 // to tell of
+	const most = 10 // to report
 	count := 0
 	w.replay(func(after string, pods []*corev1.Pod, at time.Time) {
 		w.t.Helper()
@@ -205,7 +203,7 @@ func (w *podWatch) always(holds invariant) {
 	}
 }
 
-// extremes are the least and the most that a count of the pods ever was.
+// extremes are the minimum and the maximum of a count over all states of the pods.
 func (w *podWatch) extremes(count func(pods []*corev1.Pod) int) (least, most int) {
 	w.t.Helper()
 	least, most = count(inOrder(w.atStart())), 0
@@ -216,7 +214,7 @@ func (w *podWatch) extremes(count func(pods []*corev1.Pod) int) (least, most int
 	return least, most
 }
 
-// nothingMoved fails the test if a pod came or left.
+// nothingMoved fails the test if a pod was created or deleted.
 func (w *podWatch) nothingMoved() {
 	w.t.Helper()
 	for _, seen := range w.past() {

@@ -10,14 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What tests ask about pods, one at a time or all together; see podWatch for asking about the past.
+// Properties of one pod or of all pods; podWatch checks them over time.
 
 func isActive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
 }
 
-// serves tells whether a pod can be relied on at this version of it: it is ready, nothing keeps it out of its Services, and
-// its node has caught up with its spec. The last two are ahead of the Ready condition, which the node sets.
+// serves tells whether this version of a pod serves: it is ready, no closed readiness gate keeps it out of its Services, and its node has
+// carried out its spec. Gate and spec change before the node changes the Ready condition.
 func serves(pod *corev1.Pod) bool {
 	is := map[corev1.PodConditionType]bool{}
 	for _, condition := range pod.Status.Conditions {
@@ -31,12 +31,12 @@ func serves(pod *corev1.Pod) bool {
 	return is[corev1.PodReady] && pod.Status.Phase == corev1.PodRunning && pod.Status.ObservedGeneration >= pod.Generation
 }
 
-// servesImage is for images that are ready now and then, but never to be relied on.
+// servesImage is serves for pods of one image. Pods of a crashing image are ready now and then, too.
 func servesImage(image string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image == image }
 }
 
-// within holds if at least so many pods are good, and at most so many exist; those that are terminating are neither.
+// within holds if at least least pods are good, and at most most pods exist. Terminating pods count as neither.
 func within(least, most int, isGood func(*corev1.Pod) bool) invariant {
 	return func(pods []*corev1.Pod, _ time.Time) string {
 		good, exist := 0, 0
@@ -53,13 +53,13 @@ func within(least, most int, isGood func(*corev1.Pod) bool) invariant {
 			fmt.Fprintf(others, "\n%s %s at version %s: %s", pod.Name, pod.Spec.Containers[0].Image, pod.ResourceVersion, pod.Status.String())
 		}
 		if good < least || exist > most {
-			return fmt.Sprintf("%d good pods (at least %d), %d in all (at most %d); those that are not good:%s", good, least, exist, most, others)
+			return fmt.Sprintf("%d good pods (at least %d), %d in all (at most %d); the others:%s", good, least, exist, most, others)
 		}
 		return ""
 	}
 }
 
-// withinBudget is the same for pods that are good once they have been ready for long enough.
+// withinBudget is within, where pods are good once they have been ready for long enough.
 func withinBudget(least, most int, minReady time.Duration) invariant {
 	return func(pods []*corev1.Pod, at time.Time) string {
 		return within(least, most, func(pod *corev1.Pod) bool {
@@ -69,7 +69,7 @@ func withinBudget(least, most int, minReady time.Duration) invariant {
 	}
 }
 
-// existing counts the pods, those that are terminating included.
+// existing counts the pods, terminating ones included.
 func existing(pods []*corev1.Pod) int { return len(pods) }
 
 func terminating(pods []*corev1.Pod) int {
@@ -90,14 +90,14 @@ func count(pods []*corev1.Pod, is func(*corev1.Pod) bool) int {
 	return found
 }
 
-// running tells whether that many active pods run an image.
+// running tells whether count active pods run an image.
 func running(image string, least int) func([]*corev1.Pod) bool {
 	return func(pods []*corev1.Pod) bool {
 		return count(pods, func(pod *corev1.Pod) bool { return isActive(pod) && pod.Spec.Containers[0].Image == image }) >= least
 	}
 }
 
-// ofImage are the pods whose first container has the image, as their spec says.
+// ofImage are the pods whose first container has the image in its spec.
 func ofImage(pods []corev1.Pod, image string) []corev1.Pod {
 	var found []corev1.Pod
 	for _, pod := range pods {
@@ -117,7 +117,7 @@ func byImage(pods []corev1.Pod) map[string]int {
 	return counts
 }
 
-// versions are the pods' resourceVersions, which tell whether anybody has written to one.
+// versions are the pods' resourceVersions, which show whether anybody has written to a pod.
 func versions(pods []corev1.Pod) map[string]string {
 	byName := map[string]string{}
 	for _, pod := range pods {

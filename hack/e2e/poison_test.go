@@ -12,10 +12,10 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// An object that does not fit the Go type, as a CRD of another version may let in, stops neither a running controller
-// nor one that starts; it is told on the object, and the object can be deleted.
+// An object that does not fit the Go type, as a CRD of another version may allow, stops neither a running controller nor a starting one.
+// Its status tells about it, and the object can be deleted.
 func TestUndecodableObject(t *testing.T) {
-	s := newSerialSpace(t) // the CRD is everybody's
+	s := newSerialSpace(t) // all tests share the CRD
 	first := s.private()
 	s.applyPrivate("good", "{replicas: 2, image: nginx}")
 	s.awaitReady("good", 2)
@@ -43,7 +43,7 @@ func TestUndecodableObject(t *testing.T) {
 	s.kubectl("delete", "pm", "bad", "--timeout=30s")
 }
 
-// loosenCRD lets anything be the number of replicas.
+// loosenCRD makes the CRD accept any value as the number of replicas.
 func (s *space) loosenCRD() {
 	s.t.Helper()
 	var crd map[string]any
@@ -64,14 +64,14 @@ func (s *space) loosenCRD() {
 	}
 }
 
-// restoreCRD puts the real one back and waits until it is in force.
+// restoreCRD restores the real CRD, and waits until it is in force.
 func (s *space) restoreCRD() {
 	s.t.Helper()
 	data, err := os.ReadFile("artifacts/crd.yaml")
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.ctx = context.Background() // the test's own is done by now
+	s.ctx = context.Background() // the test's context is done by now
 	if out, err := s.try(string(data), "replace", "-f", "-"); err != nil {
 		s.t.Errorf("%v: %s", err, out)
 	}

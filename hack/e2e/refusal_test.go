@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// What the API server can judge by itself is refused at apply, with a sentence that says what to do.
+// The API server refuses an invalid spec at apply, with a sentence that says what to do.
 func TestBadInputIsRefused(t *testing.T) {
 	const template = "template: {%s spec: {%s containers: [{name: a, image: a}]}}"
 	tests := map[string]struct{ name, spec, want string }{
@@ -54,17 +54,17 @@ func TestBadInputIsRefused(t *testing.T) {
 	}
 }
 
-// awaitRefusal waits until the PodManager tells that its pods are refused.
+// awaitRefusal waits until the status tells that the pods are refused.
 func (s *space) awaitRefusal(name, reason, words string) {
 	s.t.Helper()
-	s.await("the refusal to be told", func() (any, bool) {
+	s.await("the status to tell of the refusal", func() (any, bool) {
 		failure, stalled, ready := s.condition(name, v1.ConditionReplicaFailure), s.condition(name, v1.ConditionStalled), s.condition(name, v1.ConditionReady)
 		return brief(s.manager(name)), failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedCreate &&
 			strings.Contains(failure.Message, words) && stalled.Reason == reason && ready.Reason == reason && ready.Status == metav1.ConditionFalse
 	})
 }
 
-// failureEvents counts the warnings about a PodManager, each with its repetitions.
+// failureEvents counts the warnings about a PodManager, with their repetitions.
 func (s *space) failureEvents(name string) int {
 	s.t.Helper()
 	events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
@@ -83,17 +83,17 @@ func (s *space) failureEvents(name string) int {
 	return count
 }
 
-// A pod that only the API server can judge shows in ReplicaFailure and in one event, and the others go on.
+// An invalid pod, which the CRD does not refuse, shows in ReplicaFailure and in one event. Other PodManagers go on.
 func TestInvalidPod(t *testing.T) {
 	s := newSpace(t)
-	controller := s.private() // so that the failures counted below are this test's
+	controller := s.private() // so that only failures of this test are counted below
 	bad := "{replicas: 3, template: {spec: {containers: [{name: a, image: a, volumeMounts: [{name: missing, mountPath: /x}]}]}}}"
 	s.applyPrivate("bad", bad)
 	s.applyPrivate("good", "{replicas: 2, image: nginx}")
 	s.awaitRefusal("bad", v1.ReasonInvalidPod, `volumeMounts[0].name: Not found: "missing"`)
 	s.awaitReady("good", 2)
 
-	// Give it the time for a few more tries.
+	// Wait for a few more tries.
 	s.await("another try", func() (any, bool) {
 		n := metric(t, controller, "podmanager_pod_request_failures_total", "")
 		return n, n >= 3
@@ -105,7 +105,7 @@ func TestInvalidPod(t *testing.T) {
 		t.Errorf("%d pods, want the two good ones", got)
 	}
 
-	// A corrected spec is tried at once, and the failure is over.
+	// The controller tries a corrected spec at once, and the failure is over.
 	s.applyPrivate("bad", "{replicas: 3, image: nginx, template: null}")
 	s.awaitReady("bad", 3)
 	for _, kind := range []string{v1.ConditionReplicaFailure, v1.ConditionStalled} {

@@ -32,7 +32,7 @@ func (s *space) patchManager(name, patch string, subresource ...string) *v1.PodM
 	return patched
 }
 
-// There is no selector that could be changed, or made to fit the pods of another: it is the name.
+// The selector is the name: users cannot change it, or make it select the pods of another PodManager.
 func TestNoSelectorToChange(t *testing.T) {
 	s := newSpace(t)
 	out, err := s.try(manifest("web", "", "{image: nginx, selector: {matchLabels: {a: b}}}"), "apply", "-f", "-")
@@ -45,7 +45,7 @@ func TestNoSelectorToChange(t *testing.T) {
 	}
 }
 
-// The scale subresource takes an update without a resourceVersion, and a patch; both change the spec.
+// The scale subresource accepts an update without a resourceVersion, and a patch; both change the spec.
 func TestScaleUpdateAndPatch(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
@@ -136,7 +136,7 @@ func TestListAndDeleteCollection(t *testing.T) {
 	})
 }
 
-// What somebody else writes to the status is there to be read, and stays if it is theirs; what is untrue is put right.
+// Users can write to the status and read it. Conditions of their own stay; the controller corrects wrong values.
 func TestStatusEndpoints(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx}")
@@ -147,7 +147,7 @@ func TestStatusEndpoints(t *testing.T) {
 	theirs := metav1.Condition{Type: "Theirs", Status: metav1.ConditionTrue, Reason: "Test", ObservedGeneration: generation, LastTransitionTime: metav1.Now()}
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		manager := s.manager("web")
-		manager.Spec.Replicas = new(int32(5)) // not this endpoint's business
+		manager.Spec.Replicas = new(int32(5)) // the status endpoint ignores it
 		manager.Status.Replicas, manager.Status.ReadyReplicas, manager.Status.PodNames = 99, 98, []string{"nobody"}
 		meta.SetStatusCondition(&manager.Status.Conditions, theirs)
 		written, err := s.managers().UpdateStatus(s.ctx, manager, metav1.UpdateOptions{})
@@ -163,21 +163,21 @@ func TestStatusEndpoints(t *testing.T) {
 		t.Errorf("generation %d, conditions %+v", manager.Generation, manager.Status.Conditions)
 	}
 
-	// A merge patch replaces the whole list: the controller's own conditions have to come back.
+	// A merge patch replaces the whole list: the controller has to write its own conditions again.
 	s.patchManager("web", `{"status":{"conditions":[{"type":"Patched","status":"True","reason":"Test","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, "status")
 	s.await("the conditions to come back", func() (any, bool) {
 		conditions := s.manager("web").Status.Conditions
 		return conditions, meta.IsStatusConditionTrue(conditions, "Patched") && meta.IsStatusConditionTrue(conditions, v1.ConditionReady) &&
 			meta.IsStatusConditionTrue(conditions, v1.ConditionAvailable) && meta.IsStatusConditionFalse(conditions, v1.ConditionProgressing)
 	})
-	// An update of the object itself does not reach the status.
+	// An update of the object does not change the status.
 	updated := s.patchManager("web", `{"status":{"replicas":77}}`)
 	if updated.Status.Replicas != 2 {
 		t.Errorf("status.replicas is %d", updated.Status.Replicas)
 	}
 }
 
-// Deleting without saying how deletes the pods, and adds no finalizer; one of the user's is left for the user.
+// A deletion without a propagation policy deletes the pods, and adds no finalizer. A finalizer of the user stays.
 func TestDefaultDeletionPolicy(t *testing.T) {
 	s := newSpace(t)
 	if out, err := s.try(manifest("web", "finalizers: [example.com/user]", "{replicas: 2, image: nginx}"), "apply", "-f", "-"); err != nil {
@@ -204,7 +204,7 @@ func TestDefaultDeletionPolicy(t *testing.T) {
 	})
 }
 
-// Who asks for no more than the quota allows has no failure any more.
+// The failure is over once the PodManager asks for no more than the quota allows.
 func TestQuotaIsKeptByScalingDown(t *testing.T) {
 	s := newSpace(t)
 	s.kubectl("create", "quota", "few", "--hard=pods=2")

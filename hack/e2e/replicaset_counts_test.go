@@ -37,7 +37,7 @@ func TestReadyAndAvailable(t *testing.T) {
 	}
 }
 
-// Pods that are going are counted while they exist, and beside those that replace them.
+// Terminating pods are counted while they exist, besides their replacements.
 func TestTerminatingReplicas(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", s.held("replicas: 5"))
@@ -65,7 +65,7 @@ func TestTerminatingReplicas(t *testing.T) {
 	s.awaitReady("web", 5)
 }
 
-// A pod that is going and one that has failed do not count: each is replaced at once, and both are still there.
+// A terminating pod and a failed pod do not count as replicas: each is replaced at once while it still exists.
 func TestDeletingAndFailedPods(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", s.held("replicas: 2"))
@@ -91,7 +91,7 @@ func TestDeletingAndFailedPods(t *testing.T) {
 	})
 }
 
-// A change that asks for no other number of pods is seen all the same.
+// The controller observes a change of the spec that changes no number of pods.
 func TestObservedGenerationFollows(t *testing.T) {
 	s := newSpace(t)
 	const spec = "{replicas: 2, template: {metadata: {annotations: {note: %s}}, spec: {containers: [{name: a, image: a}]}}}"
@@ -104,7 +104,7 @@ func TestObservedGenerationFollows(t *testing.T) {
 	})
 }
 
-// Labels that are not the selector do not decide whose a pod is; the template's reach the pods that are made next.
+// Only the label of the selector decides to which PodManager a pod belongs. New pods get the other labels of the template.
 func TestLabelsBeyondTheSelector(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: nginx}")

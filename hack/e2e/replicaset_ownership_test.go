@@ -36,8 +36,8 @@ func ownedBy(manager *v1.PodManager, controller, block *bool) metav1.OwnerRefere
 	}
 }
 
-// A pod with the label is taken over if nobody controls it, whatever other references it has, and no other is made in
-// its place. The pods are there before the controller is.
+// The controller adopts a pod with the label if the pod has no controller, whatever other owners it has, and creates no pod instead. The
+// pods exist before the controller starts.
 func TestAdoptionByReference(t *testing.T) {
 	s := newSpace(t)
 	yes := new(true)
@@ -55,7 +55,7 @@ func TestAdoptionByReference(t *testing.T) {
 	tests := []struct {
 		name         string
 		before, want owners
-		pod          string // the one pod that the PodManager ends up with
+		pod          string // the only pod of the PodManager in the end
 	}{
 		{"a pod without owners is adopted", none, only(yes, yes), "by-hand-0"},
 		{"an owner that is not the controller becomes it", only(nil, nil), only(yes, yes), "by-hand-1"},
@@ -90,7 +90,8 @@ func TestAdoptionByReference(t *testing.T) {
 	}
 }
 
-// A pod whose references somebody has overwritten is taken back, beside its other owners, and not replaced.
+// If somebody overwrites the owner references of a pod, the controller adopts the pod again beside its other owners, and does not replace
+// it.
 func TestAdoptionBesideOtherOwners(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
@@ -127,7 +128,7 @@ func TestAdoptionBesideOtherOwners(t *testing.T) {
 	}
 }
 
-// A pod that is relabelled away is let go, keeps running and is replaced; relabelled back, it is one too many.
+// A pod that loses its label is released, keeps running and is replaced. When it gets the label back, there is a pod too many.
 func TestRelabelledPod(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
@@ -150,13 +151,14 @@ func TestRelabelledPod(t *testing.T) {
 	s.patchPod("web-0", `{"labels":{"podmanager":"web"}}`)
 	s.await("one pod to be left", func() (any, bool) { got := podNames(s.allPods()); return got, len(got) == 1 })
 	s.awaitReady("web", 1)
-	// The newer one has to go.
+	// The newer pod has to go.
 	if pod := s.pod("web-0"); pod.UID != before.UID || !metav1.IsControlledBy(pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
 		t.Errorf("the pod was not taken back: %+v", pod.ObjectMeta)
 	}
 }
 
-// A pod that cannot be let go is not replaced: its replacement would be one too many. That is told, and tried again.
+// A pod that cannot be released is not replaced: its replacement would be a pod too many. The status tells about it, and the controller
+// tries again.
 func TestFailedRelease(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 3, image: nginx}")
@@ -175,7 +177,7 @@ func TestFailedRelease(t *testing.T) {
 	refuse := f.answer("refused", 403, f.own("patch", "pods"))
 	fail()
 	triedAndTold("refused")
-	w.always(withinBudget(0, 3, 0)) // once it is let go, there are four
+	w.always(withinBudget(0, 3, 0)) // once it is released, there are four
 	refuse()
 	f.await("the pod to be released", func() (any, bool) { pod := f.pod("web-1"); return pod.ObjectMeta, len(pod.OwnerReferences) == 0 })
 	manager := f.awaitReady("web", 3)
@@ -187,7 +189,7 @@ func TestFailedRelease(t *testing.T) {
 	}
 }
 
-// A pod that cannot be taken in counts for nothing: no other one goes because of it, nor does it go itself.
+// A pod that cannot be adopted does not count: no other pod is deleted because of it, nor is it deleted.
 func TestFailedAdoption(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 2, image: nginx}")
@@ -207,7 +209,7 @@ func TestFailedAdoption(t *testing.T) {
 	f.awaitReady("web", 2)
 }
 
-// Of more pods than are wanted, all are taken over and the surplus goes; none is made.
+// If there are more orphans than replicas, the controller adopts all, deletes the surplus, and creates none.
 func TestExtraPods(t *testing.T) {
 	s := newSpace(t)
 	before := map[string]bool{}
@@ -227,7 +229,7 @@ func TestExtraPods(t *testing.T) {
 	}
 }
 
-// Two PodManagers whose pods cannot be told apart but by our label do not mix them up.
+// Two PodManagers whose pods differ only in our label do not mix them up.
 func TestSameTemplateLabels(t *testing.T) {
 	s := newSpace(t)
 	const template = "template: {metadata: {labels: {app: same, tier: same}}, spec: {containers: [{name: a, image: a}]}}"
@@ -238,7 +240,7 @@ func TestSameTemplateLabels(t *testing.T) {
 	s.awaitPods("one-0 two-0 two-1")
 }
 
-// A pod that is relabelled for another PodManager changes its owner once, and nobody fights over it.
+// A pod that gets the label of another PodManager changes its owner once, and the two do not fight over it.
 func TestPodMovesToAnotherManager(t *testing.T) {
 	s := newSpace(t)
 	s.apply("from", "{replicas: 2, image: nginx}")
@@ -267,7 +269,7 @@ func TestPodMovesToAnotherManager(t *testing.T) {
 	})
 }
 
-// A pod that was relabelled away while no controller ran is let go, although none is missing that would be made in its place.
+// A pod that lost its label while no controller ran is released, although no pod is missing.
 func TestRelabelledWhileNobodyWatched(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()

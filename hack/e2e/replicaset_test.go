@@ -16,9 +16,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// What Kubernetes v1.36.3 tests for its ReplicaSet, and where the same is tested for PodManager. Three things differ by
-// design: the selector is always podmanager=NAME and cannot be set; pods have the names NAME-0, NAME-1 and so on; and of
-// the pods that have failed, failedPodsHistoryLimit are kept.
+// The tests of Kubernetes v1.36.3 for ReplicaSets, and the tests of the same behaviour for PodManagers. Three things differ by design: the
+// selector is always podmanager=NAME and cannot be set; pods have the names NAME-0, NAME-1 and so on; and failedPodsHistoryLimit failed
+// pods are kept.
 //
 //	test/integration/replicaset/replicaset_test.go
 //	  TestAdoption                                  TestAdoptionByReference
@@ -27,10 +27,10 @@ import (
 //	  TestDeletingAndFailedPods                     TestDeletingAndFailedPods; which failed pods stay: TestFailedPodsHistory
 //	  TestPodDeletionCost                           TestScaleDownRanking; there is no feature gate to turn it off
 //	  TestOverlappingRSs                            TestSameTemplateLabels, TestPodMovesToAnotherManager: selectors cannot overlap,
-//	                                                so the nearest are equal pods, and a pod that is given to another
+//	                                                so the tests have equal pods, and a pod that changes its owner
 //	  TestPodOrphaningAndAdoptionWhenLabelsChange   TestRelabelledPod
-//	  TestGeneralPodAdoption                        TestAdoptionBesideOtherOwners; the other owner exists, as a real garbage
-//	                                                collector is at work here
+//	  TestGeneralPodAdoption                        TestAdoptionBesideOtherOwners; the other owner exists, because a real garbage
+//	                                                collector runs here
 //	  TestReadyAndAvailableReplicas                 TestReadyAndAvailable, TestMinReadySeconds
 //	  TestRSScaleSubresource                        TestScaleSubresource, TestScaleUpdateAndPatch
 //	  TestExtraPodsAdoptionAndDeletion              TestExtraPods
@@ -43,25 +43,25 @@ import (
 //	test/e2e/apps/replica_set.go
 //	  serve a basic image on each replica           TestCreate, as far as pods without containers can show it
 //	  failure condition on an exceeded quota        TestQuota, TestQuotaIsKeptByScalingDown
-//	  adopt matching pods, release no longer ...    TestAdoptionByReference (a pod that was there first), TestRelabelledPod
+//	  adopt matching pods, release no longer ...    TestAdoptionByReference (the pod exists first), TestRelabelledPod
 //	  working scale subresource                     TestScaleSubresource, TestScaleUpdateAndPatch
 //	  replace and patch                             TestReplaceAndPatch
 //	  list and delete a collection                  TestListAndDeleteCollection
-//	  status endpoints                              TestStatusEndpoints: what others write is visible; what is untrue is put right
+//	  status endpoints                              TestStatusEndpoints: others can write; the controller corrects wrong values
 
 const (
-	// fieldManager is what the controller's writes are signed with.
+	// fieldManager is the field manager of the controller's writes.
 	fieldManager = "podmanager-controller"
-	// holdFinalizer keeps a deleted pod until the test lets it go.
+	// holdFinalizer keeps a deleted pod until the test removes it.
 	holdFinalizer = "example.com/hold"
 )
 
-// with is the same namespace in a subtest.
+// with is the space for a subtest.
 func (s *space) with(t *testing.T) *space {
 	return &space{t: t, ctx: t.Context(), name: s.name, cluster: s.cluster}
 }
 
-// steadily is for what must not happen: it repeats a check for a while, and it has to hold every time.
+// steadily repeats a check for a while; it has to hold every time.
 func (s *space) steadily(window time.Duration, what string, check func() (seen any, ok bool)) {
 	s.t.Helper()
 	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
@@ -71,7 +71,7 @@ func (s *space) steadily(window time.Duration, what string, check func() (seen a
 	}
 }
 
-// createPod makes a pod by hand; it has no labels or owners but those it is given.
+// createPod creates a pod by hand, with the given labels and owners only.
 func (s *space) createPod(name string, change func(pod *corev1.Pod)) *corev1.Pod {
 	s.t.Helper()
 	pod := &corev1.Pod{
@@ -129,8 +129,8 @@ func touched(pod *corev1.Pod) bool {
 	return false
 }
 
-// held is a spec whose pods, once deleted, stay until the test lets them go; more is what else is in it. Those that are
-// left when the test ends are let go then, or the namespace would never go away.
+// held is a spec whose pods, once deleted, stay until the test calls letGo; more are further fields. When the test ends, held removes the
+// finalizers of the remaining pods: otherwise the namespace would never go away.
 func (s *space) held(more string) string {
 	s.t.Helper()
 	s.t.Cleanup(func() {
@@ -140,7 +140,7 @@ func (s *space) held(more string) string {
 		ctx := context.Background()
 		_ = s.managers().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		_ = shared.kube.CoreV1().Namespaces().Delete(ctx, s.name, metav1.DeleteOptions{})
-		// Twice, for a pod that was just being made.
+		// Twice, for a pod that was being created meanwhile.
 		for clean, deadline := 0, time.Now().Add(patience); clean < 2 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 			clean++
 			list, _ := shared.kube.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{})
@@ -156,7 +156,7 @@ func (s *space) held(more string) string {
 	return fmt.Sprintf("{%s, template: {metadata: {finalizers: [%s]}, spec: {containers: [{name: a, image: a}]}}}", more, holdFinalizer)
 }
 
-// letGo takes the finalizer from pods that are held.
+// letGo removes the finalizer of held pods.
 func (s *space) letGo(names ...string) {
 	s.t.Helper()
 	for _, name := range names {
@@ -164,7 +164,7 @@ func (s *space) letGo(names ...string) {
 	}
 }
 
-// terminating are the pods that are going away.
+// terminating are the terminating pods.
 func (s *space) terminating() []string {
 	s.t.Helper()
 	var going []corev1.Pod

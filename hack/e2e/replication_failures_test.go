@@ -15,10 +15,10 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// nowhere is a spec whose pods never start, so that nothing happens to them but what the test does.
+// nowhere is a spec whose pods are never scheduled, so that only the test changes them.
 const nowhere = "{%s, template: {spec: {nodeSelector: {nowhere: ''}, containers: [{name: a, image: '%s'}]}}}"
 
-// fail makes a pod fail at a time, which has no more than whole seconds.
+// fail makes a pod fail at a time, in whole seconds.
 func (s *space) fail(pod string, at time.Time) time.Time {
 	s.t.Helper()
 	at = at.UTC().Truncate(time.Second)
@@ -27,7 +27,7 @@ func (s *space) fail(pod string, at time.Time) time.Time {
 	return at
 }
 
-// awaitActive waits for the one active pod to be another one than before.
+// awaitActive waits until the only active pod is not the given one.
 func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod {
 	s.t.Helper()
 	var active *corev1.Pod
@@ -42,8 +42,8 @@ func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod
 	return active
 }
 
-// awaitFirstStatus waits until the controller has told anything: of a new PodManager that does not become ready, a busy controller does so
-// up to 15 s late.
+// awaitFirstStatus waits for the first status: a busy controller writes the first status of a PodManager that does not become ready up to
+// 15 s late.
 func (s *space) awaitFirstStatus(name string) {
 	s.t.Helper()
 	s.await("the first status", func() (any, bool) {
@@ -52,22 +52,22 @@ func (s *space) awaitFirstStatus(name string) {
 	})
 }
 
-// awaitBackOff waits until the status tells how often in a row, and when the next try is.
+// awaitBackOff waits until the status tells the number of failures in a row, and when the next pod is due.
 func (s *space) awaitBackOff(inARow int, next time.Time) {
 	s.t.Helper()
-	s.await("the back-off to be told", func() (any, bool) {
+	s.await("the status to tell of the backoff", func() (any, bool) {
 		got := s.condition("web", v1.ConditionReady)
 		_, text, _ := strings.Cut(got.Message, "next try at ")
 		told, err := time.Parse(time.RFC3339, text)
-		// The scheduler may have had its word about the pod a moment later.
+		// The scheduler may write its condition a moment later.
 		late := told.Sub(next.Truncate(time.Second))
 		return got, got.Status == "False" && got.Reason == v1.ReasonBackOff && err == nil && late >= 0 && late <= 3*time.Second &&
 			strings.Contains(got.Message, fmt.Sprintf("(%d in a row)", inARow))
 	})
 }
 
-// A failed pod is replaced at once, a failed replacement after 10 s, the next after 20 s. A restart of the controller
-// shortens nothing; a changed template is tried at once.
+// A failed pod is replaced at once, a failed replacement after 10 s, the next after 20 s. A restart of the controller does not shorten the
+// backoff; a changed template ends it.
 func TestFailedPodsBackOff(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
@@ -112,7 +112,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 	failuresBefore(s.awaitActive(5*time.Second, fourth), 1)
 }
 
-// While the place of one failed pod stays empty, another pod that is lost is replaced at once.
+// While the controller backs off from replacing one failed pod, it replaces another lost pod at once.
 func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 2", "a"))
@@ -133,7 +133,7 @@ func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 	}
 }
 
-// A failed pod is what remembers the failures: it stays until its replacement is really there, whatever the history.
+// A failed pod carries the count of failures: it stays until its replacement exists, whatever failedPodsHistoryLimit says.
 func TestBackOffOutlivesARefusal(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1, failedPodsHistoryLimit: 0", "a"))
@@ -153,7 +153,7 @@ func TestBackOffOutlivesARefusal(t *testing.T) {
 	s.await("the failed pod to be gone", func() (any, bool) { all := s.allPods(); return podNames(all), len(all) == 1 })
 }
 
-// A node whose clock is ahead does not keep a place empty.
+// A node whose clock is ahead does not prolong the backoff.
 func TestFailedInTheFuture(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1", "a"))
@@ -162,7 +162,7 @@ func TestFailedInTheFuture(t *testing.T) {
 	s.awaitActive(5*time.Second, first)
 }
 
-// Of the pods that have failed the newest stay to be looked at, as many as failedPodsHistoryLimit says.
+// The newest failed pods stay for inspection, as many as failedPodsHistoryLimit says.
 func TestFailedPodsHistory(t *testing.T) {
 	for limit, want := range map[string][]string{
 		"":                            {"web-0"},
@@ -176,7 +176,7 @@ func TestFailedPodsHistory(t *testing.T) {
 			before := uids(s.allPods())
 			var last time.Time
 			for _, name := range []string{"web-2", "web-1", "web-0"} {
-				// Times of failure have whole seconds; they have to differ.
+				// The times of failure have to differ, and have whole seconds.
 				s.await("the next second", func() (any, bool) { return nil, time.Now().Truncate(time.Second).After(last) })
 				last = s.fail(name, time.Now())
 			}

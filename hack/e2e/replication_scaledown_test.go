@@ -15,7 +15,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// scaleDown.maxTerminating bounds how many pods are going at the same time, and the rest follow as those are gone.
+// scaleDown.maxTerminating bounds how many pods terminate at the same time; the others follow once these are gone.
 func TestScaleDownLimit(t *testing.T) {
 	scale := func(s *space) { s.kubectl("scale", "pm/web", "--replicas=0") }
 	tests := map[string]struct {
@@ -27,7 +27,7 @@ func TestScaleDownLimit(t *testing.T) {
 		"half of them when scaling down":   {"50%", scale, 3},
 		"two at a time when it is deleted": {"2", func(s *space) { s.kubectl("delete", "pm", "web", "--wait=false") }, 2},
 		"all of them if it says so":        {"100%", scale, 6},
-		"two marked ones at a time":        {"2", (*space).markAll, 2},
+		"two marked pods at a time":        {"2", (*space).markAll, 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -68,25 +68,25 @@ func (s *space) markAll() {
 	s.kubectl("annotate", "pods", "-l", "podmanager=web", v1.AnnotationDelete+"=true")
 }
 
-// ready is the status of a pod that runs and has been ready since then.
+// ready is the status of a running pod that has been ready since a time.
 func ready(since time.Time, restarts int) string {
 	return fmt.Sprintf(`{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":%q}],
 		"containerStatuses":[{"name":"a","image":"a","imageID":"a","ready":true,"restartCount":%d,"state":{"running":{}}}]}`,
 		since.UTC().Format(time.RFC3339), restarts)
 }
 
-// inPhase is the status of such a pod, but for its phase.
+// inPhase is the status of a ready pod, with another phase.
 func inPhase(phase string, since time.Time) string {
 	return strings.Replace(ready(since, 0), "Running", phase, 1)
 }
 
-// podState is what a pod is like when it has to be decided who goes.
+// podState is the state of a pod when the PodManager is scaled down.
 type podState struct{ status, metadata string }
 
 // ranking is two pods of which the first has to go.
 type ranking struct{ goes, stays podState }
 
-// rankings are pods that are equal but for what is said.
+// rankings are pairs of pods that differ only in the property named by the key.
 func rankings(long, short time.Time) map[string]ranking {
 	mark := fmt.Sprintf(`{"annotations":{%q:"true"}}`, v1.AnnotationDelete)
 	cost := func(value string) string {
@@ -107,7 +107,7 @@ func rankings(long, short time.Time) map[string]ranking {
 	}
 }
 
-// createRanked makes a pod by hand for a PodManager to adopt, with a status that its node does not change any more.
+// createRanked creates a pod for a PodManager to adopt, with a status that its node does not change.
 func (s *space) createRanked(manager, name, status string, change func(pod *corev1.Pod)) {
 	s.t.Helper()
 	s.createPod(name, func(pod *corev1.Pod) {
@@ -132,15 +132,15 @@ func (s *space) twoNodes() [2]string {
 	return [2]string{nodes.Items[0].Name, nodes.Items[1].Name}
 }
 
-// Who goes first when there are too many. In each case two pods are equal but for what is said, and NAME-0 has to go:
-// without a difference it would be NAME-1, the newer one.
+// Which pod is deleted first in a scale-down. In each case two pods differ in one property, and NAME-0 has to go: without the difference
+// NAME-1 would go, because it is newer.
 func TestScaleDownRanking(t *testing.T) {
 	long, short := time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 	tests := rankings(long, short)
 	s := newSpace(t)
 	controller := s.private()
 	nodes := s.twoNodes()
-	// All on one node: siblings on it do not tell two pods apart.
+	// All pods are on one node, so that the number of siblings on the node does not differ.
 	spec := "{replicas: %d, template: {spec: {nodeName: " + nodes[0] + ", containers: [{name: a, image: a}]}}}"
 	for name := range tests {
 		s.applyPrivate(name, fmt.Sprintf(spec, 2))
@@ -148,7 +148,7 @@ func TestScaleDownRanking(t *testing.T) {
 	for name := range tests {
 		s.awaitReady(name, 2)
 	}
-	// While no controller runs, all that shall be seen at once is put in place.
+	// Create all pods while no controller runs, so that it sees them at once.
 	kill(t, controller)
 	for name, test := range tests {
 		for pod, state := range map[string]podState{name + "-0": test.goes, name + "-1": test.stays} {
@@ -180,10 +180,10 @@ func TestScaleDownRanking(t *testing.T) {
 	}
 }
 
-// awaitLeft waits until these pods of a PodManager are left; none of the namespace may have been replaced.
+// awaitLeft waits until these pods of a PodManager are left; no pod of the namespace may have been replaced.
 func (s *space) awaitLeft(manager, pods string, before map[string]types.UID) {
 	s.t.Helper()
-	s.await("the one to be gone that is worth least, and "+pods+" to be left", func() (any, bool) {
+	s.await(pods+" to be left, and no other pod", func() (any, bool) {
 		list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + manager})
 		if err != nil {
 			s.t.Fatal(err)

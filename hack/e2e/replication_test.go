@@ -17,7 +17,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// warnings counts the events of a reason about a PodManager, each with its repetitions, and returns their notes.
+// warnings counts the events of a reason about a PodManager, with their repetitions, and returns their notes.
 func (s *space) warnings(name, reason string) (count int, notes string) {
 	s.t.Helper()
 	events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
@@ -36,7 +36,7 @@ func (s *space) warnings(name, reason string) (count int, notes string) {
 	return count, notes
 }
 
-// A pod of somebody else that has one of our names keeps it: ours go on with the next index, and say why.
+// If a pod of somebody else has the name of one of our pods, our pod gets the next index, and the status says why.
 func TestForeignNames(t *testing.T) {
 	tests := map[string]func(s *space, pod *corev1.Pod){
 		"a pod that nobody owns": func(*space, *corev1.Pod) {},
@@ -82,7 +82,7 @@ func TestForeignNames(t *testing.T) {
 	}
 }
 
-// The name can be used again once the foreign pod is gone, and the status says no more about it.
+// Once the foreign pod is gone, its name can be used again, and the status does not mention it any more.
 func TestForeignNameIsFreed(t *testing.T) {
 	s := newSpace(t)
 	s.createPod("web-0", func(*corev1.Pod) {})
@@ -102,15 +102,15 @@ func TestForeignNameIsFreed(t *testing.T) {
 	s.awaitPods("web-0 web-1")
 }
 
-// Pods of a dead PodManager of the same name are nobody's: not counted, not changed, and their names are left to them
-// until they are gone.
+// Pods of a deleted PodManager of the same name do not belong to the new one: it neither counts nor changes them, and does not use their
+// names until they are gone.
 func TestDeadPredecessor(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", s.held("replicas: 2"))
 	dead := s.awaitReady("web", 2)
 	s.kubectl("delete", "pm", "web")
 	s.await("the pods to be going", func() (any, bool) { got := s.terminating(); return got, len(got) == 2 })
-	// One more, of a PodManager that nobody remembers. The garbage collector will want it, but it is held.
+	// Another pod, of a PodManager that never existed. The garbage collector deletes it, but a finalizer keeps it.
 	s.createPod("web-2", func(pod *corev1.Pod) {
 		labelled("web")(pod)
 		pod.Finalizers = []string{holdFinalizer}
@@ -147,14 +147,14 @@ func TestDeadPredecessor(t *testing.T) {
 	}
 }
 
-// A pod that is marked for deletion goes and is replaced, as long as no fewer pods are wanted.
+// A pod that is marked for deletion is deleted and replaced, unless the PodManager is scaled down.
 func TestMarkedPodIsReplaced(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")
 	s.awaitReady("web", 3)
 	before := uids(s.pods())
 	s.patchPod("web-1", fmt.Sprintf(`{"annotations":{%q:"true"}}`, v1.AnnotationDelete))
-	s.await("the marked pod to be gone and another one to be there", func() (any, bool) {
+	s.await("the marked pod to be replaced", func() (any, bool) {
 		now := uids(s.allPods())
 		return now, len(now) == 3 && now["web-1"] != before["web-1"]
 	})
@@ -165,7 +165,7 @@ func TestMarkedPodIsReplaced(t *testing.T) {
 	}
 }
 
-// TerminationStarted, the default, replaces a deleted pod beside it; TerminationComplete waits until it is gone.
+// TerminationStarted, the default, replaces a deleted pod while it terminates; TerminationComplete waits until it is gone.
 func TestPodReplacementPolicy(t *testing.T) {
 	tests := map[string]struct {
 		policy string
@@ -202,7 +202,7 @@ func TestPodReplacementPolicy(t *testing.T) {
 	}
 }
 
-// The fields of replication are judged at apply.
+// The API server validates the fields of replication at apply.
 func TestBadReplicationIsRefused(t *testing.T) {
 	const limit = "scaleDown.maxTerminating must be a number of at least 1 or a percentage from 1% to 100%"
 	tests := map[string]struct{ field, want string }{

@@ -12,9 +12,8 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// TestEtcdRestore puts etcd back to an earlier state under a running controller. Versions go back, generations are used
-// a second time, and informers hear nothing; the controller has to find its way without a restart.
-// (The scheduler of the same cluster does not, so the new pods stay pending.)
+// TestEtcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and
+// informers get no events; the controller has to notice it without a restart. (The scheduler does not, so the new pods stay pending.)
 func TestEtcdRestore(t *testing.T) {
 	t.Parallel()
 	s := newRestoreSpace(t)
@@ -48,7 +47,7 @@ func TestEtcdRestore(t *testing.T) {
 	}
 }
 
-// newRestoreSpace is in a cluster of the test's own: what the test does to etcd would stop all others.
+// newRestoreSpace is a space in a cluster of its own: a restore of etcd would disturb all other tests.
 func newRestoreSpace(t *testing.T) *space {
 	t.Helper()
 	name := strings.TrimSuffix(filepath.Base(shared.cluster.Kubeconfig), ".kubeconfig") + "-restore"
@@ -67,7 +66,7 @@ func newRestoreSpace(t *testing.T) *space {
 	return &space{t: t, ctx: t.Context(), name: "default", cluster: cluster}
 }
 
-// withEtcdStopped kills the API server and etcd, does something, and starts them again.
+// withEtcdStopped kills the API server and etcd, calls a function, and starts them again.
 func (s *space) withEtcdStopped(do func() error) {
 	s.t.Helper()
 	for _, step := range []func() error{
@@ -82,7 +81,7 @@ func (s *space) withEtcdStopped(do func() error) {
 	}
 }
 
-// awaitStatus waits until the status speaks of this many pods, for the present generation.
+// awaitStatus waits until the status of the present generation has this many pods.
 func (s *space) awaitStatus(replicas string) {
 	s.t.Helper()
 	s.awaitFor(3*patience, "status.replicas to be "+replicas, func() (any, bool) {

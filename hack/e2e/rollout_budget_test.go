@@ -16,16 +16,16 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// releaseAtEnd lets PodManagers of a controller of the test's own go when that is gone: nobody else would, and the
-// namespace, with all its pods, would stay.
+// releaseAtEnd removes the finalizers of the test's PodManagers when the test and its controller have ended: otherwise the namespace would
+// stay with all its pods.
 func (s *space) releaseAtEnd() {
 	s.t.Cleanup(func() {
 		_, _ = s.managers().Patch(context.Background(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	})
 }
 
-// The controller is killed three times in the midst of a rollout of 100 pods, once also with the template changed again
-// before it is back. At no version of any pod is the budget exceeded.
+// The controller is killed three times during a rollout of 100 pods, and once the template is changed before it runs again. The budget is
+// not exceeded at any version of any pod.
 func TestRolloutBudgetSurvivesKills(t *testing.T) {
 	for name, images := range map[string][]string{
 		"one change":  {"nginx:2", "nginx:2", "nginx:2"},
@@ -44,7 +44,7 @@ func TestRolloutBudgetSurvivesKills(t *testing.T) {
 			began := time.Now()
 			for i, image := range images {
 				s.applyPrivate("web", spec(image))
-				// Odd numbers, so that it is hit between the requests of one batch.
+				// Odd numbers, so that the kill comes between two requests of a batch.
 				w.when(fmt.Sprintf("some pods of %s", image), running(image, []int{7, 37, 67}[i]))
 				kill(t, controller)
 				if seen := byImage(s.pods()); seen[image] >= 100 {
@@ -68,7 +68,7 @@ func TestRolloutBudgetSurvivesKills(t *testing.T) {
 	}
 }
 
-// While a bad revision is being rolled out, a scale-up is made from the good one, whatever is asked for in between.
+// While a bad revision is rolled out, a scale-up creates pods of the good revision, whatever changes in between.
 func TestScaleDuringBadRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx:1", ""))
@@ -77,11 +77,11 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	s.apply("web", spec(10, "nginx:never-ready", ""))
 	s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
 	s.apply("web", spec(20, "nginx:never-ready", ""))
-	// As many of the good ones as have to be available, beside those that are not.
+	// As many good pods as have to be available, beside the bad ones.
 	s.awaitState("web", "23 pods, 18 current, 5 updated, 18 available: "+rollingOut)
 	s.apply("web", spec(6, "nginx:never-ready", ""))
 	s.awaitState("web", "9 pods, 4 current, 5 updated, 4 available: "+rollingOut)
-	// Scaled and changed at once, as the last step of the original has it.
+	// Scale and change the template at once, as in the last step of the test of Kubernetes.
 	s.apply("web", spec(4, "nginx:3", ""))
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 	w.always(func(pods []*corev1.Pod, _ time.Time) string {
@@ -92,7 +92,7 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	})
 }
 
-// oneRevision holds if no pods of two revisions exist at the same time, those on their way out included.
+// oneRevision holds if no pods of two revisions exist at the same time, terminating pods included.
 func oneRevision(pods []*corev1.Pod, _ time.Time) string {
 	seen := map[string]bool{}
 	for _, pod := range pods {
@@ -104,8 +104,7 @@ func oneRevision(pods []*corev1.Pod, _ time.Time) string {
 	return ""
 }
 
-// With Recreate no pod comes before the last one of the old revision is gone, however long that takes and whatever is asked
-// for in the meantime.
+// With Recreate, the first new pod is created after the last old pod is gone, however long that takes, and whatever changes in between.
 func TestRecreateNeverOverlaps(t *testing.T) {
 	s := newSpace(t)
 	held := func(replicas int, more string) string {
@@ -132,7 +131,7 @@ func TestRecreateNeverOverlaps(t *testing.T) {
 	w.always(oneRevision)
 }
 
-// With TerminationComplete the pods on their way out count towards the most that a rollout may have.
+// With TerminationComplete, terminating pods count against replicas + maxSurge.
 func TestRollingUpdateWaitsForGonePods(t *testing.T) {
 	s := newSpace(t)
 	held := func(env string) string {

@@ -15,7 +15,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Conditions as state has them, in the situations that rollouts go through.
+// Conditions, in the format of state, in the situations of a rollout.
 const (
 	rollingOut = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=True/RollingOut"
 	allDone    = "Ready=True/AllReplicasAvailable Available=True/EnoughReplicas Progressing=False/Complete"
@@ -23,7 +23,7 @@ const (
 	tooLate    = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded"
 )
 
-// state is all that a status tells about a rollout, in one line.
+// state has the counts and conditions of a rollout in one line.
 func state(manager *v1.PodManager) string {
 	status := manager.Status
 	line := fmt.Sprintf("%d pods, %d current, %d updated, %d available:", status.Replicas, status.CurrentReplicas, status.UpdatedReplicas, status.AvailableReplicas)
@@ -37,7 +37,7 @@ func state(manager *v1.PodManager) string {
 	return line
 }
 
-// awaitState waits until the status speaks of the present spec, and says this.
+// awaitState waits until the status is that of the present spec, and has this state.
 func (s *space) awaitState(name, want string) *v1.PodManager {
 	s.t.Helper()
 	var manager *v1.PodManager
@@ -48,7 +48,7 @@ func (s *space) awaitState(name, want string) *v1.PodManager {
 	return manager
 }
 
-// awaitEvents waits until there is an event of each of these reasons, and fails if one of them was sent more than once.
+// awaitEvents waits until there is an event of each reason, and fails if there is more than one.
 func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
 	s.t.Helper()
 	s.await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {
@@ -84,17 +84,17 @@ func spec(replicas int, image, more string) string {
 	return fmt.Sprintf("{replicas: %d, image: %q, updateStrategy: {rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}%s}", replicas, image, more)
 }
 
-// rolloutSpec is a spec with the limits of a rolling update; more has the rest, the image or template included.
+// rolloutSpec is a spec with the limits of a rolling update; more has all other fields, including the image or template.
 func rolloutSpec(replicas int, limits, more string) string {
 	return fmt.Sprintf("{replicas: %d, updateStrategy: {rollingUpdate: {%s}}, %s}", replicas, limits, more)
 }
 
-// revision is the hash that pods of the PodManager's present template are labelled with.
+// revision is the hash of the PodManager's present template in the labels of pods.
 func revision(manager *v1.PodManager) string {
 	return strings.TrimPrefix(manager.Status.UpdateRevision, manager.Name+"-")
 }
 
-// Pods that have to be ready for an hour are not available, until that is asked for no longer. None of them is touched.
+// With minReadySeconds of an hour pods are not available; without it they are. No pod is touched.
 func TestAvailableCondition(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200"))
@@ -110,8 +110,8 @@ func TestAvailableCondition(t *testing.T) {
 	}
 }
 
-// A rollout that does not get on is stalled after its deadline, and not before; that is told once. With a better template,
-// or when the pods become available after all, it is over.
+// A rollout without progress is Stalled after its deadline, and not before, and there is one event. Stalled ends with a better template, or
+// when the pods become available.
 func TestProgressDeadline(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 3"))
@@ -141,7 +141,7 @@ func TestProgressDeadline(t *testing.T) {
 	s.awaitState("late", "2 pods, 2 current, 2 updated, 2 available: "+allDone)
 }
 
-// The time that a rollout is paused does not count.
+// The time during which a rollout is paused does not count.
 func TestProgressDeadlineDuringPause(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 4"))

@@ -9,8 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// What a rollout of 100 pods costs: one create and one delete for each pod, one revision, and a status write for about ten
-// of them.
+// The cost of a rollout of 100 pods: one create and one delete for each pod, one revision, and a status write for about ten pods.
 func TestRolloutCost(t *testing.T) {
 	const replicas = 100
 	c := &cost{space: newSerialSpace(t)}
@@ -35,7 +34,7 @@ func TestRolloutCost(t *testing.T) {
 	t.Logf("What it costs:\n%s", table)
 }
 
-// measureRollout adds a line to the table. No more than most may be written; events are listed and not limited.
+// measureRollout adds a line to the table. most has the largest number of writes of each kind; events are listed and not limited.
 func (c *cost) measureRollout(what string, replicas int, most map[string]int, act func()) {
 	c.t.Helper()
 	changing, syncs := c.changing(), c.syncs()

@@ -17,21 +17,21 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// What Kubernetes v1.36.3 tests for its Deployment, in test/integration/deployment/deployment_test.go, and where the same
-// is tested for PodManager. Revisions are ControllerRevisions here; there are no ReplicaSets in between.
+// The tests of Kubernetes v1.36.3 for Deployments, in test/integration/deployment/deployment_test.go, and the tests of the same behaviour
+// for PodManagers. Revisions are ControllerRevisions here; there are no ReplicaSets in between.
 //
 //	TestNewDeployment                               TestFirstRollout
 //	TestDeploymentRollingUpdate                     TestRollingUpdate, TestRolloutBudgetSurvivesKills
 //	TestDeploymentSelectorImmutability              TestNoSelectorToChange
-//	TestPausedDeployment                            TestPausedRollout; a revision is stored although it is paused, so that
-//	                                                people can look at what is waiting
+//	TestPausedDeployment                            TestPausedRollout; the revision is stored during the pause, so that
+//	                                                users can look at it
 //	TestScalePausedDeployment                       TestScaleWhilePaused
 //	TestDeploymentHashCollision                     TestRevisionNameCollision
 //	TestFailedDeployment                            TestProgressDeadline
 //	TestOverlappingDeployments                      TestSameTemplateLabels: selectors cannot overlap
-//	TestScaledRolloutDeployment                     TestScaleDuringBadRollout; not in proportion: of the new revision there are
-//	                                                at most maxSurge + maxUnavailable pods that are not available yet, and
-//	                                                the rest of a scale-up is made from the old one
+//	TestScaledRolloutDeployment                     TestScaleDuringBadRollout; not in proportion: at most
+//	                                                maxSurge + maxUnavailable pods of the new revision are unavailable, and a
+//	                                                scale-up creates further pods of the old revision
 //	TestSpecReplicasChange                          TestScale, TestNoRevisionForOtherChanges
 //	TestDeploymentAvailableCondition                TestAvailableCondition
 //	TestGeneralReplicaSetAdoption, TestReplicaSetOrphaningAndAdoptionWhenLabelsChange
@@ -42,7 +42,7 @@ import (
 //	TestRollingUpdateAndProportionalScalingForDeploymentPodReplacement
 //	                                                TestRollingUpdateWaitsForGonePods
 
-// The first rollout: revision 1, which counts as current only once its pods are available.
+// The first rollout: revision 1 becomes current once its pods are available.
 func TestFirstRollout(t *testing.T) {
 	s := newSpace(t)
 	// On a busy machine the first status comes up to 15 s late: until then the pods must not be available.
@@ -68,7 +68,7 @@ func TestFirstRollout(t *testing.T) {
 	s.awaitEvents("web", v1.EventCreated)
 }
 
-// A rollout that hangs, and is overtaken by another one. Every count and condition is right on the way.
+// A rollout hangs, and another one overtakes it. Every count and condition is right meanwhile.
 func TestRollingUpdate(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx:1", ""))
@@ -100,8 +100,8 @@ func TestRollingUpdate(t *testing.T) {
 	}
 }
 
-// A pause before the first pod, one before a change, and one in the midst of a rollout. What is lost meanwhile is replaced by
-// the same.
+// A pause before the first pod, a pause before a change, and a pause during a rollout. Lost pods are replaced by pods of the same
+// revision.
 func TestPausedRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ", paused: true"))
@@ -111,7 +111,7 @@ func TestPausedRollout(t *testing.T) {
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 	s.awaitEvents("web", v1.EventPaused, v1.EventResumed)
 
-	// Paused and changed: nothing moves, and what is waiting can be seen.
+	// A change during a pause: no pod changes, and the new revision is stored.
 	before := uids(s.pods())
 	s.apply("web", spec(4, "nginx:never-ready", ", paused: true"))
 	manager := s.awaitState("web", "4 pods, 4 current, 0 updated, 4 available: "+onHold)
@@ -139,7 +139,7 @@ func TestPausedRollout(t *testing.T) {
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 }
 
-// Scaling goes on during a pause, and moves no pod from one revision to the other.
+// Scaling goes on during a pause, and changes the revision of no pod.
 func TestScaleWhilePaused(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(1, "nginx:1", ", paused: false"))
@@ -155,7 +155,7 @@ func TestScaleWhilePaused(t *testing.T) {
 	s.awaitState("web", "3 pods, 3 current, 0 updated, 3 available: "+onHold)
 }
 
-// Somebody stops all pods, changes the template, and starts them again: they are of the new template from the first one on.
+// Somebody scales to zero, changes the template, and scales up again: all pods are of the new template.
 func TestChangeAtZeroReplicas(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ""))
@@ -175,7 +175,7 @@ func TestChangeAtZeroReplicas(t *testing.T) {
 	})
 }
 
-// The name for a new revision is in use for something else: the revision gets another name, and the rollout goes on.
+// If another object has the name of a new revision, the revision gets another name, and the rollout goes on.
 func TestRevisionNameCollision(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'nginx:2'}")
@@ -194,7 +194,7 @@ func TestRevisionNameCollision(t *testing.T) {
 		t.Errorf("after a collision: %+v", status)
 	}
 	s.awaitEvents("web", v1.EventCollision)
-	// Old and new revisions are found all the same.
+	// The controller finds old and new revisions nevertheless.
 	s.apply("web", "{replicas: 2, image: 'nginx:1'}")
 	s.awaitReady("web", 2)
 	s.awaitRevisions("web", 2, 3)

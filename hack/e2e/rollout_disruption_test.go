@@ -12,8 +12,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// What a node does to the pods of a new revision does not condemn it, however long their replacements take to start; a pod that
-// fails by itself does.
+// A new revision does not fail because nodes end its pods, however long their replacements take to start; it fails if a pod fails by
+// itself.
 func TestDisruptionsCondemnNobody(t *testing.T) {
 	tests := map[string]struct {
 		status, told string
@@ -51,7 +51,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 				})
 				return
 			}
-			s.await("it to be told", func() (any, bool) {
+			s.await("event and status to tell what the node did", func() (any, bool) {
 				count, notes := s.warnings("web", v1.EventDisrupted)
 				ready := s.condition("web", v1.ConditionReady)
 				want := updated.Name + " was stopped by its node: " + test.told

@@ -19,13 +19,13 @@ import (
 const (
 	good       = "app:1"
 	better     = "app:2"
-	crashing   = "app:crash"          // ready for a second, then it exits, again and again
+	crashing   = "app:crash"          // becomes ready for a second and exits, again and again
 	missing    = "app:does-not-exist" // cannot be pulled
-	neverReady = "app:never-ready"    // runs, but that is all
+	neverReady = "app:never-ready"    // runs, and never becomes ready
 )
 
-// careful goes with crashing: it makes pods be ready for longer than those are. The nodes' times have whole seconds, and a
-// busy machine is late.
+// careful is a minReadySeconds that is longer than crashing pods are ready. The nodes' times have whole seconds, and a busy machine is
+// late.
 const careful = "minReadySeconds: 4, "
 
 // risky is the spec of a rollout under a failure policy.
@@ -33,7 +33,7 @@ func risky(replicas int, limits, policy, image string) string {
 	return rolloutSpec(replicas, limits, policy+", image: '"+image+"'")
 }
 
-// isBad tells whether a pod of an image has crashed. One that is restarted for another image ends with another code.
+// isBad tells whether a pod of an image has crashed. A container that is restarted for another image has another exit code.
 func isBad(pod *corev1.Pod, image string) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		ended := status.State.Terminated
@@ -44,7 +44,7 @@ func isBad(pod *corev1.Pod, image string) bool {
 	return false
 }
 
-// awaitCondition waits for a condition of web to be true or not for a reason, with words that match.
+// awaitCondition waits until a condition of web has this status, this reason, and a message that matches.
 func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reason, words string) metav1.Condition {
 	s.t.Helper()
 	var got metav1.Condition
@@ -55,7 +55,8 @@ func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reaso
 	return got
 }
 
-// Pods that crash, and are ready in between, stop the rollout before it hurts. It stays so, and says why in the same words.
+// Pods that crash, and are ready in between, halt the rollout before too many pods are unavailable. It stays halted, and its message does
+// not change.
 func TestHalt(t *testing.T) {
 	tests := map[string]struct {
 		limits string
@@ -116,7 +117,7 @@ func firstFailure(past []sighting, image string) time.Time {
 	return time.Time{}
 }
 
-// A template that is put right while the rollout is halted goes on at once; in place, too.
+// If the template is corrected while the rollout is halted, the rollout goes on at once; also in place.
 func TestHaltIsMended(t *testing.T) {
 	for name, limits := range map[string]string{
 		"by replacing": "maxSurge: 1, maxUnavailable: 2",
@@ -181,7 +182,7 @@ func TestHaltIsForgiven(t *testing.T) {
 	s.awaitReady("web", 4)
 }
 
-// With Continue the rollout goes on, whatever the pods do.
+// With Continue, the rollout goes on although pods fail.
 func TestContinueOnFailure(t *testing.T) {
 	s := newSpace(t)
 	spec := func(partition int, image string) string {
@@ -189,7 +190,7 @@ func TestContinueOnFailure(t *testing.T) {
 	}
 	s.apply("web", spec(3, good))
 	s.awaitReady("web", 4)
-	// The first pod alone, so that it has failed before the others have their turn.
+	// First a single pod, so that it has failed before the others are updated.
 	s.apply("web", spec(3, crashing))
 	s.await("one pod to have crashed", func() (any, bool) {
 		bad := ofImage(s.pods(), crashing)

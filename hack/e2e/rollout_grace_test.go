@@ -18,12 +18,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// graceful are the limits of a rollout that takes pods out of service for so many seconds before it changes them.
+// graceful are the limits of a rollout that takes pods out of service for some seconds before it updates them.
 func graceful(seconds int) string {
 	return fmt.Sprintf(inPlacePolicy+", inPlaceGracePeriodSeconds: %d", v1.InPlaceOnly, seconds)
 }
 
-// is tells a condition of a pod; empty if it has none.
+// is returns the status of a pod's condition; empty if the pod has none.
 func is(pod *corev1.Pod, kind corev1.PodConditionType) corev1.ConditionStatus {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == kind {
@@ -33,7 +33,7 @@ func is(pod *corev1.Pod, kind corev1.PodConditionType) corev1.ConditionStatus {
 	return ""
 }
 
-// A pod is taken out of its Services, then the grace period passes, then its image changes, then it is back.
+// A pod is taken out of its Services, the grace period passes, its image changes, and the pod is back in its Services.
 func TestInPlaceGrace(t *testing.T) {
 	const grace = 2
 	s := newSpace(t)
@@ -57,7 +57,7 @@ func TestInPlaceGrace(t *testing.T) {
 	s.awaitNormals(v1.EventDraining, 2, 2)
 }
 
-// story is what happened to a pod, each thing when it was first seen.
+// story has the times at which each step of an update was first seen.
 type story struct {
 	steps           []string
 	closed, changed time.Time
@@ -111,7 +111,7 @@ func (s *space) awaitClosed() *corev1.Pod {
 	return closed
 }
 
-// A pause in the middle of the grace period puts the pod back in service as it was, and so does the old template.
+// A pause during the grace period puts the unchanged pod back in service, and so does the old template.
 func TestInPlaceGraceIsPaused(t *testing.T) {
 	tests := map[string]string{
 		"by a pause":                rolloutSpec(2, graceful(600), "image: 'app:2', paused: true"),
@@ -133,7 +133,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 				t.Errorf("only %v have their old image", podNames(left))
 			}
 			if strings.Contains(end, "paused") {
-				s.await("the pause to be told", func() (any, bool) {
+				s.await("the status to tell of the pause", func() (any, bool) {
 					got := s.condition("web", v1.ConditionReady)
 					return got, got.Status == metav1.ConditionFalse && got.Reason == v1.ReasonPaused
 				})
@@ -141,7 +141,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 				s.awaitReady("web", 2)
 			}
 
-			// With no grace period pods that have the gate are changed at once.
+			// Without a grace period, pods with the gate are updated at once.
 			s.apply("web", rolloutSpec(2, graceful(0), "image: 'app:3', paused: false"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
 			w.nothingMoved()
@@ -150,7 +150,8 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 	}
 }
 
-// Pods from before there was a grace period lack the readiness gate: they are changed in service, which is told. New ones have it.
+// Pods that were created before there was a grace period have no readiness gate: they are updated in service, and an event tells so. New
+// pods have the gate.
 func TestInPlaceGraceIsRaised(t *testing.T) {
 	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceIfPossible, v1.InPlaceOnly} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -178,7 +179,7 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 	}
 }
 
-// A pod that is given away while it is out of service is back in service before it goes: nobody would do that later.
+// If a pod is released while it is out of service, the controller first puts it back in service: nobody would do it later.
 func TestReleaseOpensTheGate(t *testing.T) {
 	tests := map[string]func(s *space, pod string){
 		"relabelled": func(s *space, pod string) { s.patchPod(pod, `{"labels":{"podmanager":null}}`) },
@@ -200,7 +201,7 @@ func TestReleaseOpensTheGate(t *testing.T) {
 	}
 }
 
-// The controller is killed between any two steps. The next one finishes.
+// The controller is killed between any two steps. The next controller finishes the update.
 func TestInPlaceSurvivesCrash(t *testing.T) {
 	refuse := func(f *faulty, subresource string) {
 		f.answer("refused", 503, func(r faults.Request) bool {
@@ -258,7 +259,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 	}
 }
 
-// refuseAfterResize lets pods be resized, and nothing be done to them after that.
+// refuseAfterResize forwards the resize of a pod, and then refuses patches of the pod itself.
 func refuseAfterResize(f *faulty) {
 	var resized atomic.Bool
 	f.answer("refused", 503, func(r faults.Request) bool {
@@ -272,8 +273,8 @@ func refuseAfterResize(f *faulty) {
 	})
 }
 
-// The controller is killed when a pod has its new CPU, and not yet its new revision; then the spec is put back. The pod is what
-// its revision says in the end.
+// The controller is killed when a pod has its new CPU, and not yet its new revision; then the spec is changed back. In the end the pod is
+// as its revision says.
 func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	f := newFaulty(t)
 	first, second := sized("app:1", someCPU, ""), sized("app:1", moreCPU, "")

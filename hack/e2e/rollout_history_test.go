@@ -27,7 +27,7 @@ func (s *space) revisions(name string) []appsv1.ControllerRevision {
 	return list.Items
 }
 
-// numbers are those of revisions.
+// numbers are the numbers of revisions.
 func numbers(revisions []appsv1.ControllerRevision) []int64 {
 	list := []int64{}
 	for _, revision := range revisions {
@@ -36,7 +36,7 @@ func numbers(revisions []appsv1.ControllerRevision) []int64 {
 	return list
 }
 
-// awaitRevisions waits until there are revisions of these numbers, and no others.
+// awaitRevisions waits until there are exactly the revisions of these numbers.
 func (s *space) awaitRevisions(name string, want ...int64) []appsv1.ControllerRevision {
 	s.t.Helper()
 	var revisions []appsv1.ControllerRevision
@@ -47,7 +47,7 @@ func (s *space) awaitRevisions(name string, want ...int64) []appsv1.ControllerRe
 	return revisions
 }
 
-// Only the template makes a revision: no other change does, and none of them touches a pod.
+// Only a change of the template makes a revision. No other change does, or touches a pod.
 func TestNoRevisionForOtherChanges(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")
@@ -84,7 +84,7 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 	}
 }
 
-// The reason that people give for a change is kept with the revision, and told when it is rolled out.
+// The change cause that users give is stored with the revision, and is in the event about its rollout.
 func TestChangeCause(t *testing.T) {
 	s := newSpace(t)
 	change := func(image, cause string) {
@@ -109,7 +109,7 @@ func TestChangeCause(t *testing.T) {
 	}
 }
 
-// As many old revisions are kept as is asked for, besides those in use.
+// revisionHistoryLimit old revisions are kept, besides the revisions in use.
 func TestRevisionHistoryLimit(t *testing.T) {
 	for limit, want := range map[int][]int64{0: {4}, 2: {2, 3, 4}} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestRevisionHistoryLimit(t *testing.T) {
 			}
 			s.awaitRevisions("web", want...)
 
-			// While a rollout hangs, the last good revision is in use even if no pod is left of it.
+			// While a rollout hangs, the last good revision is in use even if it has no pod.
 			s.apply("web", spec(2, "nginx:never-ready", limited))
 			s.awaitState("web", "2 pods, 0 current, 2 updated, 0 available: Ready=False/PodsNotReady Available=True/EnoughReplicas Progressing=True/WaitingForPods")
 			s.awaitRevisions("web", append(want, 5)...)
@@ -133,7 +133,7 @@ func TestRevisionHistoryLimit(t *testing.T) {
 	}
 }
 
-// Rollback by hand, as documented: an old template that is put back is its old revision, under a new number.
+// Rollback by hand, as documented: the old template is the old revision again, with a new number.
 func TestRollbackByHand(t *testing.T) {
 	s := newSpace(t)
 	for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
@@ -160,8 +160,8 @@ func TestRollbackByHand(t *testing.T) {
 	}
 }
 
-// A restart replaces all pods as a rollout does, in both forms, however often; and so it is with the annotation that kubectl
-// rollout restart sets.
+// A restart replaces all pods as a rollout does, with an image or a template, however often; so does the annotation of kubectl rollout
+// restart.
 func TestRestart(t *testing.T) {
 	const full = "template: {metadata: {annotations: {a: b}}, spec: {containers: [{name: a, image: a}]}}"
 	field := func(at string) string { return fmt.Sprintf(`{"spec":{"restartAt":%q}}`, at) }
@@ -197,7 +197,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// The same time in another notation is no restart. Putting back the template of a restart is none either: it is the revision.
+// The same time in another notation is no restart. Going back to the template before a restart is none either: it is the old revision.
 func TestNoRestart(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx, restartAt: '2026-01-01T12:00:00Z'}")
@@ -217,7 +217,7 @@ func TestNoRestart(t *testing.T) {
 	}
 }
 
-// The short form has no place for kubectl's annotation, and says so.
+// The short form has no template for kubectl's annotation, and the API server says so.
 func TestNoAnnotationInTheShortForm(t *testing.T) {
 	s := newSpace(t)
 	s.apply("short", "{replicas: 1, image: nginx}")
@@ -227,7 +227,7 @@ func TestNoAnnotationInTheShortForm(t *testing.T) {
 	}
 }
 
-// A revision that somebody deletes while it is in use comes back under its name, and no pod suffers.
+// If somebody deletes a revision that is in use, the controller stores it again under its name, and touches no pod.
 func TestDeletedRevisionComesBack(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(3, "nginx:1", ""))
@@ -251,7 +251,7 @@ func TestDeletedRevisionComesBack(t *testing.T) {
 	goneAndBack(current, 1, 2)
 }
 
-// A PodManager that is deleted without its pods, and made again, takes over the pods and their revision.
+// A PodManager that is deleted without its pods and created again adopts the pods and their revision.
 func TestOrphanedPodsKeepTheirRevision(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")

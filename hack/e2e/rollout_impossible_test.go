@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// impossible are changes that no running pod can take, and the words that say so.
+// impossible are changes that cannot be made in place, and the words of the status about them.
 var impossible = map[string]struct{ before, after, why string }{
 	"another field": {
 		"template: {spec: {containers: [{name: a, image: 'a:1', env: [{name: E, value: a}]}]}}",
@@ -40,7 +40,7 @@ var impossible = map[string]struct{ before, after, why string }{
 	},
 }
 
-// Pods that cannot be changed in place are replaced, if that is allowed.
+// With InPlaceIfPossible, pods that cannot be updated in place are replaced.
 func TestInPlaceImpossible(t *testing.T) {
 	for name, test := range impossible {
 		t.Run(name, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestInPlaceImpossible(t *testing.T) {
 	}
 }
 
-// If it is not allowed, no pod is touched, and the status tells the field. Lost pods come back as they were, and a template
-// that fits goes on.
+// With InPlaceOnly, no pod is touched, and the status names the field. Lost pods are replaced by pods of the same revision, and a template
+// that can be updated in place is rolled out.
 func TestInPlaceOnlyImpossible(t *testing.T) {
 	for name, test := range impossible {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestInPlaceOnlyImpossible(t *testing.T) {
 	}
 }
 
-// A change that the partition keeps away from all pods is in nobody's way.
+// A change that the partition keeps from all pods is no obstacle.
 func TestInPlaceOnlyImpossibleBehindPartition(t *testing.T) {
 	s := newSpace(t)
 	limits := fmt.Sprintf(inPlacePolicy+", partition: 2", v1.InPlaceOnly)
@@ -113,7 +113,7 @@ func TestInPlaceOnlyImpossibleBehindPartition(t *testing.T) {
 	s.awaitNotInPlace(test.why)
 }
 
-// Labels change no container, so nothing is taken out of service for them, nor is the readiness gate needed.
+// Labels change no container, so no pod is taken out of service for them, and no readiness gate is needed.
 func TestInPlaceMetadataNeedsNoGrace(t *testing.T) {
 	template := "template: {metadata: {labels: {a: %s}}, spec: {containers: [{name: a, image: 'a:1'}]}}"
 	for name, first := range map[string]int{"with the gate": 3, "without the gate": 0} {

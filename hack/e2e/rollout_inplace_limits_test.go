@@ -10,7 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// However many pods there are, no more than maxUnavailable are out of service at any time.
+// No more than maxUnavailable pods are out of service at any time, however many pods there are.
 func TestInPlaceBudget(t *testing.T) {
 	tests := map[string]struct {
 		limits      string
@@ -39,7 +39,7 @@ func TestInPlaceBudget(t *testing.T) {
 	}
 }
 
-// With maxUnavailable 0 other pods stand in for those that are changed. At the end the original ones are left.
+// With maxUnavailable 0, surge pods replace the pods that are being updated. In the end the original pods are left.
 func TestInPlaceSurge(t *testing.T) {
 	s := newSpace(t)
 	limits := "podUpdatePolicy: InPlaceIfPossible, maxSurge: 2, maxUnavailable: 0"
@@ -56,7 +56,7 @@ func TestInPlaceSurge(t *testing.T) {
 	s.hasRestarted(ofImage(s.pods(), "app:2"), 1)
 }
 
-// What it costs: one patch for each pod, three if it is resized (announced, resized, labelled), and none is created or deleted.
+// The cost: one patch for each pod, three patches if the pod is resized (announce, resize, label), and no create or delete.
 func TestInPlaceCost(t *testing.T) {
 	const replicas = 100
 	s := newSerialSpace(t)

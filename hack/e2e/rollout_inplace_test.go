@@ -15,12 +15,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// What OpenKruise tests for updates of its CloneSet in place and with a partition, and where the same is tested for
-// PodManager. Three things differ by design: environment variables that are taken from labels do not make a container
-// restart; containers have no launch priorities; and a partition of 99 % of 4 leaves 4 pods as they are, not 3.
+// The tests of OpenKruise for updates of CloneSets in place and with a partition, and the tests of the same behaviour for PodManagers.
+// Three things differ by design: environment variables from labels do not restart a container; containers have no launch priorities; and
+// a partition of 99 % of 4 pods leaves 4 pods on the old revision, not 3.
 //
 //	test/e2e/apps/cloneset.go
-//	  in-place update images with the same imageID              TestInPlaceImage; the signs of a restart are told apart in pkg/plan
+//	  in-place update images with the same imageID              TestInPlaceImage; pkg/plan tests the signs of a restart
 //	  in-place update both image and env from label             TestInPlaceMetadata "and an image": labels and image in one go
 //	  in-place update two container images with priorities      TestInPlaceImage "one of two containers"; no priorities
 //	  partition="99%", replicas=4, make sure one is upgraded     TestPartitionOfAll: rounded up, as the API says
@@ -33,19 +33,19 @@ import (
 //	  inplace update, inplace update 1, 2                       TestInPlaceImage, TestInPlaceBudget
 //	  recreate update 2                                         TestInPlaceImpossible "env"
 //	  inplace update with grace period                          TestInPlaceGrace, TestInPlaceGraceIsPaused
-//	  normal update condition (the gate of a new pod)           TestInPlaceGrace: a pod with the gate gets ready
+//	  normal update condition (the gate of a new pod)           TestInPlaceGrace: a pod with the gate becomes ready
 //	  rollback with partition                                   TestPartition, raising it
 //	pkg/controller/cloneset/sync/cloneset_sync_utils_test.go
 //	  update partition=3, rollback partition=4 (all steps)      TestPartition
 //	  update in-place partition=3 with maxSurge                 TestInPlaceSurge; its surge pod goes again at the end
 //	  scale with partition                                      TestPartitionScale
 //
-// Beyond these: a refused change is told and not repeated (TestInPlaceImpossible), crashes of the controller between any two
-// steps (TestInPlaceSurvivesCrash), the limits at every version of every pod, and what it costs.
+// Further tests: the status tells about a refused update, and it is not repeated (TestInPlaceImpossible); crashes of the controller
+// between any two steps (TestInPlaceSurvivesCrash); the limits at every version of every pod; and the cost.
 
 const inPlacePolicy = "podUpdatePolicy: %s, maxSurge: 0, maxUnavailable: 1"
 
-// awaitInPlace waits for the end of a rollout. The pods have to be those of before, where they were, of the new revision.
+// awaitInPlace waits for the end of a rollout, and checks that the same pods, on the same nodes, have the new revision.
 func (s *space) awaitInPlace(before []corev1.Pod) []corev1.Pod {
 	s.t.Helper()
 	manager := s.awaitReady("web", len(before))
@@ -86,7 +86,7 @@ func (s *space) hasRestarted(pods []corev1.Pod, times ...int32) {
 	}
 }
 
-// Another image is patched into the pods that there are; only the containers that have it are restarted.
+// Existing pods get another image by a patch; only containers with a new image are restarted.
 func TestInPlaceImage(t *testing.T) {
 	two := "template: {spec: {containers: [{name: a, image: '%s'}, {name: b, image: 'b:1'}]}}"
 	tests := map[string]struct {
@@ -121,7 +121,7 @@ func TestInPlaceImage(t *testing.T) {
 	}
 }
 
-// awaitNormals waits for so many events of a reason about web that are no warnings: events come later than what they are about.
+// awaitNormals waits for a number of normal events of a reason about web: the controller sends events later than it acts.
 func (s *space) awaitNormals(reason string, least, most int) {
 	s.t.Helper()
 	s.await(fmt.Sprintf("%d to %d events %s", least, most, reason), func() (any, bool) {
@@ -151,7 +151,7 @@ func TestInPlaceMetadata(t *testing.T) {
 			began := time.Now()
 			s.apply("web", rolloutSpec(3, limits, fmt.Sprintf(template, "stays: a, changes: b, comes: b", "stays: a, changes: b, comes: b", image)))
 			after := s.awaitInPlace(before)
-			// No node has anything to tell about labels: the next pod must not wait for that.
+			// No kubelet reports on labels: the next pod must not wait for it.
 			if took := time.Since(began); image == "a:1" && took > 9*time.Second {
 				t.Errorf("it took %v", took)
 			}
@@ -169,7 +169,7 @@ func TestInPlaceMetadata(t *testing.T) {
 	}
 }
 
-// hasMetadata checks what TestInPlaceMetadata has changed.
+// hasMetadata checks the labels and annotations of TestInPlaceMetadata.
 func (s *space) hasMetadata(pod *corev1.Pod) {
 	s.t.Helper()
 	labels, annotations := maps.Clone(pod.Labels), maps.Clone(pod.Annotations)

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A revision whose pods are ready for a second and then crash: its waves run through, but it never becomes the one to return to.
+// The pods of a revision are ready for a second and then crash: all pods are updated, but the revision never becomes current.
 func TestBakeTime(t *testing.T) {
 	for _, replicas := range []int{1, 3, 20} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestBakeTime(t *testing.T) {
 	}
 }
 
-// The same without anything to be rolled back: it stops, and says so.
+// The same without an old revision to roll back to: the rollout halts, and the status says so.
 func TestBakeTimeHalt(t *testing.T) {
 	s := newSpace(t)
 	baked := "{replicas: 3, failurePolicy: {gracePeriodSeconds: 4}, image: '%s'}"
@@ -49,7 +49,7 @@ func TestBakeTimeHalt(t *testing.T) {
 	}
 }
 
-// A crash loop that is fixed in place is not held against the fix.
+// A crash loop before an update in place does not count against the new revision.
 func TestFixInPlace(t *testing.T) {
 	for name, broken := range map[string]string{"crash loop": crashing, "image": missing} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestFixInPlace(t *testing.T) {
 	}
 }
 
-// Zero means zero, and whoever scales down while a rollout is paused gets what was asked for, of both revisions.
+// Scaling to zero leaves no pods, and a scale-down during a pause leaves the desired number of pods, of both revisions.
 func TestScaleDownWhilePaused(t *testing.T) {
 	s := newSpace(t)
 	limits := "maxSurge: 5, maxUnavailable: 0"
@@ -102,7 +102,7 @@ func TestScaleDownWhilePaused(t *testing.T) {
 	s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero, "")
 }
 
-// What can never come about is told.
+// The status tells about a setting that can never take effect.
 func TestMisconfigured(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {maxFailedPods: 3}", good))

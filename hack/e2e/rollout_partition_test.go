@@ -14,13 +14,13 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// partitioned is a spec of pods that are moved by a policy, of which some stay on the old revision.
+// partitioned is a spec with a podUpdatePolicy and a partition.
 func partitioned(replicas int, policy v1.PodUpdatePolicy, partition, image string) string {
 	return rolloutSpec(replicas, fmt.Sprintf("podUpdatePolicy: %s, maxSurge: 1, maxUnavailable: 1, partition: %s", policy, partition),
 		"image: '"+image+"'")
 }
 
-// awaitPartition waits until so many pods have the old image and so many the new one, all serve, and the status says so.
+// awaitPartition waits until these numbers of pods have the old and the new image, all serve, and the status says so.
 func (s *space) awaitPartition(old string, base int, image string, updated int) []corev1.Pod {
 	s.t.Helper()
 	var pods []corev1.Pod
@@ -45,7 +45,7 @@ func (s *space) awaitPartition(old string, base int, image string, updated int) 
 	return pods
 }
 
-// A lower partition updates more pods, a higher one moves pods back; those that need not move are not touched.
+// A lower partition updates more pods, a higher one moves pods back; no other pod is touched.
 func TestPartition(t *testing.T) {
 	for name, steps := range map[string][3]string{"numbers": {"3", "1", "4"}, "percentages": {"60%", "20%", "75%"}} {
 		for _, policy := range []v1.PodUpdatePolicy{v1.RecreatePods, v1.InPlaceIfPossible} {
@@ -75,14 +75,14 @@ func TestPartition(t *testing.T) {
 				if manager.Status.CurrentRevision != manager.Status.UpdateRevision || s.condition("web", v1.ConditionReady).Reason != v1.ReasonAllAvailable {
 					t.Errorf("the rollout has not ended: %s", brief(manager))
 				}
-				// A step is told if a status between two partitions says that the rollout goes on, which a busy controller may leave out.
+				// There is an event only if a status between two partitions says RollingOut, which a busy controller may leave out.
 				s.awaitNormals(v1.EventPartition, 1, 3)
 			})
 		}
 	}
 }
 
-// hasStayed checks that these pods, and their images, are among those that there are now.
+// hasStayed checks that these pods still exist, with the same images.
 func (s *space) hasStayed(before, now []corev1.Pod) {
 	s.t.Helper()
 	left := map[string]corev1.Pod{}
@@ -96,7 +96,7 @@ func (s *space) hasStayed(before, now []corev1.Pod) {
 	}
 }
 
-// Scaling keeps to the partition, as a number or as a share; so does replacing a lost pod.
+// Scaling keeps to the partition, as a number or as a percentage; so does replacing a lost pod.
 func TestPartitionScale(t *testing.T) {
 	type step struct{ replicas, base int }
 	tests := map[string]struct {
@@ -130,7 +130,7 @@ func TestPartitionScale(t *testing.T) {
 	}
 }
 
-// A third template takes the place of the second one; the pods that the partition keeps stay with the first.
+// A third template replaces the second one; the pods of the partition keep the first.
 func TestPartitionNewTemplate(t *testing.T) {
 	for _, policy := range []v1.PodUpdatePolicy{v1.RecreatePods, v1.InPlaceIfPossible} {
 		t.Run(string(policy), func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 			if got := s.manager("web").Status.CurrentRevision; got != first {
 				t.Errorf("the current revision is %s, want %s", got, first)
 			}
-			// The first template again needs no partition.
+			// Back to the first template: all pods have it, whatever the partition.
 			s.apply("web", partitioned(5, policy, "3", "app:1"))
 			s.awaitReady("web", 5)
 			s.hasStayed(kept, s.pods())
@@ -155,7 +155,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 	}
 }
 
-// A partition of all pods, or more, updates none. Without an old revision there is nothing to keep pods on.
+// A partition of all pods, or more, updates none. Without an old revision all pods get the new one.
 func TestPartitionOfAll(t *testing.T) {
 	for _, partition := range []string{"4", "7", "100%", "99%"} {
 		t.Run(partition, func(t *testing.T) {

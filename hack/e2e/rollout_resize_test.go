@@ -16,12 +16,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// sized is a template of one container with resources; note is what its pods ask the simulated node to do with a resize.
+// sized is a template of one container with resources; note is an annotation that tells the simulated node what to do about a resize.
 func sized(image, resources, note string) string {
 	return fmt.Sprintf("template: {metadata: {annotations: {%s}}, spec: {containers: [{name: a, image: '%s', resources: {%s}}]}}", note, image, resources)
 }
 
-// restarting is a template whose container is restarted when its memory changes, and not when its CPU does.
+// restarting is a template whose container is restarted if its memory changes, and not if its CPU changes.
 func restarting(image, cpu, memory string) string {
 	return fmt.Sprintf("template: {spec: {containers: [{name: a, image: '%s', resources: {requests: {cpu: %s, memory: %s}}, "+
 		"resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]}]}}", image, cpu, memory)
@@ -30,7 +30,7 @@ func restarting(image, cpu, memory string) string {
 // simulated is the annotation that makes the simulated node refuse a resize.
 const simulated = "simulate.podmanager/resize"
 
-// quantities reads "cpu=100m memory=1Gi".
+// quantities parses "cpu=100m memory=1Gi".
 func quantities(text string) corev1.ResourceList {
 	var list corev1.ResourceList
 	for _, part := range strings.Fields(text) {
@@ -43,7 +43,7 @@ func quantities(text string) corev1.ResourceList {
 	return list
 }
 
-// CPU and memory reach running pods through the resize subresource, and nothing is restarted.
+// Running pods get CPU and memory through the resize subresource, and no container is restarted.
 func TestInPlaceResources(t *testing.T) {
 	tests := map[string]struct {
 		image, before, after, requests, limits string
@@ -87,8 +87,8 @@ func TestInPlaceResources(t *testing.T) {
 	}
 }
 
-// resizedBefore: a pod has this image only when the node has resized it: a kubelet that learned of both at once would start the container
-// with its new limits in the pod's old ones.
+// resizedBefore holds if a pod gets this image only after the node has resized it: a kubelet that gets both at once would start the
+// container with its new limits in the pod's old ones.
 func resizedBefore(image string, want corev1.ResourceRequirements) invariant {
 	return func(pods []*corev1.Pod, _ time.Time) string {
 		for _, pod := range pods {
@@ -101,11 +101,11 @@ func resizedBefore(image string, want corev1.ResourceRequirements) invariant {
 	}
 }
 
-// A restart that a change in place takes is no failure, however the container ends, and with no patience for failures.
+// The restart of a container for an update in place is no failure, whatever its exit code is, even without a grace period.
 func TestInPlaceIsNoFailure(t *testing.T) {
 	tests := map[string]struct {
 		before, after string
-		// restarts may be one of these: a node may follow two changes one after the other.
+		// restarts are the possible numbers: a node may carry out two changes one after the other.
 		least, most int32
 	}{
 		"another image":                             {"image: 'app:1'", "image: 'app:2'", 1, 1},
@@ -141,7 +141,7 @@ const (
 	moreCPU = "requests: {cpu: 900m}"
 )
 
-// A node that cannot give more makes a pod be replaced, where that is allowed.
+// With InPlaceIfPossible, a pod whose node cannot give it more is replaced.
 func TestInPlaceInfeasible(t *testing.T) {
 	s := newSpace(t)
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible), simulated+": infeasible"
@@ -168,7 +168,7 @@ func TestInPlaceInfeasible(t *testing.T) {
 	}
 }
 
-// Where a replacement is not allowed, the rollout stops at the first pod and says why; putting the template back goes back.
+// With InPlaceOnly, the rollout stops at the first pod and says why; with the old template, the pod goes back.
 func TestInPlaceOnlyInfeasible(t *testing.T) {
 	s := newSpace(t)
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly), simulated+": infeasible"
@@ -200,10 +200,10 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 	}
 }
 
-// awaitNotInPlace waits until web says that its pods cannot be changed in place, and why.
+// awaitNotInPlace waits until the status of web says that its pods cannot be updated in place, and why.
 func (s *space) awaitNotInPlace(why string) {
 	s.t.Helper()
-	s.await("the refusal to be told", func() (any, bool) {
+	s.await("the status to tell of the refusal", func() (any, bool) {
 		ready, stalled := s.condition("web", v1.ConditionReady), s.condition("web", v1.ConditionStalled)
 		manager := s.manager("web")
 		return brief(manager), manager.Status.ObservedGeneration == manager.Generation &&
@@ -216,7 +216,7 @@ func (s *space) awaitNotInPlace(why string) {
 	})
 }
 
-// A node that has no room yet is waited for. Meanwhile its pod serves, and counts as such.
+// The rollout waits for a node that has no room yet. Meanwhile the pod serves, and counts as available.
 func TestInPlaceDeferred(t *testing.T) {
 	s := newSpace(t)
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible), simulated+": deferred"

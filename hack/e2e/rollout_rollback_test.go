@@ -17,7 +17,7 @@ import (
 const (
 	rollbackGrace = 5
 	rollback      = careful + "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 5}"
-	// budget is what the tests below leave a rollout.
+	// budget is the budget of the rollouts below.
 	budget        = "maxSurge: 3, maxUnavailable: 2"
 	inPlaceBudget = "maxSurge: 0, maxUnavailable: 2, podUpdatePolicy: InPlaceIfPossible"
 )
@@ -42,13 +42,13 @@ func (s *space) awaitRolledBack(replicas int, why string) *v1.PodManager {
 	return manager
 }
 
-// What is said of crashing and missing.
+// What the status says about the images crashing and missing.
 const (
 	crashWords   = `web-\d+: container app: (CrashLoopBackOff: )?Error, exit code 1$`
 	missingWords = `web-\d+: container app: (ErrImagePull|ImagePullBackOff): `
 )
 
-// stays checks that something changes neither a pod nor what the status says.
+// stays checks that an action changes neither a pod nor the conditions.
 func (s *space) stays(what string, do func()) {
 	s.t.Helper()
 	pods, status := versions(s.pods()), brief(s.manager("web"))
@@ -59,7 +59,7 @@ func (s *space) stays(what string, do func()) {
 	})
 }
 
-// Pods that crash take the rollout back, soon and within the limits, and leave the spec alone. It stays so until that is changed.
+// If pods crash, the rollout is rolled back, soon and within the budget, and the spec does not change. It stays so until the spec changes.
 func TestRollback(t *testing.T) {
 	for name, limits := range map[string]string{"by replacing": budget, "in place": inPlaceBudget} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// The old template put back is what the pods have anyway; after that the bad one is tried again.
+// The old template is the one that the pods have anyway; after that the bad template is tried again.
 func TestRollbackIsForgotten(t *testing.T) {
 	s := newSpace(t)
 	policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
@@ -127,13 +127,13 @@ func TestRollbackIsForgotten(t *testing.T) {
 		return podNames(bad), len(bad) > 0
 	})
 	s.awaitRolledBack(4, missingWords)
-	s.await("both to be told", func() (any, bool) {
+	s.await("events about both rollbacks", func() (any, bool) {
 		count, notes := s.warnings("web", v1.EventRolledBack)
 		return notes, count == 2
 	})
 }
 
-// maxFailedPods is how many it takes; a percentage is rounded down.
+// A rollback takes maxFailedPods failed pods; a percentage is rounded down.
 func TestRollbackMaxFailedPods(t *testing.T) {
 	s := newSpace(t)
 	policy := careful + "failurePolicy: {onFailure: Rollback, maxFailedPods: 39%, gracePeriodSeconds: 1}"
@@ -160,7 +160,7 @@ func TestRollbackMaxFailedPods(t *testing.T) {
 	w.always(within(7, 10, servesImage(good)))
 }
 
-// Pods that do not fail, but do not get ready either, are rolled back when the deadline has passed.
+// Pods that neither fail nor become ready are rolled back after the deadline.
 func TestRollbackDeadline(t *testing.T) {
 	s := newSpace(t)
 	policy := "progressDeadlineSeconds: 4, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
@@ -176,7 +176,7 @@ func TestRollbackDeadline(t *testing.T) {
 	w.always(within(2, 7, servesImage(good)))
 }
 
-// The controller is killed when it has written down that a revision has failed, or while it rolls back. The next one goes on.
+// The controller is killed when the status has the failed revision, or during the rollback. The next controller goes on.
 func TestRollbackSurvivesCrash(t *testing.T) {
 	for name, passed := range map[string]int{"before the first pod": 0, "in the middle": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRollbackSurvivesCrash(t *testing.T) {
 			w := f.watchPods()
 			f.applyPrivate("web", risky(10, budget, policy, missing))
 			f.await("all pods that may be bad", func() (any, bool) { n := len(ofImage(f.pods(), missing)); return n, n == 5 })
-			deletes := 0 // the proxy asks about one request at a time
+			deletes := 0 // the proxy calls Match for one request at a time
 			f.answer("refused", 503, func(r faults.Request) bool {
 				if !f.own("delete", "pods")(r) {
 					return false

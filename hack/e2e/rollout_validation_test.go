@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// rolling is a spec's field with these of a rolling update.
+// rolling is the field updateStrategy with fields of a rolling update.
 func rolling(fields string) string { return "updateStrategy: {rollingUpdate: {" + fields + "}}" }
 
-// badRollouts are fields of a spec, and what they are refused with.
+// badRollouts are fields of a spec, and the messages of their refusals.
 func badRollouts() map[string]string {
 	const (
 		both    = "maxSurge and maxUnavailable must not both be 0: no pod could ever be replaced"
@@ -67,7 +67,7 @@ func badRollouts() map[string]string {
 	}
 }
 
-// Bad settings of a rollout are refused at apply, with a sentence that says what to do.
+// The API server refuses invalid settings of a rollout at apply, with a sentence that says what to do.
 func TestBadRolloutIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for fields, want := range badRollouts() {
@@ -93,7 +93,7 @@ func TestBadRolloutIsRefused(t *testing.T) {
 	}
 }
 
-// Numbers that no pod count can be are refused as well, or the controller could not read the object.
+// The API server refuses numbers that do not fit an int32: the controller could not decode the object.
 func TestHugeNumbersAreRefused(t *testing.T) {
 	s := newSpace(t)
 	for _, field := range []string{"updateStrategy: {rollingUpdate: {maxSurge: %d}}", "updateStrategy: {rollingUpdate: {maxUnavailable: %d}}",
@@ -104,7 +104,7 @@ func TestHugeNumbersAreRefused(t *testing.T) {
 	}
 }
 
-// What is left out is filled in, and can be seen.
+// The API server fills in the defaults of missing fields.
 func TestRolloutDefaults(t *testing.T) {
 	s := newSpace(t)
 	tests := map[string]struct{ fields, want string }{

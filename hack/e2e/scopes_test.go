@@ -18,10 +18,10 @@ import (
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
-// takenUp is how long it may take until a namespace is served that has become permitted.
+// takenUp is how long it may take until a namespace is served once the controller has the rights.
 const takenUp = 40 * time.Second
 
-// account makes a ServiceAccount without rights, and returns its name and a kubeconfig for it.
+// account creates a ServiceAccount without rights, and returns its name and a kubeconfig for it.
 func (s *space) account() (name, kubeconfig string) {
 	s.t.Helper()
 	s.kubectl("create", "serviceaccount", "limited")
@@ -37,7 +37,7 @@ func (s *space) account() (name, kubeconfig string) {
 	return s.name + ":limited", kubeconfig
 }
 
-// permit gives an account what the controller needs in this namespace, as the controller's own log advises.
+// permit gives an account the controller's rights in this namespace, with the command that the controller logs.
 func (s *space) permit(account string) {
 	s.t.Helper()
 	s.kubectl("create", "rolebinding", "limited", "--clusterrole", "podmanager-controller", "--serviceaccount", account)
@@ -48,7 +48,7 @@ func (s *space) awaitScopes(p *lab.Process, limit time.Duration, counts map[stri
 	s.t.Helper()
 	s.awaitFor(limit, fmt.Sprintf("namespaces to be %v", counts), func() (any, bool) {
 		if _, err := p.ReadMetrics(); err != nil {
-			return err, false // has only just been started
+			return err, false // the controller has only just been started
 		}
 		for state, want := range counts {
 			if got := metric(s.t, p, "podmanager_namespaces", `state="`+state+`"`); got != want {
@@ -59,7 +59,7 @@ func (s *space) awaitScopes(p *lab.Process, limit time.Duration, counts map[stri
 	})
 }
 
-// With rights in one of two namespaces, that one is served; the other is told about once, and served when it can be.
+// With rights in one of two namespaces, the controller serves that one; it logs the other once, and serves it when it has the rights.
 func TestRightsInOneNamespace(t *testing.T) {
 	s := newSpace(t)
 	other := newSerialSpace(t)
@@ -100,7 +100,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	}
 }
 
-// Without any rights the controller is not ready, says why, and leaves the lease to others.
+// Without any rights the controller is not ready, says why, and does not take the lease.
 func TestNoRights(t *testing.T) {
 	s := newSpace(t)
 	account, kubeconfig := s.account()
@@ -125,7 +125,7 @@ func TestNoRights(t *testing.T) {
 	s.awaitReady("web", 1)
 }
 
-// A namespace that does not exist is told, and served when it does.
+// The controller logs that a namespace does not exist, and serves it once it exists.
 func TestMissingNamespace(t *testing.T) {
 	s := newSpace(t)
 	missing := s.name + "-typo"
@@ -134,7 +134,7 @@ func TestMissingNamespace(t *testing.T) {
 	if seen, err := p.Ready(); err != nil || !strings.Contains(seen, "[!]namespace "+missing+": it does not exist; create it, or correct -namespace\n") {
 		t.Errorf("/readyz?verbose says %q, %v", seen, err)
 	}
-	if lines := logged(t, p, missing); len(lines) != 2 { // the first is that of the start
+	if lines := logged(t, p, missing); len(lines) != 2 { // the first line is from the start
 		t.Errorf("the log has these lines about it: %q", lines)
 	}
 	s.kubectl("create", "namespace", missing)
@@ -144,7 +144,7 @@ func TestMissingNamespace(t *testing.T) {
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 2, "missing": 0})
 }
 
-// Without the CRD the controller is not ready, and says what to do; when it is back, so is the controller.
+// Without the CRD the controller is not ready, and says what to do; with the CRD it is ready again.
 func TestCRDGone(t *testing.T) {
 	f := newFaulty(t)
 	isManagers := func(r faults.Request) bool { return r.Resource == "podmanagers" }
@@ -166,7 +166,7 @@ func TestCRDGone(t *testing.T) {
 	}
 }
 
-// An API server that is away for long does not make a controller with filled caches unready, but is told.
+// While the API server is away, a controller with filled caches stays ready, and /readyz has a warning.
 func TestAPIServerAway(t *testing.T) {
 	f := newFaulty(t)
 	all := func(faults.Request) bool { return true }

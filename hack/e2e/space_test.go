@@ -20,7 +20,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// patience is how long to wait for what should take a second, on a slow machine with other things to do.
+// patience is how long a test waits for something that takes a second on an idle machine.
 const patience = 60 * time.Second
 
 // space is a test's namespace.
@@ -28,18 +28,18 @@ type space struct {
 	t    *testing.T
 	ctx  context.Context
 	name string
-	// cluster is the one that all share, but for tests that have their own.
+	// cluster is the shared cluster, or that of the test.
 	cluster *lab.Cluster
 }
 
-// newSpace makes a namespace for a test that runs beside others.
+// newSpace creates a namespace for a test that runs in parallel with others.
 func newSpace(t *testing.T) *space {
 	t.Helper()
 	t.Parallel()
 	return newSerialSpace(t)
 }
 
-// newSerialSpace is for a test that must not have others beside it.
+// newSerialSpace creates a namespace for a test that does not run in parallel with others.
 func newSerialSpace(t *testing.T) *space {
 	t.Helper()
 	namespace, err := shared.kube.CoreV1().Namespaces().Create(t.Context(),
@@ -50,7 +50,7 @@ func newSerialSpace(t *testing.T) *space {
 	s := &space{t: t, ctx: t.Context(), name: namespace.Name, cluster: shared.cluster}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("what is in %s:\n%s", s.name, s.dump())
+			t.Logf("objects in %s:\n%s", s.name, s.dump())
 		}
 		s.forgetPrivate()
 		_ = shared.kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
@@ -58,8 +58,8 @@ func newSerialSpace(t *testing.T) *space {
 	return s
 }
 
-// forgetPrivate takes the finalizers off the PodManagers whose controller has ended with the test: the namespace could not
-// go otherwise, and the controller manager would try for ever, at the cost of the other tests.
+// forgetPrivate removes the finalizers of PodManagers whose controller has ended with the test: otherwise the namespace would stay, and the
+// controller manager would try to delete it for ever, at the cost of the other tests.
 func (s *space) forgetPrivate() {
 	client := shared.managers.AppsV1().PodManagers(s.name)
 	list, err := client.List(context.Background(), metav1.ListOptions{LabelSelector: privateLabel})
@@ -71,7 +71,7 @@ func (s *space) forgetPrivate() {
 	}
 }
 
-// dump shows what a person would look at.
+// dump prints the objects of the namespace that explain a failure.
 func (s *space) dump() string {
 	ctx := context.Background() // the test has ended
 	out, _ := s.cluster.Kubectl(ctx, "--namespace", s.name, "get", "pm,pods,events", "-o", "wide")
@@ -93,7 +93,7 @@ func (s *space) kubectl(arguments ...string) string {
 	return out
 }
 
-// try runs kubectl with an input, and returns what it printed, which is in the error as well.
+// try runs kubectl with an input, and returns its output. An error contains the output, too.
 func (s *space) try(input string, arguments ...string) (string, error) {
 	return s.cluster.KubectlWith(s.ctx, input, append([]string{"--namespace", s.name}, arguments...)...)
 }
@@ -106,7 +106,7 @@ func (s *space) apply(name, spec string) {
 	}
 }
 
-// applyPrivate applies one that only the test's own controller looks at.
+// applyPrivate applies a PodManager that only the test's own controller serves.
 func (s *space) applyPrivate(name, spec string) {
 	s.t.Helper()
 	if _, err := s.try(manifest(name, "labels: {"+privateLabel+": ''}", hasty(spec)), "apply", "-f", "-"); err != nil {
@@ -114,8 +114,8 @@ func (s *space) applyPrivate(name, spec string) {
 	}
 }
 
-// hasty makes a revision be the one to return to as soon as its pods are available, unless the spec has a failure policy of its own:
-// by default it has to stay available for half a minute, which few tests are about.
+// hasty makes a revision current as soon as its pods are available, unless the spec has a failure policy: by default they have to stay
+// available for half a minute, which few tests are about.
 func hasty(spec string) string {
 	if strings.Contains(spec, "failurePolicy") {
 		return spec
@@ -127,7 +127,7 @@ func manifest(name, metadata, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s, %s}\nspec: %s\n", name, metadata, spec)
 }
 
-// await repeats a check until it holds, and prints what was last seen if it never does.
+// await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
 func (s *space) await(what string, check func() (seen any, ok bool)) {
 	s.t.Helper()
 	s.awaitFor(patience, what, check)
@@ -158,7 +158,7 @@ func (s *space) manager(name string) *v1.PodManager {
 	return manager
 }
 
-// pods reads the namespace's pods that are active: neither ending nor ended.
+// pods reads the active pods of the namespace: neither terminating nor finished.
 func (s *space) pods() []corev1.Pod {
 	s.t.Helper()
 	return slices.DeleteFunc(s.allPods(), func(pod corev1.Pod) bool { return !isActive(&pod) })
@@ -201,7 +201,7 @@ func isReady(manager *v1.PodManager) bool {
 	return manager.Status.ObservedGeneration == manager.Generation && meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady)
 }
 
-// untruth is what a status of all pods ready says that the pods there are do not bear out; empty if there is nothing.
+// untruth is what a status says and the pods contradict; empty if the status is true.
 func (s *space) untruth(manager *v1.PodManager) string {
 	s.t.Helper()
 	var own []corev1.Pod
@@ -227,7 +227,7 @@ func (s *space) untruth(manager *v1.PodManager) string {
 	return ""
 }
 
-// brief is what matters of a PodManager, for messages.
+// brief is a PodManager in one line, for messages.
 func brief(manager *v1.PodManager) string {
 	status := manager.Status
 	status.PodNames = nil

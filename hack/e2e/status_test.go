@@ -13,7 +13,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A PodManager of very many pods has a status long before they exist.
+// A PodManager with very many pods has a status long before all of them exist.
 func TestStatusOfVeryMany(t *testing.T) {
 	const replicas = 600
 	s := newSpace(t)
@@ -28,10 +28,10 @@ func TestStatusOfVeryMany(t *testing.T) {
 	s.awaitReady("web", replicas)
 }
 
-// An object that has no room for a status cannot tell that. An event does.
+// If an object has no room for a status, an event tells so.
 func TestStatusThatCannotBeWritten(t *testing.T) {
 	s := newSpace(t)
-	// As large as etcd takes it, less than what a status needs.
+	// As large as etcd allows, less the size of a status.
 	manager := &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](1), Template: &corev1.PodTemplateSpec{}},

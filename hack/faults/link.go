@@ -9,11 +9,11 @@ import (
 )
 
 // Link passes bytes on to an API server, and can go dead: connections stay open, and nothing comes through. A proxy that
-// speaks HTTP/2 cannot do that, since it answers the client's pings itself.
+// speaks HTTP/2 cannot go dead like that, since it answers the client's pings itself.
 type Link struct {
 	listener net.Listener
 	target   string
-	// config is the kubeconfig it was made from, turned to the link.
+	// config is the kubeconfig given to StartLink, with the address of the link.
 	write func(file string) error
 
 	mu     sync.Mutex
@@ -22,14 +22,14 @@ type Link struct {
 	opened int
 }
 
-// connection is one that goes through the link.
+// connection is a client's connection through the link.
 type connection struct {
 	link           *Link
 	client, server net.Conn
 	severed        bool // for ever; guarded by the link's lock
 }
 
-// StartLink starts one on a free port of 127.0.0.1, in front of the API server of a kubeconfig file.
+// StartLink starts a link on a free port of 127.0.0.1, in front of the API server of a kubeconfig file.
 func StartLink(kubeconfig string) (*Link, error) {
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	if err != nil {
@@ -52,7 +52,7 @@ func StartLink(kubeconfig string) (*Link, error) {
 // WriteKubeconfig writes a kubeconfig that leads through the link.
 func (l *Link) WriteKubeconfig(file string) error { return l.write(file) }
 
-// Close takes no more connections, and breaks those that are open.
+// Close accepts no more connections, and breaks the open ones.
 func (l *Link) Close() error {
 	err := l.listener.Close()
 	l.mu.Lock()
@@ -64,14 +64,14 @@ func (l *Link) Close() error {
 	return err
 }
 
-// Opened is how many connections clients have opened so far, those included that came while the link was dead.
+// Opened is how many connections clients have opened so far, also while the link was dead.
 func (l *Link) Opened() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.opened
 }
 
-// Die holds back all bytes, both ways, also those of connections that are opened now, until what it returns is called.
+// Die holds back the bytes of all connections, old and new, in both directions. Call revive to let them flow again.
 func (l *Link) Die() (revive func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,8 +84,8 @@ func (l *Link) Die() (revive func()) {
 	})
 }
 
-// Sever makes the connections that are open now dead for ever, and tells how many there were; new ones are fine. That is
-// what a firewall does that has forgotten its connections.
+// Sever makes the open connections dead for ever, and tells how many there were; new connections work. A firewall that has
+// forgotten its connections does the same.
 func (l *Link) Sever() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,9 +138,9 @@ func (l *Link) join(client net.Conn) {
 	delete(l.open, c)
 }
 
-// pass carries bytes until their source ends. That it has ended goes on to the other side only if bytes would, too.
+// pass carries bytes until their source ends. It closes the other side only if the link lets bytes through.
 func (c *connection) pass(to, from net.Conn) {
-	_, _ = io.Copy(gate{c, to}, from) // an error means that it has ended
+	_, _ = io.Copy(gate{c, to}, from) // an error means that the source has ended
 	from.Close()
 	if c.waitAlive() {
 		to.Close()
@@ -155,7 +155,7 @@ func (c *connection) waitAlive() bool {
 	return !c.severed
 }
 
-// gate lets bytes pass while the link is alive; those of a dead connection get lost.
+// gate lets bytes pass while the link is alive; the bytes of a dead connection get lost.
 type gate struct {
 	connection *connection
 	to         io.Writer

@@ -50,7 +50,7 @@ func newLink(t *testing.T) *Link {
 	return link
 }
 
-// caller is a client of that server. The channel closes when the connection does.
+// caller is a client of the server behind the link. The channel closes when the connection does.
 type caller struct {
 	net.Conn
 	lines chan string
@@ -114,7 +114,7 @@ func TestLinkDiesAndRevives(t *testing.T) {
 	fresh.say(t, "during, too")
 	expectNothing(t, fresh.lines)
 	if got := link.Opened(); got != 2 {
-		t.Errorf("%d connections, want 2: one that comes while the link is dead counts", got)
+		t.Errorf("%d connections, want 2: a connection that is opened while the link is dead counts", got)
 	}
 	revive()
 	expect(t, old.lines, "during")
@@ -133,7 +133,7 @@ func TestLinkSevered(t *testing.T) {
 	fresh := call(t, link)
 	fresh.say(t, "after")
 	expect(t, fresh.lines, "after")
-	revive := link.Die() // and back: the old one stays dead
+	revive := link.Die() // when it is alive again, the old connection stays dead
 	revive()
 	old.say(t, "lost, too")
 	expectNothing(t, old.lines)
@@ -146,7 +146,7 @@ func TestLinkSevered(t *testing.T) {
 	expect(t, fresh.lines, "")
 }
 
-// That one side has closed the connection must not come through while the link is dead: the other would notice.
+// While the link is dead, one side does not notice that the other has closed the connection.
 func TestLinkHoldsBackTheEnd(t *testing.T) {
 	link := newLink(t)
 	c := call(t, link)
@@ -159,7 +159,7 @@ func TestLinkHoldsBackTheEnd(t *testing.T) {
 	}
 	link.mu.Unlock()
 	revive := link.Die()
-	if err := server.SetReadDeadline(time.Now()); err != nil { // as if the server had ended it
+	if err := server.SetReadDeadline(time.Now()); err != nil { // as if the server had closed the connection
 		t.Fatal(err)
 	}
 	expectNothing(t, c.lines)

@@ -27,14 +27,15 @@ import (
 )
 
 // Oracle sees every version of the pods of a namespace and of their owners, PodManagers and ReplicaSets, over
-// connections of its own. It only notes what it sees; Report looks at it in the order of the resourceVersions. The
-// watches run beside each other, but the versions of all come from the same etcd, so the order is the true one.
+// connections of its own. It only notes what it sees; Report judges the versions in the order of their resourceVersions. The
+// watches run beside each other, but all versions come from the same etcd, so their order is the true one.
 type Oracle struct {
 	sources []*source
 
 	mu        sync.Mutex
 	sightings []sighting
-	// gaps are when versions may have been missed, asked is what users have wanted of owners, by namespace/name.
+	// gaps are the times in which versions may have been missed. asked has how many pods users have asked owners for, by
+	// namespace/name.
 	gaps   []time.Time
 	asked  map[string][]allowance
 	guards []*guard
@@ -48,11 +49,11 @@ type sighting struct {
 	uid     types.UID
 	name    string // namespace/name
 	gone    bool
-	pod     *podState   // of a pod
-	owner   *ownerState // of a PodManager or ReplicaSet
+	pod     *podState   // for a pod
+	owner   *ownerState // for a PodManager or ReplicaSet
 }
 
-// source is a resource that is followed.
+// source is a resource that the oracle watches.
 type source struct {
 	cache.ListerWatcherWithContext
 	resource string
@@ -62,7 +63,7 @@ type source struct {
 func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*Oracle, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
-	config.Dial = (&net.Dialer{}).DialContext // or client-go would share the connections of other clients
+	config.Dial = (&net.Dialer{}).DialContext // otherwise client-go would share the connections of other clients
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*O
 	newSource := func(client rest.Interface, resource string) *source {
 		return &source{cache.NewListWatchFromClient(client, resource, namespace, fields.Everything()), resource}
 	}
-	o := &Oracle{asked: map[string][]allowance{}, sources: []*source{ // owners first: a pod has to be judged by what is wanted
+	o := &Oracle{asked: map[string][]allowance{}, sources: []*source{ // owners first: how many pods there may be depends on the owner
 		newSource(managers.AppsV1().RESTClient(), "podmanagers"),
 		newSource(kube.AppsV1().RESTClient(), "replicasets"),
 		newSource(kube.CoreV1().RESTClient(), "pods"),
@@ -92,16 +93,16 @@ func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*O
 	return o, nil
 }
 
-// Asked tells the oracle that a user is about to ask an owner for that many pods at most. It believes what it sees, unless
-// it may have missed something.
+// Asked tells the oracle that a user is about to ask an owner for that many pods at most. The oracle goes by the versions that
+// it sees, and by Asked only where it may have missed some.
 func (o *Oracle) Asked(owner string, most int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked[owner] = append(o.asked[owner], allowance{time.Now(), most})
 }
 
-// Guard tells the oracle that from now on, until what it returns is called, an owner must have that many ready pods at every
-// version: nothing but the controller takes any away.
+// Guard tells the oracle that an owner must have that many ready pods at every version from now on, because nobody but the
+// controller deletes pods. The function that it returns ends the guard.
 func (o *Oracle) Guard(owner string, least int) (end func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +115,7 @@ func (o *Oracle) Guard(owner string, least int) (end func()) {
 	}
 }
 
-// listing is all that there was at one version.
+// listing has all objects at one version.
 type listing struct {
 	version string
 	objects []metav1.Object
@@ -153,8 +154,8 @@ func (o *Oracle) follow(ctx context.Context, s *source, version string) {
 	}
 }
 
-// relist goes on from what there is now: an API server that was restarted remembers nothing of before. What happened
-// in between, if anything, is a gap. When an object went in it nobody knows: the first moment is assumed.
+// relist starts from the present objects: an API server that was restarted has no older versions. The time in between is a
+// gap. Nobody knows when an object was deleted in a gap: the oracle assumes the first moment.
 func (o *Oracle) relist(ctx context.Context, s *source, version string) (string, error) {
 	list, err := o.list(ctx, s)
 	if err != nil {
@@ -180,7 +181,7 @@ func (o *Oracle) relist(ctx context.Context, s *source, version string) (string,
 	return list.version, nil
 }
 
-// drain notes what a watch shows until that ends, and returns the version it came to.
+// drain notes what a watch shows until the watch ends, and returns the last version.
 func (o *Oracle) drain(w watch.Interface, version string) (string, error) {
 	defer w.Stop()
 	for event := range w.ResultChan() {
@@ -226,7 +227,7 @@ func (o *Oracle) fail(err error) {
 	o.err = errors.Join(o.err, err)
 }
 
-// catchUp waits until all that has happened up to now was seen.
+// catchUp waits until the oracle has seen everything up to now.
 func (o *Oracle) catchUp(ctx context.Context) error {
 	for _, s := range o.sources {
 		list, err := o.list(ctx, s)
@@ -244,7 +245,7 @@ func (o *Oracle) catchUp(ctx context.Context) error {
 	return o.err
 }
 
-// hasSeen tells whether the watch has shown all that the list has, and the end of what it no longer has.
+// hasSeen tells whether the watch has shown all objects of the list, and the deletion of all others.
 func (o *Oracle) hasSeen(s *source, list *listing) bool {
 	newest := o.newest(s)
 	for _, object := range list.objects {

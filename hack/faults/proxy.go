@@ -25,8 +25,8 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// Proxy passes requests on to an API server, but for those that its rules hit. Rules may change while it runs. It adds
-// no credentials: clients bring a token, which goes through as it is. (A client certificate cannot.)
+// Proxy passes requests on to an API server, except for requests that its rules hit. Rules may change while it runs. It adds
+// no credentials: the token of a client goes through unchanged. (A client certificate cannot go through.)
 type Proxy struct {
 	server     *http.Server
 	forward    *httputil.ReverseProxy
@@ -40,7 +40,7 @@ type Proxy struct {
 	log     []Entry
 }
 
-// StartProxy starts one on a free port of 127.0.0.1, in front of the API server of a kubeconfig file.
+// StartProxy starts a proxy on a free port of 127.0.0.1, in front of the API server of a kubeconfig file.
 func StartProxy(kubeconfig string, seed uint64) (*Proxy, error) {
 	p := &Proxy{
 		random: rand.New(rand.NewPCG(seed, 0)), stalls: map[*Stall]bool{}, watches: map[*openWatch]bool{},
@@ -58,7 +58,7 @@ func StartProxy(kubeconfig string, seed uint64) (*Proxy, error) {
 	return p, nil
 }
 
-// newForward makes what passes requests on, with nothing but the trust in the server's certificate.
+// newForward passes requests on. It takes only the certificate authority from the kubeconfig.
 func (p *Proxy) newForward() (*httputil.ReverseProxy, error) {
 	config, err := clientcmd.NewDefaultClientConfig(*p.kubeconfig, nil).ClientConfig()
 	if err != nil {
@@ -78,11 +78,11 @@ func (p *Proxy) newForward() (*httputil.ReverseProxy, error) {
 		FlushInterval:  -1, // events of a watch go on at once
 		ModifyResponse: p.answered,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
-		ErrorLog:       log.New(io.Discard, "", 0), // broken connections are our trade
+		ErrorLog:       log.New(io.Discard, "", 0), // the proxy breaks connections on purpose
 	}, nil
 }
 
-// serve starts to listen, with a certificate made for the occasion, and turns the kubeconfig to it.
+// serve starts to listen with a new certificate, and puts both into the kubeconfig.
 func (p *Proxy) serve() error {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
@@ -101,11 +101,11 @@ func (p *Proxy) serve() error {
 	p.server = &http.Server{
 		Handler: p, TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}}, ErrorLog: log.New(io.Discard, "", 0),
 	}
-	go func() { _ = p.server.ServeTLS(listener, "", "") }() // ends with Close, and says so
+	go func() { _ = p.server.ServeTLS(listener, "", "") }() // returns an error after Close
 	return nil
 }
 
-// WriteKubeconfig writes a kubeconfig that is the one given to StartProxy but leads to the proxy.
+// WriteKubeconfig writes the kubeconfig given to StartProxy, with the address of the proxy.
 func (p *Proxy) WriteKubeconfig(file string) error {
 	return clientcmd.WriteToFile(*p.kubeconfig, file)
 }
@@ -135,7 +135,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault.Status != 0 {
 		refuse(w, request, fault)
 	}
-	if rule != "" && !fault.DropAnswer { // that one is noted once it has happened
+	if rule != "" && !fault.DropAnswer { // the log gets a dropped answer once the answer was dropped
 		p.note(rule, request, fault.String())
 	}
 	if fault.Status != 0 {
@@ -171,7 +171,7 @@ func (p *Proxy) answered(response *http.Response) error {
 	return nil
 }
 
-// refuse answers as an API server in trouble does.
+// refuse answers like an API server in trouble.
 func refuse(w http.ResponseWriter, request Request, fault Fault) {
 	seconds := int(fault.RetryAfter.Seconds())
 	resource := schema.GroupResource{Group: request.Group, Resource: request.Resource}
@@ -182,7 +182,7 @@ func refuse(w http.ResponseWriter, request Request, fault Fault) {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	}
 	w.WriteHeader(fault.Status)
-	_ = json.NewEncoder(w).Encode(status) // a client that is gone is not our concern
+	_ = json.NewEncoder(w).Encode(status) // the client may be gone
 }
 
 // hostOf is host:port of a URL.

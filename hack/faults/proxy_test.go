@@ -24,11 +24,11 @@ import (
 const (
 	podsPath  = "/api/v1/namespaces/ns/pods"
 	watchPath = podsPath + "?watch=true"
-	// A thing that must not happen is waited for this long.
+	// How long a test waits for something that must not happen.
 	soon = 100 * time.Millisecond
 )
 
-// fixture is a proxy in front of a server that counts its requests and has one line for each send.
+// fixture is a proxy in front of a server. The server counts its requests, and sends its watches a line for each send.
 type fixture struct {
 	proxy    *Proxy
 	client   *http.Client
@@ -252,7 +252,7 @@ func TestStallAndResume(t *testing.T) {
 	stall := f.proxy.Stall(isPodWatch)
 	f.send <- "during"
 	expectNothing(t, lines)
-	late := f.watch(t, t.Context()) // one that is opened now gets nothing either
+	late := f.watch(t, t.Context()) // a watch that is opened now gets nothing either
 	f.send <- "to one of the two"
 	expectNothing(t, lines)
 	expectNothing(t, late)

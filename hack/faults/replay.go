@@ -25,12 +25,12 @@ type replay struct {
 type owner struct {
 	name  string
 	count count
-	// indices has how many pods there are of each index, those that are ending included.
+	// indices has how many pods there are of each index, terminating pods included.
 	indices map[string]int
-	// allowed are the most pods since a time, and counts how many there were; oldest first.
+	// allowed has how many pods there may be at the most since a time, counts how many there were; oldest first.
 	allowed []allowance
 	counts  []countSince
-	// template is the first one; updated tells that there was another.
+	// template is the first template; updated tells that there was another.
 	template string
 	updated  bool
 	// claim is what the status says.
@@ -106,7 +106,7 @@ func (r *replay) stepOwner(seen sighting) {
 	}
 	if seen.owner.claim != o.claim && !seen.gone {
 		o.claim = seen.owner.claim
-		if !first { // a new owner says nothing yet, and what an old one said before we looked cannot be judged
+		if !first { // a new owner has no status yet, and an old status may describe versions that the oracle has not seen
 			r.checkClaim(o, seen)
 		}
 	}
@@ -115,13 +115,13 @@ func (r *replay) stepOwner(seen sighting) {
 func (r *replay) owner(uid types.UID) *owner {
 	o, found := r.owners[uid]
 	if !found {
-		o = &owner{indices: map[string]int{}, counts: []countSince{{}}} // nothing, since ever
+		o = &owner{indices: map[string]int{}, counts: []countSince{{}}} // no pods so far
 		r.owners[uid] = o
 	}
 	return o
 }
 
-// add counts a pod in or out.
+// add adds a pod to the count of its owner, or removes it.
 func (r *replay) add(pod *podState, change int, at time.Time) {
 	if pod.owner == "" {
 		return
@@ -140,7 +140,7 @@ func (r *replay) add(pod *podState, change int, at time.Time) {
 	o.counts = append(o.counts, countSince{at, o.count})
 }
 
-// checkCount looks at the pods of an owner after a version.
+// checkCount checks the number of an owner's pods after a version.
 func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 	o := r.owners[uid]
 	r.report.Peak = max(r.report.Peak, r.active)
@@ -157,7 +157,7 @@ func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 	}
 }
 
-// checkGuards looks whether enough pods of an owner are ready.
+// checkGuards checks whether enough pods of an owner are ready.
 func (r *replay) checkGuards(uid types.UID, seen sighting) {
 	o := r.owners[uid]
 	for _, g := range r.guards {
@@ -168,19 +168,19 @@ func (r *replay) checkGuards(uid types.UID, seen sighting) {
 	}
 }
 
-// mixing is how long a sync may take. A controller adds what it has just done to what it had seen before, so amid changes it
-// may tell a count that never was; but not one that is further off than there were changes. (On a busy machine a single
-// request takes half a second.)
+// mixing is how long a sync may take. A controller adds its own writes to the pods that it saw before, so its status may have a
+// count that never was, but it is off by no more than the number of changes during the sync. (On a busy machine a single request
+// takes half a second.)
 const mixing = 5 * time.Second
 
-// checkClaim looks whether what a status says was true a short while ago.
+// checkClaim checks whether a status was true a short while ago.
 func (r *replay) checkClaim(o *owner, seen sighting) {
 	said := o.claim
 	if said.generation > seen.owner.generation {
 		r.violation("I5", o.name, seen, "the status speaks of generation %d, but there are only %d", said.generation, seen.owner.generation)
 	}
 	if slices.ContainsFunc(r.gaps, func(gap time.Time) bool { return gap.Sub(seen.at).Abs() < r.recent }) {
-		return // who knows what it has seen
+		return // nobody knows which versions the controller has seen
 	}
 	since, off := seen.at.Add(-r.recent-r.blind), o.changes(seen.at.Add(-mixing))
 	near := func(a, b int) bool { return a-b <= off && b-a <= off }
@@ -204,7 +204,7 @@ func (o *owner) changes(since time.Time) int {
 	return n
 }
 
-// most is the largest number of pods allowed since a time. A version of the owner may have been missed in a gap.
+// most is the largest number of pods allowed since a time. The oracle may have missed a version of the owner in a gap.
 func (r *replay) most(o *owner, since time.Time) int {
 	most := largest(o.allowed, since)
 	if len(r.gaps) > 0 {
@@ -223,7 +223,7 @@ func largest(allowed []allowance, since time.Time) int {
 	return most
 }
 
-// had tells whether a count since a time is as it should be.
+// had tells whether a count since a time satisfies a condition.
 func (o *owner) had(since time.Time, right func(count) bool) bool {
 	for i := len(o.counts) - 1; i >= 0; i-- {
 		if right(o.counts[i].count) {

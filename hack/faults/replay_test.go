@@ -44,7 +44,7 @@ func readyPod(second int, uid, index string) sighting {
 	return seen
 }
 
-// decoy is a pod that is nobody's business, with its metadata.
+// decoy is a pod that no controller may touch, with its metadata.
 func decoy(metadata string) sighting {
 	return sighting{uid: "d", name: "ns/m-7", pod: &podState{decoy: metadata}, at: at(0)}
 }
@@ -118,7 +118,7 @@ func expectViolation(t *testing.T, report *Report, invariant, words string) {
 	}
 }
 
-// Who could not see may be late, but not make more.
+// A controller that was blind may be late, but may not create more pods.
 func TestReplayBlind(t *testing.T) {
 	a, b := pod(0, "a", "0", true), pod(0, "b", "1", true)
 	tests := map[string]struct {
@@ -168,7 +168,7 @@ func TestReplayClaims(t *testing.T) {
 	}
 }
 
-// A pod that is nobody's business stays as it is.
+// Nobody changes a decoy.
 func TestReplayDecoys(t *testing.T) {
 	adopted := ownedBy(testOwner, decoy(""))
 	adopted.pod.active = true
@@ -190,7 +190,7 @@ func TestReplayDecoys(t *testing.T) {
 	}
 }
 
-// Whoever is guarded never has too few ready pods.
+// A guarded owner never has too few ready pods.
 func TestReplayGuards(t *testing.T) {
 	a, b := readyPod(0, "a", "0"), readyPod(0, "b", "1")
 	ending := pod(5, "b", "1", false)

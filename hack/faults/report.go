@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Report is what the oracle has to say.
+// Report is the judgement of the oracle.
 type Report struct {
-	// Versions is how many versions of objects it rests on; Gaps how often some may have been missed, because the API
+	// Versions is how many versions of objects the oracle has seen, Gaps how often it may have missed some, because the API
 	// server was restarted.
 	Versions, Gaps int
-	// Peak is the most active pods that there were at one version, of all owners together.
+	// Peak is the largest number of active pods at one version, of all owners together.
 	Peak int
 	// Peaks is the same for each owner, by namespace/name.
 	Peaks      map[string]int
@@ -23,17 +23,16 @@ type Report struct {
 // Violation is a place where an invariant did not hold: I1 to I6.
 type Violation struct {
 	Invariant string
-	// Object is the owner or pod that it is about.
+	// Object is the owner or the pod that broke the invariant.
 	Object string
 	What   string
 }
 
 func (v Violation) String() string { return v.Invariant + ": " + v.What }
 
-// Report looks at all that has happened up to now. An owner may have as many active pods as the largest number of
-// replicas wanted of it within the recent time: a scale-down takes its time, but not for ever. As old may be what a
-// status says. For what it leaves undone or tells late, but not for a new pod, a controller is given more time if faults
-// have kept it blind.
+// Report judges all versions up to now. An owner may have as many active pods as the largest number of replicas that was asked for
+// within the recent time: a scale-down takes its time, but not for ever. A status may be as old as that, too. If faults have kept
+// the controller blind, it gets more time to delete pods and to write a status, but not to create pods.
 func (o *Oracle) Report(ctx context.Context, recent, blind time.Duration) (*Report, error) {
 	if err := o.catchUp(ctx); err != nil {
 		return nil, err
@@ -52,7 +51,8 @@ func (o *Oracle) Report(ctx context.Context, recent, blind time.Duration) (*Repo
 		r.step(seen)
 	}
 	for uid := range r.owners {
-		r.checkCount(uid, sighting{at: time.Now()}, false) // time alone may have made it one pod too many
+		// The time to delete a pod too many may have passed since the last version.
+		r.checkCount(uid, sighting{at: time.Now()}, false)
 	}
 	r.report.Versions, r.report.Gaps = len(sightings), len(r.gaps)
 	return r.report, nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Request is what rules choose by. Verbs and resources are called as in RBAC.
+// Request has the properties of a request that rules match. Verbs and resources have the names of RBAC.
 type Request struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 }
@@ -18,7 +18,7 @@ func (r Request) IsWrite() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
 
-// Is tells whether the request is of this verb, for this resource itself.
+// Is tells whether the request has this verb and is for this resource, not for a subresource.
 func (r Request) Is(verb, resource string) bool {
 	return r.Verb == verb && r.Resource == resource && r.Subresource == ""
 }
@@ -27,18 +27,18 @@ func (r Request) String() string {
 	return strings.TrimRight(fmt.Sprintf("%s %s/%s/%s/%s", r.Verb, r.Namespace, r.Resource, r.Name, r.Subresource), "/")
 }
 
-// Fault is what is done to a request. Its zero value does nothing.
+// Fault is what the proxy does to a request. The zero value does nothing.
 type Fault struct {
 	// Delay is how long the request is held back before anything else.
 	Delay time.Duration
-	// Status, if not 0, is the answer; the request is not forwarded.
+	// Status, if not 0, is the status code of the answer; the request is not forwarded.
 	Status int
 	// RetryAfter goes with Status; in whole seconds, as HTTP has it.
 	RetryAfter time.Duration
-	// DropAnswer forwards the request and, once the server has answered, breaks off instead of passing the answer on.
+	// DropAnswer forwards the request and, once the server has answered, breaks the connection instead of passing the answer on.
 	DropAnswer bool
-	// Strike is called before the request would be forwarded, which it then is not; or, with DropAnswer, when the server
-	// has answered. The client gets no answer.
+	// Strike is called instead of forwarding the request or, with DropAnswer, when the server has answered. The client gets no
+	// answer.
 	Strike func()
 }
 
@@ -55,19 +55,19 @@ func (f Fault) String() string {
 	}
 }
 
-// Rule says what happens to whom.
+// Rule says which faults hit which requests.
 type Rule struct {
 	// Name is for the log.
 	Name string
 	// Match chooses requests; nil stands for all.
 	Match func(Request) bool
-	// Rate is the share of the matching requests that is hit; 1 for all of them.
+	// Rate is the share of the matching requests that the rule hits; 1 for all of them.
 	Rate float64
-	// Faults are what may happen to those; each time one of them is drawn.
+	// Faults are the faults to draw from for each request.
 	Faults []Fault
 }
 
-// Entry is one thing that the proxy did.
+// Entry is one action of the proxy.
 type Entry struct {
 	Time    time.Time
 	Rule    string
@@ -79,7 +79,7 @@ func (e Entry) String() string {
 	return fmt.Sprintf("%s %s: %s: %s", e.Time.Format("15:04:05.000"), e.Rule, e.Request, e.Did)
 }
 
-// Inject adds a rule, and returns what takes it away again. The first rule that hits a request decides.
+// Inject adds a rule, and returns the function that removes it. The first rule that hits a request decides.
 func (p *Proxy) Inject(rule Rule) (remove func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *Proxy) Inject(rule Rule) (remove func()) {
 	}
 }
 
-// choose draws what happens to a request. The seed decides the sequence of draws; which request meets which draw is
-// up to the order in which they arrive.
+// choose draws the fault for a request. The seed decides the sequence of draws; which request gets which draw depends on the order
+// in which requests arrive.
 func (p *Proxy) choose(request Request) (rule string, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,14 +106,14 @@ func (p *Proxy) choose(request Request) (rule string, fault Fault) {
 	return "", Fault{}
 }
 
-// note adds to the log.
+// note adds an entry to the log.
 func (p *Proxy) note(rule string, request Request, did string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log = append(p.log, Entry{time.Now(), rule, request, did})
 }
 
-// Log has all that the proxy did other than passing on.
+// Log has every action of the proxy except for plain forwarding.
 func (p *Proxy) Log() []Entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ var verbs = map[string]string{
 	http.MethodGet: "get",
 }
 
-// parse reads a request as the API server does. One that is about no resource, such as /version, has a verb only.
+// parse reads a request as the API server does. A request for no resource, such as /version, has only a verb.
 func parse(r *http.Request) Request {
 	request := Request{Verb: verbs[r.Method]}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")

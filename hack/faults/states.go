@@ -14,27 +14,27 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// DecoyLabel marks pods that are nobody's business. While such a pod has no controller of ours, its metadata must stay
-// as they are.
+// DecoyLabel marks decoys: pods that no controller may touch. Unless a PodManager or ReplicaSet controls it, the metadata of a
+// decoy must not change.
 const DecoyLabel = "chaos.mycompany.com/decoy"
 
-// podState is what matters of a pod.
+// podState has the fields of a pod that the oracle needs.
 type podState struct {
-	owner     types.UID // the PodManager or ReplicaSet that controls it
+	owner     types.UID // the PodManager or ReplicaSet that controls the pod
 	ownerName string    // namespace/name
 	index     string
 	active    bool
 	ready     bool
-	// decoy has all that nobody may change; empty if the pod is not a decoy.
+	// decoy has the metadata that nobody may change; empty if the pod is not a decoy.
 	decoy string
 }
 
-// ownerState is what matters of a PodManager or ReplicaSet.
+// ownerState has the fields of a PodManager or ReplicaSet that the oracle needs.
 type ownerState struct {
 	resource   string
 	generation int64
 	replicas   int
-	// surge is how many more pods an update may make; updates begin with the second template.
+	// surge is how many pods more than replicas there may be during an update; updates begin with the second template.
 	surge    int
 	template string
 	claim    claim
@@ -86,6 +86,6 @@ func stateOfReplicaSet(r *appsv1.ReplicaSet) *ownerState {
 }
 
 func asText(value any) string {
-	data, _ := json.Marshal(value) // plain structs: it cannot fail
+	data, _ := json.Marshal(value) // plain structs: Marshal cannot fail
 	return string(data)
 }

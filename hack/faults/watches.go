@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// openWatch can be cut.
+// openWatch is a watch that can be cut.
 type openWatch struct {
 	request Request
 	cut     context.CancelFunc
 }
 
-// Stall is a standstill of watches: they stay open, and nothing comes. End it with Resume or Cut.
+// Stall is a standstill of watches: they stay open, and no events come. Resume or Cut ends the stall.
 type Stall struct {
 	proxy *Proxy
 	match func(Request) bool
@@ -20,7 +20,7 @@ type Stall struct {
 	once  sync.Once
 }
 
-// Stall stops the bytes of the watches that match, those open now and those opened before it ends.
+// Stall holds back the bytes of the watches that match, also of watches that are opened during the stall.
 func (p *Proxy) Stall(match func(Request) bool) *Stall {
 	stall := &Stall{proxy: p, match: match, over: make(chan struct{})}
 	p.mu.Lock()
@@ -30,12 +30,12 @@ func (p *Proxy) Stall(match func(Request) bool) *Stall {
 	return stall
 }
 
-// Resume lets all that was held back flow.
+// Resume lets the bytes flow that the stall has held back.
 func (s *Stall) Resume() {
 	s.end("resumed")
 }
 
-// Cut ends the watches instead; what was held back is lost to them.
+// Cut ends the watches instead: they lose the bytes that the stall has held back.
 func (s *Stall) Cut() {
 	s.proxy.CutWatches(s.match)
 	s.end("ended")
@@ -51,7 +51,7 @@ func (s *Stall) end(did string) {
 	})
 }
 
-// CutWatches breaks the open watches that match, and tells how many there were. Clients are free to come back.
+// CutWatches breaks the open watches that match, and tells how many there were. Clients may open new ones.
 func (p *Proxy) CutWatches(match func(Request) bool) int {
 	var cut []Request
 	p.mu.Lock()
@@ -68,7 +68,7 @@ func (p *Proxy) CutWatches(match func(Request) bool) int {
 	return len(cut)
 }
 
-// opened notes a watch, and returns what forgets it.
+// opened registers a watch, and returns the function that removes it.
 func (p *Proxy) opened(w *openWatch) (closed func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *Proxy) stallOf(request Request) *Stall {
 // waits must not slip through.
 type stallable struct {
 	io.ReadCloser
-	ctx     context.Context // the watch's; a reader has no other way to learn that it was cut
+	ctx     context.Context // of the watch: Read has no context of its own, and must end when the watch is cut
 	proxy   *Proxy
 	request Request
 }

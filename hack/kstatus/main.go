@@ -1,5 +1,5 @@
-// Command kstatus reads Kubernetes objects as JSON on stdin, one after the other or in a List, and prints for each a
-// line of JSON: what Helm and Flux, which both wait by the library kstatus, make of the object.
+// Command kstatus reads Kubernetes objects as JSON on stdin, one after the other or in a List, and prints a line of JSON for
+// each: the status that Helm and Flux see. Both wait with the library kstatus.
 //
 //	kubectl get pm -o json | "$(hack/tool.sh kstatus)"
 package main

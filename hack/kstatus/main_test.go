@@ -58,7 +58,7 @@ func TestVerdicts(t *testing.T) {
 		"stalled, edited": {object("", `"observedGeneration": 1, "conditions": [`+stalled+`]`), status.InProgressStatus, "latest observed generation is 1"},
 		"deleted": {object(`, "deletionTimestamp": "2026-01-01T00:00:00Z"`, `"observedGeneration": 2, "conditions": [`+ready+`]`),
 			status.TerminatingStatus, "deletion"},
-		// Why the CRD defaults observedGeneration to -1: without it, what no controller has seen would count as done.
+		// Without the CRD's default of -1 for observedGeneration, an object that no controller has seen would count as done.
 		"no status": {object("", ""), status.CurrentStatus, "current"},
 	}
 	for name, test := range tests {

@@ -10,22 +10,22 @@ import (
 	"slices"
 )
 
-// AuditLog is the API server's audit log, from where it was read to.
+// AuditLog reads the API server's audit log, from its own position on.
 type AuditLog struct {
 	path string
 	file *os.File
 	rest []byte
-	// inside tells that what comes next is the rest of a line that is to be skipped.
+	// inside tells that the next bytes are the rest of a line to skip.
 	inside bool
 }
 
-// OpenAuditLog opens it at its end.
+// OpenAuditLog opens the log at its end.
 func OpenAuditLog(path string) (*AuditLog, error) {
 	a := &AuditLog{path: path}
 	return a, a.Skip()
 }
 
-// Skip leaves out all that is in the log by now, and the rest of a line that is being written.
+// Skip skips the present content of the log, and the rest of a line that is being written.
 func (a *AuditLog) Skip() error {
 	file, err := os.Open(a.path)
 	if err != nil {
@@ -33,7 +33,7 @@ func (a *AuditLog) Skip() error {
 	}
 	end, err := file.Seek(0, io.SeekEnd)
 	if err == nil && end > 0 {
-		_, err = file.Seek(end-1, io.SeekStart) // at the line break, if that is written
+		_, err = file.Seek(end-1, io.SeekStart) // at the line break, if it is written
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())
@@ -54,7 +54,7 @@ func (a *AuditLog) ReadLines() ([][]byte, error) {
 	if next, err := a.rotated(); err != nil {
 		return nil, err
 	} else if next != nil {
-		// What came between the two reads is the end of the old file.
+		// The API server may have written the end of the old file between the two reads.
 		last, errLast := io.ReadAll(a.file)
 		first, errFirst := io.ReadAll(next)
 		if errLast != nil || errFirst != nil {
@@ -65,7 +65,7 @@ func (a *AuditLog) ReadLines() ([][]byte, error) {
 		a.file = next
 	}
 	lines := bytes.Split(append(a.rest, data...), []byte("\n"))
-	a.rest = slices.Clone(lines[len(lines)-1]) // half a line
+	a.rest = slices.Clone(lines[len(lines)-1]) // the last line may be incomplete
 	if a.inside && len(lines) > 1 {
 		lines, a.inside = lines[1:], false
 	}
@@ -83,7 +83,7 @@ func (a *AuditLog) rotated() (*os.File, error) {
 	}
 	now, err := os.Stat(a.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // for a moment
+		return nil, nil // for a moment there is no file
 	}
 	if err != nil || os.SameFile(old, now) {
 		return nil, err

@@ -20,29 +20,30 @@ import (
 
 const script = "hack/cluster/cluster.sh"
 
-// Cluster is a control plane, and what we have installed in it.
+// Cluster is a control plane with our CRD, our controller's program, and accounts for controllers.
 type Cluster struct {
 	Name string
 	// Folder has the logs, kubeconfigs and programs of the run.
 	Folder string
-	// Config is an administrator's, without limits on requests.
+	// Config has the rights of an administrator, and no limits on requests.
 	Config   *rest.Config
 	Kube     kubernetes.Interface
 	Managers versioned.Interface
-	// Kubeconfig is an administrator's; OurKubeconfig has the ServiceAccount of artifacts/rbac.yaml, PeerKubeconfig one
-	// that may do everything. Those two have tokens, which go through a proxy, and not certificates.
+	// Kubeconfig has the rights of an administrator, OurKubeconfig those of the ServiceAccount of artifacts/rbac.yaml, and
+	// PeerKubeconfig those of a ServiceAccount that may do everything. The last two have tokens, because certificates do not go
+	// through a proxy.
 	Kubeconfig, OurKubeconfig, PeerKubeconfig string
 	// AuditLog has one line of JSON for each request.
 	AuditLog string
 	// bin has kubectl and the control plane's programs; empty if they are on the PATH. home has the state of the cluster.
 	bin, home string
-	// controller is our program.
+	// controller is the path of our controller's program.
 	controller string
-	// killed are the components that are to be started again.
+	// killed are the components that Repair starts again.
 	killed []*component
 }
 
-// Up creates a cluster for a campaign: with what a user would install, and an account for those that we are compared with.
+// Up creates a cluster for a campaign, installs our CRD and RBAC, and makes an account for the controllers of Kubernetes.
 func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	c, err := Create(ctx, name, folder)
 	if err != nil {
@@ -54,8 +55,7 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	return c, c.installPeer(ctx)
 }
 
-// Attach is for a cluster that runs already, and stays. It installs what a user would install, and builds our controller with
-// these flags.
+// Attach uses a cluster that runs already, and stays. It installs our CRD and RBAC, and builds our controller with these flags.
 func Attach(ctx context.Context, kubeconfig, folder string, buildFlags ...string) (*Cluster, error) {
 	c := &Cluster{Folder: folder, Kubeconfig: kubeconfig}
 	if err := c.connect(); err != nil {
@@ -64,7 +64,7 @@ func Attach(ctx context.Context, kubeconfig, folder string, buildFlags ...string
 	return c, c.install(ctx, buildFlags...)
 }
 
-// Create starts a fresh cluster without the controllers of ReplicaSets and Deployments, and with nothing of ours in it.
+// Create starts a fresh cluster without the controllers of ReplicaSets and Deployments. It installs nothing.
 func Create(ctx context.Context, name, folder string) (*Cluster, error) {
 	c := &Cluster{Name: name, Folder: folder}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -87,7 +87,7 @@ func Create(ctx context.Context, name, folder string) (*Cluster, error) {
 	return c, c.connect()
 }
 
-// Down stops the cluster and deletes all that is in it.
+// Down stops the cluster and deletes its data.
 func (c *Cluster) Down() error {
 	_, err := c.script(context.Background(), "down")
 	return err
@@ -99,7 +99,7 @@ func (c *Cluster) script(ctx context.Context, command string) (string, error) {
 	stderr := &strings.Builder{}
 	run.Stderr = stderr
 	if command == "up" {
-		run.Stderr = os.Stderr // the first time it builds, for minutes, and says so
+		run.Stderr = os.Stderr // the first run builds the control plane for minutes, and tells so
 	}
 	out, err := run.Output()
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Cluster) Kubectl(ctx context.Context, arguments ...string) (string, err
 	return c.KubectlWith(ctx, "", arguments...)
 }
 
-// KubectlWith gives it something to read, for -f -.
+// KubectlWith runs kubectl with a standard input, for -f -.
 func (c *Cluster) KubectlWith(ctx context.Context, input string, arguments ...string) (string, error) {
 	run := exec.CommandContext(ctx, filepath.Join(c.bin, "kubectl"), append([]string{"--kubeconfig", c.Kubeconfig}, arguments...)...)
 	run.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(c.Folder, "kubectl"))
@@ -138,7 +138,7 @@ func (c *Cluster) KubectlWith(ctx context.Context, input string, arguments ...st
 	return string(out), nil
 }
 
-// install builds our controller and gives it an account.
+// install builds our controller and makes the kubeconfigs.
 func (c *Cluster) install(ctx context.Context, buildFlags ...string) error {
 	c.controller = filepath.Join(c.Folder, "controller")
 	build := slices.Concat([]string{"build", "-o", c.controller}, buildFlags, []string{"./cmd/controller"})
@@ -170,8 +170,8 @@ func (c *Cluster) installPeer(ctx context.Context) error {
 	return err
 }
 
-// InstallCRD makes PodManagers known, and waits until they are served. (kubectl wait fails on a CRD that is so new that it has
-// no conditions at all.)
+// InstallCRD applies the CRD, and waits until the API server serves PodManagers. (kubectl wait fails on a new CRD that has no
+// conditions yet.)
 func (c *Cluster) InstallCRD(ctx context.Context) error {
 	if _, err := c.Kubectl(ctx, "apply", "-f", "artifacts/crd.yaml"); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (c *Cluster) writeKubeconfig(ctx context.Context, namespace, account string
 	return file, clientcmd.WriteToFile(*config, file)
 }
 
-// Pause waits, and tells whether there is still time.
+// Pause waits, and tells whether ctx is not done.
 func Pause(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-time.After(wait):

@@ -23,7 +23,7 @@ const (
 	Etcd      = "etcd"
 	APIServer = "kube-apiserver"
 	Scheduler = "kube-scheduler"
-	Nodes     = "kwok-controller" // all of the simulated ones
+	Nodes     = "kwok-controller" // of all simulated nodes
 )
 
 // component is a process of the control plane, and how to start it again.
@@ -34,7 +34,7 @@ type component struct {
 	folder    string
 }
 
-// find looks a component up. The number in the pid file alone proves nothing: it must be this component of this cluster.
+// find finds the process of a component. The pid file alone proves nothing: the process must be this component of this cluster.
 func (c *Cluster) find(name string) (*component, error) {
 	data, err := os.ReadFile(c.pidFile(name))
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Cluster) pidFile(name string) string { return filepath.Join(c.home, "pi
 
 func (c *Cluster) logFile(name string) string { return filepath.Join(c.home, "logs", name+".log") }
 
-// Signal sends a signal to a component of the cluster. One that was killed is gone when it returns, until Repair.
+// Signal sends a signal to a component of the cluster. After SIGKILL the component is gone until Repair.
 func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 	found, err := c.find(name)
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 	}
 }
 
-// Repair starts what was killed: first etcd and the API server, and the others once that is ready. (kwokctl could do it, but
-// takes longer, and gives up on a busy machine.)
+// Repair starts the killed components: first etcd and the API server, and the others once the API server is ready. (kwokctl could
+// do it, but takes longer, and gives up on a busy machine.)
 func (c *Cluster) Repair(ctx context.Context) error {
 	needed := slices.DeleteFunc(slices.Clone(c.killed), func(dead *component) bool { return dead.name != Etcd && dead.name != APIServer })
 	for _, name := range []string{Etcd, APIServer} {
@@ -94,7 +94,7 @@ func (c *Cluster) Repair(ctx context.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(c.killed, func(dead *component) bool { return dead.name == Nodes }) {
-		// They are held, for minutes, by the process that is gone.
+		// The Leases name the process that is gone as their holder, for minutes.
 		leases := c.Kube.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 		if err := leases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			return err
@@ -116,8 +116,8 @@ func (c *Cluster) reviveAll(chosen func(*component) bool) error {
 	return nil
 }
 
-// awaitReady waits for the API server, which may give up before etcd is there on a busy machine: what has ended of the components
-// that it takes is started once more.
+// awaitReady waits for the API server. On a busy machine the API server may give up before etcd is there: awaitReady starts the
+// components again that have ended.
 func (c *Cluster) awaitReady(ctx context.Context, needed []*component) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -135,13 +135,13 @@ func (c *Cluster) awaitReady(ctx context.Context, needed []*component) error {
 			}
 		}
 		if !Pause(ctx, 100*time.Millisecond) {
-			// The log goes with the cluster.
+			// The log is deleted with the cluster.
 			return fmt.Errorf("the API server does not become ready: %w\n%s", err, tail(c.logFile(APIServer), 20))
 		}
 	}
 }
 
-// revive starts a component as it was, under the same pid file, so that cluster.sh finds it.
+// revive starts a component with its old command line, and writes its pid file, so that cluster.sh finds the process.
 func (c *Cluster) revive(dead *component) error {
 	log, err := os.OpenFile(c.logFile(dead.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -150,10 +150,10 @@ func (c *Cluster) revive(dead *component) error {
 	defer log.Close()
 	command := exec.Command(dead.arguments[0], dead.arguments[1:]...)
 	command.Dir, command.Stdout, command.Stderr = dead.folder, log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt is for the campaign, which takes the cluster down
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt reaches only the campaign, which takes the cluster down
 	if err := command.Start(); err != nil {
 		return err
 	}
-	go func() { _ = command.Wait() }() // or it would stay a zombie when it is killed once more
+	go func() { _ = command.Wait() }() // otherwise the process would stay a zombie after the next kill
 	return os.WriteFile(c.pidFile(dead.name), []byte(strconv.Itoa(command.Process.Pid)), 0o644)
 }

@@ -17,7 +17,7 @@ const (
 
 var processes atomic.Int32
 
-// log is the file for the next process.
+// log is the log file of the next process.
 func (c *Cluster) log(name string) string {
 	return filepath.Join(c.Folder, fmt.Sprintf("%s-%d.log", name, processes.Add(1)))
 }
@@ -31,7 +31,8 @@ func (c *Cluster) Start(ctx context.Context, name string, flags ...string) (*Pro
 	return p, p.Await(ctx, p.isReady)
 }
 
-// Launch does not wait: under some faults our controller never becomes ready. Later flags win. The log has the name.
+// Launch starts our controller without waiting: under some faults it never becomes ready. Later flags win. The log file has the
+// given name.
 func (c *Cluster) Launch(name string, flags ...string) (*Process, error) {
 	metrics, health, err := freeAddresses()
 	if err != nil {
@@ -52,7 +53,7 @@ func (p *Process) isReady() bool {
 	return err == nil
 }
 
-// LaunchOurs launches our controller without limits on requests. What is returned besides tells whether it is ready.
+// LaunchOurs launches our controller without limits on requests, and returns a function that tells whether it is ready.
 func (c *Cluster) LaunchOurs(flags ...string) (p *Process, ready func() bool, err error) {
 	p, err = c.Launch("podmanager", append([]string{"-kube-api-qps", "5000", "-kube-api-burst", "10000"}, flags...)...)
 	if err != nil {
@@ -61,8 +62,8 @@ func (c *Cluster) LaunchOurs(flags ...string) (p *Process, ready func() bool, er
 	return p, p.isReady, nil
 }
 
-// LaunchPeer launches a kube-controller-manager with nothing but these controllers, such as replicaset-controller. It is ready
-// when their caches are filled.
+// LaunchPeer launches a kube-controller-manager with these controllers only, such as replicaset-controller. It is ready when their
+// caches are filled.
 func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process, ready func() bool, err error) {
 	command := append([]string{filepath.Join(c.bin, "kube-controller-manager"), "--kubeconfig", c.PeerKubeconfig,
 		"--kube-api-qps", "5000", "--kube-api-burst", "10000", "--controllers", strings.Join(controllers, ","),
@@ -71,20 +72,20 @@ func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process,
 		return nil, nil, err
 	}
 	return p, func() bool {
-		// It has no address to ask: that would need certificates. It tells in its log.
+		// The log tells when it is ready: an address for health checks would need certificates.
 		data, _ := os.ReadFile(p.Log)
 		return strings.Count(string(data), "Caches are synced") >= len(controllers)
 	}, nil
 }
 
-// freeAddresses finds two that nobody listens on.
+// freeAddresses finds two addresses that nobody listens on.
 func freeAddresses() (first, second string, err error) {
 	for _, address := range []*string{&first, &second} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return "", "", err
 		}
-		defer listener.Close() // only when both are found, or they might be the same
+		defer listener.Close() // after both are found: otherwise they might be the same
 		*address = listener.Addr().String()
 	}
 	return first, second, nil

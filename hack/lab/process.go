@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// Process is a controller that runs, or did.
+// Process is a controller that runs or has ended.
 type Process struct {
-	// Exited is closed when it has ended; Err then tells how.
+	// Exited is closed when the process has ended; Err then tells how.
 	Exited chan struct{}
 	Err    error
-	// Log is the file with all that it printed.
+	// Log is the file with the output.
 	Log string
-	// Metrics is the address of its metrics, if it serves any.
+	// Metrics is the address of /metrics; empty if the process serves none.
 	Metrics string
 
-	health  string // the address of its probes
+	health  string // the address of /readyz
 	command *exec.Cmd
 }
 
@@ -37,7 +37,7 @@ func start(log string, command ...string) (*Process, error) {
 	}
 	defer out.Close()
 	p.command.Stdout, p.command.Stderr = out, out
-	// It must not outlive the campaign or the tests, however those end.
+	// The process must not outlive the campaign or the tests, however they end.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := p.command.Start(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func start(log string, command ...string) (*Process, error) {
 	return p, nil
 }
 
-// Await waits until the process is ready. One that is not ready in time is killed.
+// Await waits until the process is ready, and kills it if it is not ready in time.
 func (p *Process) Await(ctx context.Context, ready func() bool) error {
 	for !ready() {
 		select {
@@ -64,10 +64,10 @@ func (p *Process) Await(ctx context.Context, ready func() bool) error {
 	return nil
 }
 
-// Ready is what /readyz?verbose says; an error if that is not 200.
+// Ready is the answer of /readyz?verbose; an error if the status code is not 200.
 func (p *Process) Ready() (string, error) { return get("http://" + p.health + "/readyz?verbose") }
 
-// ReadMetrics is what /metrics says.
+// ReadMetrics is the answer of /metrics.
 func (p *Process) ReadMetrics() (string, error) { return get("http://" + p.Metrics + "/metrics") }
 
 func get(url string) (string, error) {
@@ -84,7 +84,7 @@ func get(url string) (string, error) {
 	return string(body), err
 }
 
-// Signal sends a signal; a process that has ended does not mind.
+// Signal sends a signal. It is no error if the process has ended.
 func (p *Process) Signal(signal syscall.Signal) error {
 	if err := p.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -92,7 +92,7 @@ func (p *Process) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Kill ends it the way a crash does, and returns when it is gone.
+// Kill ends the process like a crash, and returns when it is gone.
 func (p *Process) Kill() error {
 	err := p.Signal(syscall.SIGKILL)
 	if err == nil {
@@ -101,7 +101,7 @@ func (p *Process) Kill() error {
 	return err
 }
 
-// Stop ends it politely, or else by force.
+// Stop ends the process with SIGTERM, or after 40 s with SIGKILL.
 func (p *Process) Stop() error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (p *Process) Stop() error {
 	}
 }
 
-// Tail is the end of what it printed.
+// Tail is the end of the output.
 func (p *Process) Tail(lines int) string { return tail(p.Log, lines) }
 
 func tail(file string, lines int) string {
@@ -123,14 +123,14 @@ func tail(file string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// Usage is what a process has taken so far.
+// Usage is the CPU time and memory that a process has used so far.
 type Usage struct {
 	CPU time.Duration
-	// RSS is the memory now, PeakRSS the most that it ever was, in bytes.
+	// RSS is the memory now, PeakRSS its maximum, in bytes.
 	RSS, PeakRSS int64
 }
 
-// Usage reads it from the kernel.
+// Usage reads the usage from /proc.
 func (p *Process) Usage() (Usage, error) {
 	var usage Usage
 	folder := fmt.Sprintf("/proc/%d/", p.command.Process.Pid)
@@ -138,12 +138,12 @@ func (p *Process) Usage() (Usage, error) {
 	if err != nil {
 		return usage, err
 	}
-	// The fields after the name, which may have blanks: the 12th and 13th are user and system time.
+	// Of the fields after the name, which may contain blanks, the 12th and 13th are user and system time.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 13 {
 		return usage, fmt.Errorf("%sstat is not understood: %s", folder, stat)
 	}
-	const ticksPerSecond = 100 // of every Linux that Go runs on
+	const ticksPerSecond = 100 // on every Linux that Go supports
 	for _, field := range fields[11:13] {
 		ticks, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {

@@ -1,11 +1,11 @@
-// Command trimcrd reads a CRD on stdin and writes it as it is to be installed. Inside the pod template, which is a type of
-// Kubernetes that no marker in pkg/apis reaches, it
+// Command trimcrd reads a CRD on stdin and writes the CRD to install. The pod template is a type of Kubernetes, which no marker in
+// pkg/apis reaches. Inside it, trimcrd
 //
 //   - drops the descriptions. With them the CRD is larger than the annotation in which `kubectl apply` keeps the last
-//     applied object, and the plain `kubectl apply -f artifacts/crd.yaml` would fail. They are in the Kubernetes
-//     documentation anyway.
-//   - adds what a PodManager demands of a template, each at the field that it is about. CEL rules at the template could say the
-//     same, but the API server evaluates them with every write, that of a status included, and looking into a pod is the dear part.
+//     applied object, and the plain `kubectl apply -f artifacts/crd.yaml` would fail. The Kubernetes documentation has the
+//     descriptions.
+//   - adds the rules for templates, each at its field. CEL rules at the template could say the same, but the API server
+//     evaluates them with every write, also of a status, and reading the pod template is the expensive part.
 package main
 
 import (
@@ -63,7 +63,7 @@ func run(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// demand makes the schema of a template refuse what is no pod to be kept running.
+// demand makes the schema refuse templates that a PodManager cannot use.
 func demand(template map[string]any) error {
 	containers, errContainers := descend(template, []string{"properties", "spec", "properties", "containers"})
 	restartPolicy, errRestart := descend(template, []string{"properties", "spec", "properties", "restartPolicy"})

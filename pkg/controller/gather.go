@@ -21,6 +21,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
@@ -163,7 +164,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	if err != nil {
 		return nil, err
 	}
-	selected := metav1.ListOptions{LabelSelector: plan.Selector(manager.Name).String()}
+	selected := metav1.ListOptions{LabelSelector: podstate.Selector(manager.Name).String()}
 	list, err := c.Kube.CoreV1().Pods(key.Namespace).List(ctx, selected)
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods: %w", err)

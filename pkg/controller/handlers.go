@@ -116,7 +116,7 @@ func (c *Controller) podAdded(obj any) {
 // enqueueForPod enqueues the key of a pod's PodManager. A PodManager with many pods is enqueued later, so that one sync serves many pod
 // events.
 func (c *Controller) enqueueForPod(owner *v1.PodManager, w queue.ObservedWrite) {
-	c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), w, requeue.GatherEvents(owner))
+	c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), w, requeue.BatchPeriod(owner))
 }
 
 func (c *Controller) podUpdated(oldObj, obj any) {
@@ -126,7 +126,7 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	}
 	owner := c.managerOf(pod)
 	if before := c.managerOf(old); before != nil && (owner == nil || before.UID != owner.UID) {
-		c.agenda.Add(cache.MetaObjectToName(before), queue.TriggerPodChanged, requeue.GatherEvents(before))
+		c.agenda.Add(cache.MetaObjectToName(before), queue.TriggerPodChanged, requeue.BatchPeriod(before))
 	}
 	if took, became := podstate.BecameReady(old, pod); owner != nil && became {
 		metrics.PodReadySeconds.Observe(took.Seconds())
@@ -155,7 +155,7 @@ func (c *Controller) podDeleted(obj any) {
 		c.Tracker.MarkUnsettled(key, pod.Name)
 	}
 	// Never an echo: even if the controller has deleted the pod, the plan has to know when the pod is gone.
-	c.agenda.Add(key, queue.TriggerPodDeleted, requeue.GatherEvents(owner))
+	c.agenda.Add(key, queue.TriggerPodDeleted, requeue.BatchPeriod(owner))
 }
 
 func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {

@@ -1,16 +1,17 @@
 // Package plan decides what one sync does. The packages below it decide one subject each.
 //
-// Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted, hold.go takes requests
-// in backoff out of a plan, ownership.go says which pods to adopt and to release, names.go which names are free, and pod.go what a new pod
-// looks like.
+// Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted, holdback.go takes
+// requests in backoff out of a plan, ownership.go says which pods to adopt and which leftovers to delete, indices.go which indices and
+// names are free, and pod.go what a new pod looks like.
 //
 //	podstate   facts about one pod
 //	history    templates and their revisions
 //	requeue    when to sync again, and what a refusal means
+//	compare    what differs between two templates
 //	inplace    updating a pod without replacing it
 //	health     availability, diagnosis and backoff of one pod
 //	rollout    which pods to delete, update and create, within which budget
-//	status     counts and conditions; it imports package plan
+//	status     what the status tells: counts and conditions
 //
 // Everything here is a pure function of the observed objects and the time: no clients, no logging, no clock.
 package plan

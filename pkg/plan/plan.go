@@ -14,6 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // MaxPerSync is how many pods one sync creates, deletes or updates at the most, so that the controller writes the status of a huge
@@ -114,6 +115,11 @@ func (p Plan) ActsOnPods() bool {
 	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
 }
 
+// ForStatus is what the status tells about the plan.
+func (p Plan) ForStatus() status.Decided {
+	return status.Decided{Revisions: p.Revisions, Assessed: p.Assessed, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign}
+}
+
 // manyCreates is how many pods a plan has to create for a new object to get its first status before they are created.
 const manyCreates = 100
 
@@ -127,7 +133,7 @@ func Make(o Observed) Plan {
 	if o.Manager.DeletionTimestamp != nil {
 		return makeFinal(o)
 	}
-	kept, released := KeepOrRelease(o.Manager, o.Pods)
+	kept, released := podstate.KeepOrRelease(o.Manager, o.Pods)
 	plan := Plan{
 		AddFinalizer:    needsFinalizer(o.Manager) && !hasFinalizer(o.Manager, v1.Finalizer),
 		RemoveFinalizer: !needsFinalizer(o.Manager) && hasFinalizer(o.Manager, v1.Finalizer),

@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
 // blame is the failure of a pod of a revision by its own fault, from which the pod has not recovered.
@@ -23,13 +24,20 @@ type blame struct {
 // blamed, unless it is finished. With old kubelets nobody can tell at all.
 func (w *World) blamePod(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
-	if hidden.failedEarly = hidden.observed < hidden.revisionGeneration && !w.oldKubelets; hidden.failedEarly {
+	if hidden.failedEarly = hidden.Observed < hidden.revisionGeneration && !w.OldKubelets; hidden.failedEarly {
 		w.logf("  %s fails before its node has seen the change", p.Name)
 		return
 	}
 	if hash := w.hashOf(p); hidden.blame.revision != hash || hidden.blame.since.IsZero() {
 		hidden.blame = blame{revision: hash, since: w.Now}
 		w.logf("  %s fails", p.Name)
+	}
+}
+
+// blameLate blames a pod whose kubelet has seen the update, and that has failed before.
+func (w *World) blameLate(p *corev1.Pod) {
+	if w.hidden[p.UID].failedEarly {
+		w.blamePod(p)
 	}
 }
 
@@ -52,7 +60,7 @@ func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 func (w *World) isBlamed(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if other := hidden.replacement; other != nil && w.hidden[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
-		!isFinished(other) && w.hashOf(other) == hidden.blame.revision {
+		!nodes.IsFinished(other) && w.hashOf(other) == hidden.blame.revision {
 		return false // the replacement has inherited the blame, as long as it has the same revision
 	}
 	return !hidden.blame.since.IsZero() && hidden.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
@@ -84,16 +92,16 @@ func (w *World) noteRecoveries() {
 	for _, p := range w.Pods {
 		hidden := w.hidden[p.UID]
 		switch {
-		case !isReady(p):
-			hidden.readySince = time.Time{}
-		case hidden.readySince.IsZero():
-			hidden.readySince = w.Now
+		case !nodes.IsReady(p):
+			hidden.ReadySince = time.Time{}
+		case hidden.ReadySince.IsZero():
+			hidden.ReadySince = w.Now
 		}
 		if hidden.blame.since.IsZero() || !w.isAvailable(p) {
 			hidden.blame.graceOver = hidden.blame.graceOver || w.isGraceOver(hidden.blame)
 			continue
 		}
-		since := hidden.readySince // whatever the kubelet's clock says
+		since := hidden.ReadySince // whatever the kubelet's clock says
 		if hidden.updatedAt.After(since) {
 			since = hidden.updatedAt
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
 func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
@@ -117,7 +118,7 @@ func (s *synced) checkFloor() error {
 		if c.Step == inplace.StepRestore {
 			containers := c.To.Template().Spec.Containers
 			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
-				return s.hidden[c.Pod.UID].needsRestart(&container)
+				return s.hidden[c.Pod.UID].NeedsRestart(&container)
 			})
 		}
 	}
@@ -127,7 +128,7 @@ func (s *synced) checkFloor() error {
 			continue
 		}
 		available++
-		if s.isAvailable(p) && !(s.oldKubelets && s.willRestart(p)) && (isDeleted(s.plan, p) || changed[p]) {
+		if s.isAvailable(p) && !(s.OldKubelets && s.willRestart(p)) && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}
 	}
@@ -141,14 +142,14 @@ func (s *synced) checkFloor() error {
 // start the container with its new limits in the pod's old ones.
 func (s *synced) checkResized() error {
 	for _, c := range s.plan.Update {
-		if c.Step != inplace.StepUpdate || len(c.Diff().Images) == 0 || c.Pod.Status.ObservedGeneration == 0 || s.isResizeDelayed(c.Pod) {
+		if c.Step != inplace.StepUpdate || len(c.Diff().Images) == 0 || c.Pod.Status.ObservedGeneration == 0 || s.IsResizeDelayed(c.Pod) {
 			continue
 		}
 		resized := c.Pod.DeepCopy()
 		if patch := must(c.ResizePatch()); patch != nil {
 			ApplyPatch(resized, patch)
 		}
-		if s.hasResize(resized) {
+		if s.HasResize(resized) {
 			return fmt.Errorf("%s gets another image while it is being resized", c.Pod.Name)
 		}
 	}
@@ -167,7 +168,7 @@ func (s *synced) checkOverlap() error {
 		}
 	}
 	for _, p := range slices.Concat(s.observed.Pods, s.observed.Orphans) {
-		if !isFinished(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
+		if !nodes.IsFinished(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
 			return fmt.Errorf("%s of %s is there while pods of %s are created", p.Name, s.hashOf(p), hash)
 		}
 	}

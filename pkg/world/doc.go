@@ -1,15 +1,16 @@
 // Package world simulates a cluster with one PodManager, in as much detail as the planner sees: an API server that may fail, kubelets,
 // and users. The same seed gives the same course of events on every machine.
 //
-//	world.go     the cluster, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
-//	requests.go  creating, deleting and updating pods, unless the API server fails
-//	patch.go     patches, as the API server applies them; digest.go a plan in words
-//	node.go      what kubelets do about pods; containers.go about containers; inplace.go about updates in place
-//	mishap.go    what goes wrong with pods and nodes
-//	spec.go      random specs and templates; people.go users who edit them; past.go a PodManager that already has pods and revisions
-//	time.go      how time passes, in trouble and in calm
+//	world.go     the cluster with its past, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
+//	requests.go  creating, deleting and updating pods, unless the API server fails; patch.go patches, as the API server applies them
+//	time.go      how time passes, in trouble and in calm; mishap.go what goes wrong meanwhile
 //	truth.go     the truth, whatever the planner thinks: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed by themselves, and since when
+//	describe.go  plans, specs and pods in words
+//
+//	nodes        the scheduler and the kubelets
+//	users        random specs, and the users who edit them
+//	dice         what is decided at random
 //
 // The world uses only exported parts of pkg/plan, and works out by itself what it has to know about a pod, so that it can prove the
 // planner wrong. Nothing here may import testing; the tests of this package check the promises of the planner.

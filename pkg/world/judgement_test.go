@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
 // countServing is how many active pods serve.
@@ -25,7 +26,7 @@ func (s *synced) countServing() (count int) {
 // isServing tells whether a pod serves: it is available, or ready after an interrupted update with old kubelets. Such a pod serves until
 // its kubelet restarts it, which may be at any time.
 func (s *synced) isServing(p *corev1.Pod) bool {
-	return s.isAvailable(p) || s.oldKubelets && s.hidden[p.UID].interrupted && isReady(p)
+	return s.isAvailable(p) || s.OldKubelets && s.hidden[p.UID].interrupted && nodes.IsReady(p)
 }
 
 // checkCounts: no pod counts as available that does not serve. A pod of a lost node does not serve.

@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
 // podPatch has the fields that patches of pods contain.
@@ -46,7 +48,7 @@ func ApplyPatch(p *corev1.Pod, data []byte) {
 		p.Generation++
 	}
 	for _, c := range patch.Status.Conditions {
-		SetCondition(p, c)
+		nodes.SetCondition(p, c)
 	}
 }
 

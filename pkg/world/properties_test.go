@@ -61,7 +61,7 @@ func replay(t *testing.T, seed uint64) {
 	w.Tell = func(format string, args ...any) {
 		lines = append(lines, w.Now.Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 	}
-	w.logf("%s, old nodes %v", w.Describe(), w.oldKubelets)
+	w.logf("%s, old nodes %v", w.Describe(), w.OldKubelets)
 	err := play(w)
 	const last = 60
 	if len(lines) > last {

@@ -134,7 +134,7 @@ func (w *World) addPod(p *corev1.Pod) *corev1.Pod {
 	p.Generation = 1
 	p.Status.Phase = corev1.PodPending
 	w.Pods = append(w.Pods, p)
-	w.hidden[p.UID] = &hiddenState{starts: map[string]containerStart{}}
+	w.hidden[p.UID] = &hiddenState{State: w.Nodes.Add(p)}
 	return p
 }
 
@@ -152,6 +152,7 @@ func (w *World) deletePod(p *corev1.Pod) {
 func (w *World) removePod(p *corev1.Pod) {
 	w.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(other *corev1.Pod) bool { return other == p })
 	delete(w.hidden, p.UID)
+	w.Nodes.Remove(p)
 }
 
 // updatePod applies the patches of a step of an update in place, or refuses them.

@@ -1,12 +1,14 @@
 package world
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
 // Step lets time pass, lets something happen, and syncs.
@@ -55,30 +57,61 @@ func (w *World) Happen() {
 	}
 	for range w.dice.IntN(3) {
 		if w.chance(0.4*w.mishapRate) && len(w.Pods) > 0 && w.mishap(w.Pods[w.dice.IntN(len(w.Pods))]) {
-			w.editAfterCrash()
+			w.releaseAfterCrash()
 		}
 	}
 	switch {
 	case w.chance(0.25):
 		w.relapse()
 	case w.chance(0.01):
-		w.toggleNode()
+		for _, p := range w.Toggle(w.Pods) {
+			w.deletePod(p)
+		}
 	case w.chance(0.01):
 		w.deleteRevision()
 	case w.chance(0.007):
-		w.breakImage()
+		w.BreakImage()
 	}
 	if w.chance(0.15 * w.mishapRate) {
-		w.editSpec()
+		w.edit(func(m *v1.PodManager) { w.user.Edit(m, w.Now) })
+	}
+}
+
+// nextStep is what happens next to a pod; nil if nothing does.
+func (w *World) nextStep(p *corev1.Pod) func() {
+	switch {
+	case p.DeletionTimestamp == nil:
+		return w.Next(p)
+	case w.IsLost(p) || w.hidden[p.UID].stuck:
+		return nil
+	default:
+		return func() { w.removePod(p) }
+	}
+}
+
+// edit lets the user edit the PodManager.
+func (w *World) edit(change func(*v1.PodManager)) {
+	w.Manager = w.Manager.DeepCopy()
+	w.Manager.Generation++
+	w.holds = map[requeue.HoldKey]requeue.Hold{} // an edit ends all holds
+	change(w.Manager)
+}
+
+// releaseAfterCrash lets the user, sometimes, release another template after a crash.
+func (w *World) releaseAfterCrash() {
+	if w.chance(0.4) {
+		w.edit(w.user.Release)
 	}
 }
 
 // CalmDown ends the time of trouble. Broken images stay broken, and some terminating pods stay stuck.
 func (w *World) CalmDown() {
-	w.scaleToZeroIfStuck()
+	if users.IsStuck(w.Manager) && w.chance(0.5) {
+		w.edit(w.user.GiveUp)
+	}
 	w.logf("calm")
 	w.Calm, w.churn = true, 0
-	clear(w.lostNodes)
+	w.Reconnect()
 	for _, p := range w.Pods {
 		w.hidden[p.UID].stuck = w.hidden[p.UID].stuck && w.chance(0.3)
 	}
@@ -109,37 +142,4 @@ func (w *World) Wait(busy bool) bool {
 		w.pass(w.Again.At.Sub(w.Now))
 	}
 	return true
-}
-
-// Describe is the spec in one line.
-func (w *World) Describe() string {
-	m := w.Manager
-	return fmt.Sprintf("%d replicas, %s, minReady %v, %s after %v of %d pods, deadline %v, paused %v, %s, paces %v, current %s",
-		m.DesiredReplicas(), describeStrategy(m), m.MinReady(), m.OnFailure(), m.FailureGrace(), m.MaxFailedPods(), m.ProgressDeadline(),
-		m.Spec.Paused, m.Spec.PodReplacementPolicy, m.PacesScaleDown(), m.Status.CurrentRevision)
-}
-
-func describeStrategy(m *v1.PodManager) string {
-	if m.Strategy() != v1.RollingUpdateStrategy {
-		return string(m.Strategy())
-	}
-	return fmt.Sprintf("surge %d unavailable %d partition %d, %s after %v", m.MaxSurge(), m.MaxUnavailable(), m.Partition(),
-		m.PodUpdatePolicy(), m.InPlaceGrace())
-}
-
-// DescribePods are the pods in one line. A pod has its index, its revision, and "!" if it is unavailable, "~" if it is terminating, "+" if
-// it is finished, "?" if it is blamed, "*" if it is marked for deletion, "|" if it is drained, "<" if its kubelet is behind.
-func (w *World) DescribePods() string {
-	var text strings.Builder
-	for _, p := range w.Pods {
-		fmt.Fprintf(&text, " %s:%s", strings.TrimPrefix(p.Name, w.Manager.Name+"-"), p.Labels[v1.LabelRevision])
-		for i, set := range []bool{
-			!w.isAvailable(p), p.DeletionTimestamp != nil, isFinished(p), w.isBlamed(p), isMarkedForDeletion(p), isDrained(p), w.kubeletIsBehind(p),
-		} {
-			if set {
-				text.WriteByte("!~+?*|<"[i])
-			}
-		}
-	}
-	return text.String()
 }

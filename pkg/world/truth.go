@@ -9,22 +9,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-func isFinished(p *corev1.Pod) bool {
-	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
-}
-
-func isReady(p *corev1.Pod) bool {
-	ready := conditionOf(p, corev1.PodReady)
-	return ready != nil && ready.Status == corev1.ConditionTrue
+// hiddenState is the state of a pod that the API server does not show.
+type hiddenState struct {
+	*nodes.State
+	// updates is how often an update in place of the pod was completed or interrupted.
+	updates int
+	// interrupted tells that an update in place was begun and not completed; refused is the hash of the revision to which the API server
+	// has refused an update.
+	interrupted bool
+	refused     string
+	// updatedAt is when the pod was last updated in place, revisionGeneration the generation with which it got its revision.
+	updatedAt          time.Time
+	revisionGeneration int64
+	// stuck tells that the pod stays terminating.
+	stuck bool
+	// byHand tells that a user has created the pod: its spec may differ from all templates.
+	byHand bool
+	blame  blame
+	// failedEarly tells that the pod has failed after an update in place, and before its kubelet had seen the update.
+	failedEarly bool
+	// recoveredAt is when the pod last recovered from a failure; zero if it never did.
+	recoveredAt time.Time
+	// replacement is the pod that was created to replace this one.
+	replacement *corev1.Pod
 }
 
 func isMarkedForDeletion(p *corev1.Pod) bool { return p.Annotations[v1.AnnotationDelete] == "true" }
 
 // isDrained tells whether our readiness gate is closed.
 func isDrained(p *corev1.Pod) bool {
-	gate := conditionOf(p, v1.InPlaceReady)
+	gate := nodes.Condition(p, v1.InPlaceReady)
 	return gate != nil && gate.Status != corev1.ConditionTrue &&
 		slices.Contains(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 }
@@ -39,7 +56,7 @@ func (w *World) activePods() []*corev1.Pod {
 	var found []*corev1.Pod
 	for _, p := range w.Pods {
 		isOrphan := metav1.GetControllerOf(p) == nil
-		if p.DeletionTimestamp == nil && !isFinished(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) {
+		if p.DeletionTimestamp == nil && !nodes.IsFinished(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) {
 			found = append(found, p)
 		}
 	}
@@ -92,11 +109,11 @@ func (w *World) isStored(hash string) bool {
 // nobody can tell that it is wrong.
 func (w *World) isAvailable(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
-	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !isReady(p) || isDrained(p) || w.isRestartPending(p) {
+	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !nodes.IsReady(p) || isDrained(p) || w.isRestartPending(p) {
 		return false
 	}
-	since := conditionOf(p, corev1.PodReady).LastTransitionTime.Time
-	if hidden.updatedAt.After(since) && !w.isResizeDelayed(p) {
+	since := nodes.Condition(p, corev1.PodReady).LastTransitionTime.Time
+	if hidden.updatedAt.After(since) && !w.IsResizeDelayed(p) {
 		since = hidden.updatedAt
 	}
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
@@ -109,8 +126,8 @@ func (w *World) isAvailable(p *corev1.Pod) bool {
 // been for the earlier update, or a crash.
 func (w *World) isRestartPending(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
-	if !w.oldKubelets {
-		return w.kubeletIsBehind(p) && !w.isResizeDelayed(p)
+	if !w.OldKubelets {
+		return w.IsBehind(p) && !w.IsResizeDelayed(p)
 	}
 	if hidden.byHand || hidden.interrupted || hidden.updates > 1 {
 		return false
@@ -120,20 +137,20 @@ func (w *World) isRestartPending(p *corev1.Pod) bool {
 
 // willRestart tells whether the kubelet has yet to restart a container for an update, whether anybody can tell or not.
 func (w *World) willRestart(p *corev1.Pod) bool {
-	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return w.hidden[p.UID].needsRestart(&c) })
+	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return w.hidden[p.UID].NeedsRestart(&c) })
 }
 
 // isInfeasible tells whether the kubelet has refused to resize the pod.
 func (w *World) isInfeasible(p *corev1.Pod) bool {
-	pending := conditionOf(p, corev1.PodResizePending)
-	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.hidden[p.UID].applied == p.Generation
+	pending := nodes.Condition(p, corev1.PodResizePending)
+	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.hidden[p.UID].Applied == p.Generation
 }
 
 // canRun tells whether a pod of this template can run.
 func (w *World) canRun(template *corev1.PodTemplateSpec) bool {
 	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
 		for i := range list {
-			if w.quality(list[i].Image) != good {
+			if !w.IsGood(list[i].Image) {
 				return false
 			}
 		}
@@ -168,7 +185,7 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
 		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name:
-		case w.isAvailable(p) && !w.kubeletIsBehind(p):
+		case w.isAvailable(p) && !w.IsBehind(p):
 			available++
 		default:
 			isMissing = true

@@ -1,7 +1,7 @@
 package world
 
 import (
-	"math/rand/v2"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,6 +16,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/world/dice"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
+	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
 // beginning is the time at which every world begins.
@@ -23,19 +26,16 @@ var beginning = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // World is a cluster with one PodManager.
 type World struct {
-	Now     time.Time
+	*nodes.Nodes
 	Manager *v1.PodManager
 	// Pods are all pods of the namespace.
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
-	// Calm tells that nothing fails any more, and that nobody edits anything.
-	Calm bool
 	// Again is when the last sync asked for the next one.
 	Again requeue.LookAgain
-	// Tell, if not nil, gets a line for each step.
-	Tell func(format string, args ...any)
 
-	dice  *rand.Rand
+	dice  dice.Dice
+	user  *users.User
 	holds map[requeue.HoldKey]requeue.Hold
 	// remembered are the revisions that the last plan asked to remember; nil after a restart of the controller.
 	remembered []*history.Revision
@@ -43,20 +43,10 @@ type World struct {
 	updateHash string
 	// hidden has the state of each pod that the API server does not show.
 	hidden map[types.UID]*hiddenState
-	// templates are all templates that the spec has had; templateByHash has those that pods were created from.
-	templates      []*corev1.PodTemplateSpec
+	// templateByHash has the templates that pods were created from.
 	templateByHash map[string]*corev1.PodTemplateSpec
-	// brokenImages are images that were good before.
-	brokenImages map[string]bool
-	// clockSkews has how far the clock of each node is ahead. lostNodes are nodes whose kubelets are cut off.
-	clockSkews map[string]time.Duration
-	lostNodes  map[string]bool
 	// mishapRate scales how often mishaps and edits happen: with a low rate, each has time to show its effects.
 	mishapRate float64
-	// oldKubelets do not write the observedGeneration of pods.
-	oldKubelets bool
-	// shape is what all templates share, because a difference there would rule out updates in place.
-	shape podShape
 	// podCount counts all pods, for their UIDs; churn counts the creates and deletes of the controller.
 	podCount, churn int
 	// progressClock measures progressDeadlineSeconds.
@@ -70,34 +60,83 @@ type World struct {
 // New returns a random world for a seed.
 func New(seed uint64) *World {
 	w := &World{
-		Now: beginning, dice: rand.New(rand.NewPCG(seed, 0)), holds: map[requeue.HoldKey]requeue.Hold{},
-		hidden: map[types.UID]*hiddenState{}, templateByHash: map[string]*corev1.PodTemplateSpec{}, brokenImages: map[string]bool{},
-		clockSkews: map[string]time.Duration{}, lostNodes: map[string]bool{},
+		dice: dice.New(seed), holds: map[requeue.HoldKey]requeue.Hold{}, hidden: map[types.UID]*hiddenState{},
+		templateByHash: map[string]*corev1.PodTemplateSpec{},
 	}
 	w.Manager = &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web", Generation: 7},
 		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](0)},
 	}
-	w.oldKubelets = w.chance(0.2)
+	oldKubelets := w.chance(0.2)
 	w.mishapRate = pick(w, 0.3, 0.6, 1, 1)
-	for node := 'a'; node <= 'e'; node++ {
-		w.clockSkews["node-"+string(node)] = pick(w, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
-	}
-	w.shape = w.randomShape()
-	w.Manager.Spec = w.randomSpec()
-	w.templates = append(w.templates, w.Manager.Spec.Template)
+	w.Nodes = nodes.New(w.dice, beginning, oldKubelets)
+	w.Failed, w.Observed = w.blamePod, w.blameLate
+	w.user = users.New(w.dice, w.logf)
+	w.user.Create(w.Manager)
 	if w.chance(0.8) {
 		w.addPast()
 	}
 	return w
 }
 
-func (w *World) chance(p float64) bool { return w.dice.Float64() < p }
+// storeTemplate stores a template as the controller would, and returns its revision.
+func (w *World) storeTemplate(template *corev1.PodTemplateSpec) *history.Revision {
+	old := w.Manager.DeepCopy()
+	old.Spec.Template = template
+	old.Status.CurrentRevision = "another" // so that the plan stores a second revision, too
+	decided := plan.Make(plan.Observed{
+		Manager: old, Revisions: w.Revisions, Now: w.Now, PodNamed: func(string) *corev1.Pod { return nil },
+	})
+	w.putRevisions(decided.Store)
+	return decided.Revisions.Update
+}
+
+// addPast gives the PodManager a past: pods of several revisions in all states.
+func (w *World) addPast() {
+	var revisions []*history.Revision
+	for number := range 1 + w.dice.IntN(3) {
+		template := w.Manager.Spec.Template
+		if number > 0 || w.chance(0.5) {
+			template = w.user.Template(w.Manager)
+		}
+		revision := w.storeTemplate(template)
+		if !slices.ContainsFunc(revisions, func(r *history.Revision) bool { return r.Hash == revision.Hash }) {
+			w.user.Remember(template)
+			w.templateByHash[revision.Hash] = template
+			revisions = append(revisions, revision)
+		}
+	}
+	if current := revisions[w.dice.IntN(len(revisions))]; w.chance(0.8) && w.canRun(current.Template()) {
+		w.Manager.Status.CurrentRevision = current.Name
+	}
+	for index := range int(w.user.Size()) {
+		p := w.addPod(plan.NewPod(w.Manager, plan.Creation{Index: index, Revision: revisions[w.dice.IntN(len(revisions))]}))
+		p.CreationTimestamp = metav1.NewTime(beginning.Add(-time.Duration(w.dice.IntN(7200)) * time.Second))
+		if w.chance(0.05) && w.IsGood(p.Spec.Containers[0].Image) && w.Manager.Status.CurrentRevision != "" {
+			delete(p.Labels, v1.LabelRevision) // adopted
+			w.hidden[p.UID].byHand = true
+		}
+		if w.chance(0.05) {
+			p.OwnerReferences = nil
+		}
+		for range w.dice.IntN(5) {
+			if step := w.nextStep(p); step != nil && p.DeletionTimestamp == nil {
+				step()
+			}
+		}
+		if w.chance(0.2) {
+			w.mishap(p)
+		}
+		w.Now = w.Now.Add(time.Duration(w.dice.IntN(10)) * time.Second)
+	}
+}
+
+func (w *World) chance(p float64) bool { return w.dice.Chance(p) }
 
 // fails tells, at random, whether a request fails. Nothing fails in calm.
 func (w *World) fails(p float64) bool { return !w.Calm && w.chance(p) }
 
-func pick[T any](w *World, choices ...T) T { return choices[w.dice.IntN(len(choices))] }
+func pick[T any](w *World, choices ...T) T { return dice.Pick(w.dice, choices...) }
 
 // now is the time as the API server and the controller write it.
 func (w *World) now() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
@@ -134,7 +173,7 @@ func (w *World) Sync() (busy bool) {
 // Report writes the status after a plan and its failure, unless the API server fails. It returns the status, and whether it has changed.
 func (w *World) Report(decided plan.Plan, failure *requeue.Failure) (told v1.PodManagerStatus, changed bool) {
 	told, again := status.Of(status.Report{
-		Manager: w.Manager, Plan: decided, Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
+		Manager: w.Manager, Plan: decided.ForStatus(), Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
 	})
 	w.Again = decided.Again.Sooner(again)
 	for i := range told.Conditions { // the API server stores whole seconds

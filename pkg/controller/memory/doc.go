@@ -1,4 +1,5 @@
-// Package memory keeps what one sync of a PodManager leaves for the next: holds, taken pod names, and what events have reported.
+// Package memory keeps what one sync of a PodManager leaves for the next: holds (see package requeue), names that pods of somebody
+// else have taken, and what events have reported.
 //
 // Losing it costs a request or two, never correctness: whatever must survive a restart is in the cluster.
 package memory

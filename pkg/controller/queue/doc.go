@@ -2,7 +2,7 @@
 // put keys into it through its Agenda, which keeps the reasons and the time of each key.
 //
 // Start with agenda.go. trigger.go names the reasons for which a key is queued. priority.go puts changes by users before changes of pods,
-// and both before the backlog.
+// and both before the backlog: keys that a start or a resync has queued although nothing is known to have changed.
 //
 // The handlers in pkg/controller decide which events enqueue a key; pkg/plan decides when to requeue it.
 package queue

@@ -49,7 +49,7 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 		pods = r.Scopes.Of(key.Namespace).Newer(done.Pods(pods))
 	}
 	wanted, again := status.Of(status.Report{
-		Manager: done.Manager, Plan: decided, Pods: pods, Changed: changed || len(decided.Adopt) > 0, Failure: done.Failure, Now: observed.Now,
+		Manager: done.Manager, Plan: decided.ForStatus(), Pods: pods, Changed: changed || len(decided.Adopt) > 0, Failure: done.Failure, Now: observed.Now,
 	})
 	done.LookAgain(again)
 	if !status.Differs(&done.Manager.Status, &wanted) {
@@ -82,7 +82,7 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 // ReportEarly writes the first status of a new PodManager before a plan that will take a while. A failure is only logged: Report writes
 // the status again after the plan.
 func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) {
-	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided, Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
+	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided.ForStatus(), Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
 	if err := r.writeStatus(ctx, key, done, status); err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.ErrorText(err))
 	}

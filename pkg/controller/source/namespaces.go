@@ -5,33 +5,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
-	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
-
-// WatchForRewinds checks from time to time whether the API server has gone back in time, and makes informers relist if it has.
-func (b ByNamespace) WatchForRewinds(ctx context.Context) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		for _, scope := range b {
-			if !scope.hasSynced() {
-				continue
-			}
-			for source, store := range scope.sources() {
-				err := source.checkRewind(ctx, store)
-				if apierrors.IsForbidden(err) {
-					scope.runner.requestReview() // an open watch does not notice that its right was revoked
-				}
-				if err != nil && ctx.Err() == nil {
-					klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
-				}
-			}
-		}
-	}, rewindInterval)
-}
 
 // ByNamespace has the scopes by namespace.
 type ByNamespace map[string]Scope

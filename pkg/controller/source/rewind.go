@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
@@ -20,6 +21,26 @@ import (
 
 // rewindInterval is how often to check whether the API server has gone back in time. A check is a list of one object.
 const rewindInterval = 15 * time.Second
+
+// WatchForRewinds checks from time to time whether the API server has gone back in time, and makes informers relist if it has.
+func (b ByNamespace) WatchForRewinds(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		for _, scope := range b {
+			if !scope.hasSynced() {
+				continue
+			}
+			for source, store := range scope.sources() {
+				err := source.checkRewind(ctx, store)
+				if apierrors.IsForbidden(err) {
+					scope.runner.requestReview() // an open watch does not notice that its right was revoked
+				}
+				if err != nil && ctx.Err() == nil {
+					klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
+				}
+			}
+		}
+	}, rewindInterval)
+}
 
 // relistable is the ListWatch of an informer that can be made to relist.
 //

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
@@ -69,9 +70,9 @@ func (u Update) expectRestart(container *corev1.Container) (before ContainerBefo
 	if image != container.Image {
 		before.From = image
 	}
-	resizeRestarts := restartsWhenResized(*resources, container)
+	resizeRestarts := compare.RestartsWhenResized(*resources, container)
 	if resizeRestarts || isInterrupted || isOutstanding && earlier.Had != nil { // this update may revert an earlier resize
-		before.Had = ptr.To(resizableOf(*resources))
+		before.Had = ptr.To(compare.Resizable(*resources))
 	}
 	if before.From == "" && (!resizeRestarts || isUnknown(before.Had)) { // no restart is certain
 		before.Optional, before.From = isOutstanding || isInterrupted, u.revertedImage(container, isOutstanding)

@@ -19,7 +19,7 @@ import (
 func sizedManager(cpu, memory string, change ...func(*v1.PodManager)) *v1.PodManager {
 	m := Manager(1, InPlace(v1.InPlaceOnly, 0), Limits("0", "1"), func(m *v1.PodManager) {
 		m.Spec.Image = ""
-		m.Spec.Template = TemplateWith(sized(cpu, memory, ""), policies(corev1.NotRequired, corev1.RestartContainer))
+		m.Spec.Template = TemplateWith(Sized(cpu, memory, ""), Policies(corev1.NotRequired, corev1.RestartContainer))
 	})
 	for _, c := range change {
 		c(m)
@@ -213,7 +213,7 @@ func TestBegunBeforeStart(t *testing.T) {
 
 // A refused update is not tried again, even if the API server had accepted its resize: CPU and memory are restored.
 func TestRefusedAfterResize(t *testing.T) {
-	from, to := RevisionWith("one", TemplateWith()), RevisionWith("two", TemplateWith(needs(Amounts("cpu", "2", ""))))
+	from, to := RevisionWith("one", TemplateWith()), RevisionWith("two", TemplateWith(Needs(Amounts("cpu", "2", ""))))
 	p := Pod(3, Labelled(v1.LabelRevision, "one"))
 	p.Spec = *from.Template().Spec.DeepCopy()
 	step := Update{Pod: p, Step: StepUpdate, From: from, To: to}

@@ -37,7 +37,7 @@ func TestPatch(t *testing.T) {
 		t.Annotations = map[string]string{"note": "y"}
 	}
 	newImage := func(name string) func(*corev1.PodTemplateSpec) {
-		return app(func(c *corev1.Container) { c.Image = name })
+		return App(func(c *corev1.Container) { c.Image = name })
 	}
 	tests := map[string]struct {
 		step Update
@@ -70,7 +70,7 @@ func TestPatch(t *testing.T) {
 				`"labels":{"app":"web","apps.mycompany.com/revision":"two","size":null,"tier":"front"},"uid":"uid-web-3"}}`,
 		},
 		"CPU is changed by the resize patch": {
-			step: between(StepUpdate, TemplateWith(), TemplateWith(needs(Amounts("cpu", "2", "")))),
+			step: between(StepUpdate, TemplateWith(), TemplateWith(Needs(Amounts("cpu", "2", "")))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"resized\":true}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
 			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,
@@ -85,7 +85,7 @@ func TestPatch(t *testing.T) {
 				`"labels":{"app":"shop","apps.mycompany.com/revision":"two","size":"big","tier":null},"uid":"uid-web-3"}}`,
 		},
 		"a limit is the request by default": {
-			step: between(StepUpdate, TemplateWith(needs(Amounts("cpu", "", "1"))), TemplateWith(needs(Amounts("cpu", "", "2")))),
+			step: between(StepUpdate, TemplateWith(Needs(Amounts("cpu", "", "1"))), TemplateWith(Needs(Amounts("cpu", "", "2")))),
 			want: `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"resized\":true}"},` +
 				`"labels":{"apps.mycompany.com/revision":"two"},"uid":"uid-web-3"}}`,
 			begin:  `{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"at\":\"2026-01-02T03:04:05Z\",\"begun\":true}"},"uid":"uid-web-3"}}`,

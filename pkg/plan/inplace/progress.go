@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
@@ -47,7 +48,7 @@ func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool
 	last, container := lastRecord(pod), podstate.ContainerNamed(&pod.Spec, name)
 	had := last.Containers[name].Had
 	return last.Begun && before.From == "" && had != nil && !isUnknown(had) && container != nil &&
-		equality.Semantic.DeepEqual(resizableOf(container.Resources), *had)
+		equality.Semantic.DeepEqual(compare.Resizable(container.Resources), *had)
 }
 
 // isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up. If the resize restarts a container, the

@@ -4,57 +4,12 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
-
-// policies sets the resize policies of the container app for CPU and for memory.
-func policies(cpu, memory corev1.ResourceResizeRestartPolicy) func(*corev1.PodTemplateSpec) {
-	return app(func(c *corev1.Container) {
-		c.ResizePolicy = []corev1.ContainerResizePolicy{
-			{ResourceName: corev1.ResourceCPU, RestartPolicy: cpu}, {ResourceName: corev1.ResourceMemory, RestartPolicy: memory},
-		}
-	})
-}
-
-// sized sets the requests for CPU and memory of the container app, and a limit for CPU unless it is empty.
-func sized(cpu, memory, limit string) func(*corev1.PodTemplateSpec) {
-	return needs(func() corev1.ResourceRequirements {
-		all := Amounts(corev1.ResourceCPU, cpu, limit)
-		all.Requests[corev1.ResourceMemory] = resource.MustParse(memory)
-		return all
-	}())
-}
-
-func TestRestartsWhenResized(t *testing.T) {
-	const no, yes = corev1.NotRequired, corev1.RestartContainer
-	limitOnly := func(limit string) func(*corev1.PodTemplateSpec) { return needs(Amounts(corev1.ResourceCPU, "", limit)) }
-	tests := map[string]struct {
-		from, to *corev1.PodTemplateSpec
-		want     bool
-	}{
-		"no policy":                               {from: TemplateWith(sized("1", "1Gi", "")), to: TemplateWith(sized("2", "2Gi", ""))},
-		"CPU, NotRequired":                        {from: TemplateWith(sized("1", "1Gi", "2")), to: TemplateWith(sized("2", "1Gi", "2"), policies(no, yes))},
-		"a CPU limit, NotRequired":                {from: TemplateWith(sized("1", "1Gi", "2")), to: TemplateWith(sized("1", "1Gi", "3"), policies(no, yes))},
-		"memory, RestartContainer":                {from: TemplateWith(sized("1", "1Gi", "")), to: TemplateWith(sized("1", "2Gi", ""), policies(no, yes)), want: true},
-		"CPU, RestartContainer":                   {from: TemplateWith(sized("1", "1Gi", "")), to: TemplateWith(sized("2", "1Gi", ""), policies(yes, no)), want: true},
-		"a CPU limit, RestartContainer":           {from: TemplateWith(sized("1", "1Gi", "2")), to: TemplateWith(sized("1", "1Gi", "3"), policies(yes, no)), want: true},
-		"memory, NotRequired":                     {from: TemplateWith(sized("1", "1Gi", "")), to: TemplateWith(sized("1", "2Gi", ""), policies(yes, no))},
-		"the same amounts in other units":         {from: TemplateWith(sized("1", "1Gi", "")), to: TemplateWith(sized("1000m", "1024Mi", ""), policies(yes, yes))},
-		"a request that was the limit by default": {from: TemplateWith(limitOnly("1")), to: TemplateWith(needs(Amounts(corev1.ResourceCPU, "1", "1")), policies(yes, yes))},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := RestartsWhenResized(test.from.Spec.Containers[0].Resources, &test.to.Spec.Containers[0]); got != test.want {
-				t.Errorf("restarts: %v", got)
-			}
-		})
-	}
-}
 
 // updateTo updates a pod in place from one revision to another, with all requests.
 func updateTo(t *testing.T, p *corev1.Pod, from, to *history.Revision) {
@@ -79,18 +34,18 @@ func updateTo(t *testing.T, p *corev1.Pod, from, to *history.Revision) {
 func TestExpectations(t *testing.T) {
 	const no, yes = corev1.NotRequired, corev1.RestartContainer
 	newImage := func(name string) func(*corev1.PodTemplateSpec) {
-		return app(func(c *corev1.Container) { c.Image = name })
+		return App(func(c *corev1.Container) { c.Image = name })
 	}
 	of := func(name string, change ...func(*corev1.PodTemplateSpec)) *history.Revision {
-		return RevisionWith(name, TemplateWith(append(change, policies(no, yes))...))
+		return RevisionWith(name, TemplateWith(append(change, Policies(no, yes))...))
 	}
-	base := of("one", sized("1", "1Gi", ""))
-	image := of("image", sized("1", "1Gi", ""), newImage("app:2"))
-	cpu := of("cpu", sized("2", "1Gi", ""))
-	memory := of("memory", sized("1", "2Gi", ""))
-	memoryAndImage := of("both", sized("1", "2Gi", ""), newImage("app:2"))
-	cpuAndMemory := of("more", sized("2", "2Gi", ""))
-	labels := of("labels", sized("1", "1Gi", ""), func(t *corev1.PodTemplateSpec) { t.Labels = nil })
+	base := of("one", Sized("1", "1Gi", ""))
+	image := of("image", Sized("1", "1Gi", ""), newImage("app:2"))
+	cpu := of("cpu", Sized("2", "1Gi", ""))
+	memory := of("memory", Sized("1", "2Gi", ""))
+	memoryAndImage := of("both", Sized("1", "2Gi", ""), newImage("app:2"))
+	cpuAndMemory := of("more", Sized("2", "2Gi", ""))
+	labels := of("labels", Sized("1", "1Gi", ""), func(t *corev1.PodTemplateSpec) { t.Labels = nil })
 	// reports is a kubelet that reports this image ID and restart count.
 	reports := func(id string, restarts int32) func(*corev1.Pod) { return Runs("docker.io/library/x", id, restarts) }
 	each := func(reports ...func(*corev1.Pod)) []func(*corev1.Pod) { return reports }
@@ -164,9 +119,9 @@ func TestExpectations(t *testing.T) {
 		"memory after an image, nothing yet":                   {revisions: []*history.Revision{base, image, memoryAndImage}, end: reports("id-1", 2), updating: true},
 		"memory after an image, two restarts":                  {revisions: []*history.Revision{base, image, memoryAndImage}, end: reports("id-2", 4)},
 
-		"CPU of a pod made by hand with other memory":    {revisions: []*history.Revision{base, cpu}, byHand: sized("1", "3Gi", ""), end: reports("id-1", 3)},
-		"CPU of a pod made by hand with the same memory": {revisions: []*history.Revision{base, cpu}, byHand: sized("1", "1Gi", ""), end: reports("id-1", 3), crashes: 1},
-		"labels of a pod made by hand":                   {revisions: []*history.Revision{base, labels}, byHand: sized("1", "3Gi", ""), end: reports("id-1", 3), crashes: 1},
+		"CPU of a pod made by hand with other memory":    {revisions: []*history.Revision{base, cpu}, byHand: Sized("1", "3Gi", ""), end: reports("id-1", 3)},
+		"CPU of a pod made by hand with the same memory": {revisions: []*history.Revision{base, cpu}, byHand: Sized("1", "1Gi", ""), end: reports("id-1", 3), crashes: 1},
+		"labels of a pod made by hand":                   {revisions: []*history.Revision{base, labels}, byHand: Sized("1", "3Gi", ""), end: reports("id-1", 3), crashes: 1},
 
 		"reverted memory, and the image's tag has moved": {revisions: []*history.Revision{base, memory, base}, end: reports("id-9", 3)},
 		"memory wanted again before the kubelet has reverted it": {
@@ -201,7 +156,7 @@ func TestExpectations(t *testing.T) {
 			p.Spec, p.Generation = *base.Template().Spec.DeepCopy(), 1
 			if test.byHand != nil {
 				delete(p.Labels, v1.LabelRevision)
-				p.Spec = TemplateWith(test.byHand, policies(no, yes)).Spec
+				p.Spec = TemplateWith(test.byHand, Policies(no, yes)).Spec
 			}
 			for i, to := range test.revisions[1:] {
 				updateTo(t, p, test.revisions[i], to)

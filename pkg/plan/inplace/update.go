@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
@@ -43,8 +44,8 @@ const (
 func (u Update) IsGateStep() bool { return u.Step == StepDrain || u.Step == StepOpen }
 
 // Diff is what the step changes in the pod's containers.
-func (u Update) Diff() Diff {
-	diff, _ := Compare(u.From.Template(), u.To.Template())
+func (u Update) Diff() compare.Diff {
+	diff, _ := compare.Templates(u.From.Template(), u.To.Template())
 	return diff
 }
 
@@ -55,7 +56,7 @@ func (u Update) NeedsKubelet() bool {
 
 // NextStep is the next step towards the new revision, diff being the Diff of the whole update. If the step is empty, the update has to wait:
 // for the given time, or for the kubelet if that is zero.
-func (u Update) NextStep(manager *v1.PodManager, diff Diff, now time.Time) (Step, time.Duration) {
+func (u Update) NextStep(manager *v1.PodManager, diff compare.Diff, now time.Time) (Step, time.Duration) {
 	if !diff.NeedsKubelet() {
 		return StepUpdate, 0
 	}
@@ -75,9 +76,9 @@ func (u Update) NextStep(manager *v1.PodManager, diff Diff, now time.Time) (Step
 }
 
 // hasToResize tells whether the pod's spec has other CPU and memory than the new revision.
-func (u Update) hasToResize(diff Diff) bool {
+func (u Update) hasToResize(diff compare.Diff) bool {
 	for name, amounts := range u.amounts(diff) {
-		if own := podstate.ContainerNamed(&u.Pod.Spec, name); own != nil && !equality.Semantic.DeepEqual(resizableOf(own.Resources), amounts) {
+		if own := podstate.ContainerNamed(&u.Pod.Spec, name); own != nil && !equality.Semantic.DeepEqual(compare.Resizable(own.Resources), amounts) {
 			return true
 		}
 	}
@@ -92,13 +93,13 @@ func (u Update) isResized() bool {
 
 // amounts are the CPU and memory that ResizePatch sets, by container. After an interrupted update the pod's spec may have the CPU and memory
 // of either revision, so they are set for all containers.
-func (u Update) amounts(diff Diff) map[string]corev1.ResourceRequirements {
+func (u Update) amounts(diff compare.Diff) map[string]corev1.ResourceRequirements {
 	if !IsInterrupted(u.Pod) {
 		return diff.Resources
 	}
 	amounts := map[string]corev1.ResourceRequirements{}
 	for _, container := range u.To.Template().Spec.Containers {
-		if all := resizableOf(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
+		if all := compare.Resizable(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
 			amounts[container.Name] = all
 		}
 	}

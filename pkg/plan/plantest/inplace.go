@@ -53,6 +53,34 @@ func Amounts(name corev1.ResourceName, request, limit string) corev1.ResourceReq
 	return all
 }
 
+// App changes the container app of a template.
+func App(change func(*corev1.Container)) func(*corev1.PodTemplateSpec) {
+	return func(t *corev1.PodTemplateSpec) { change(&t.Spec.Containers[0]) }
+}
+
+// Needs sets the resources of the container app.
+func Needs(resources corev1.ResourceRequirements) func(*corev1.PodTemplateSpec) {
+	return App(func(c *corev1.Container) { c.Resources = resources })
+}
+
+// Policies sets the resize policies of the container app for CPU and for memory.
+func Policies(cpu, memory corev1.ResourceResizeRestartPolicy) func(*corev1.PodTemplateSpec) {
+	return App(func(c *corev1.Container) {
+		c.ResizePolicy = []corev1.ContainerResizePolicy{
+			{ResourceName: corev1.ResourceCPU, RestartPolicy: cpu}, {ResourceName: corev1.ResourceMemory, RestartPolicy: memory},
+		}
+	})
+}
+
+// Sized sets the requests for CPU and memory of the container app, and a limit for CPU unless it is empty.
+func Sized(cpu, memory, limit string) func(*corev1.PodTemplateSpec) {
+	return Needs(func() corev1.ResourceRequirements {
+		all := Amounts(corev1.ResourceCPU, cpu, limit)
+		all.Requests[corev1.ResourceMemory] = resource.MustParse(memory)
+		return all
+	}())
+}
+
 // RevisionWith is a revision with this hash and template.
 func RevisionWith(hash string, template *corev1.PodTemplateSpec) *history.Revision {
 	m := Manager(0)

@@ -132,7 +132,7 @@ func RevisionFor(m *v1.PodManager) *history.Revision {
 // Reported is a report about pods outside of a rollout.
 func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
 	o := Observe(m, pods...)
-	return status.Report{Manager: m, Plan: plan.Plan{Revisions: history.Find(o.Sources())}, Pods: pods, Now: o.Now}
+	return status.Report{Manager: m, Plan: status.Decided{Revisions: history.Find(o.Sources())}, Pods: pods, Now: o.Now}
 }
 
 // Held puts creates of the spec's template into backoff until this time.

@@ -80,7 +80,7 @@ func RollingOut(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 
 // ReportOf is a report about the observed pods.
 func ReportOf(o plan.Observed) status.Report {
-	return status.Report{Manager: o.Manager, Plan: plan.Plan{Revisions: history.Find(o.Sources())}, Pods: o.Pods, Now: o.Now}
+	return status.Report{Manager: o.Manager, Plan: status.Decided{Revisions: history.Find(o.Sources())}, Pods: o.Pods, Now: o.Now}
 }
 
 // Crashed has a container app that runs and was restarted so often, the last time so long ago.
@@ -181,7 +181,7 @@ func (s *story) After(wait time.Duration) v1.PodManagerStatus {
 	s.O.Now = s.O.Now.Add(wait)
 	plan := plan.Make(s.O)
 	report := ReportOf(s.O)
-	report.Plan = plan
+	report.Plan = plan.ForStatus()
 	status, _ := status.Of(report)
 	s.O.Manager = s.O.Manager.DeepCopy()
 	s.O.Manager.Status = status

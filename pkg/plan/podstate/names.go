@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -33,13 +34,18 @@ func IndexOf(manager, pod string) int {
 
 // Labels are the template's labels and the controller's own.
 func Labels(manager *v1.PodManager, template map[string]string, revision string, index int) map[string]string {
-	labels := map[string]string{v1.LabelApp: manager.Name}
-	maps.Copy(labels, template)
-	labels[v1.LabelManager] = manager.Name
-	labels[v1.LabelManagerUID] = string(manager.UID)
-	labels[v1.LabelRevision] = revision
-	labels[v1.LabelPodIndex] = fmt.Sprint(index)
-	return labels
+	all := map[string]string{v1.LabelApp: manager.Name}
+	maps.Copy(all, template)
+	all[v1.LabelManager] = manager.Name
+	all[v1.LabelManagerUID] = string(manager.UID)
+	all[v1.LabelRevision] = revision
+	all[v1.LabelPodIndex] = fmt.Sprint(index)
+	return all
+}
+
+// Selector selects the pods of the PodManager with this name.
+func Selector(name string) labels.Set {
+	return labels.Set{v1.LabelManager: name}
 }
 
 func ContainerNamed(spec *corev1.PodSpec, name string) *corev1.Container {

@@ -110,3 +110,16 @@ func Split(pods []*corev1.Pod) (active, finished, terminating []*corev1.Pod) {
 	}
 	return active, finished, terminating
 }
+
+// KeepOrRelease separates the pods to keep from those to release because somebody has changed their label. A terminating pod is kept:
+// it occupies its name and index until it is gone.
+func KeepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released []*corev1.Pod) {
+	for _, pod := range pods {
+		if pod.Labels[v1.LabelManager] == manager.Name || pod.DeletionTimestamp != nil {
+			kept = append(kept, pod)
+		} else {
+			released = append(released, pod)
+		}
+	}
+	return kept, released
+}

@@ -5,8 +5,9 @@
 //
 // Start with state.go: Assess sorts the pods by revision and finds what stops the rollout. moves.go decides which pods are deleted and how
 // many are created. budget.go has the limits: enforceMaxSurge, mayTakeDown for maxUnavailable, and the quota of unavailable updated pods.
-// inplace.go picks the pods to update in place, obstacle.go says why a pod cannot be. failing.go judges failing pods, progress.go runs
-// the clock of progressDeadlineSeconds and tells when a revision has failed, proven.go when it is good.
+// outdated.go divides outdated pods into those to update in place and those to replace, obstacle.go says why a pod cannot be updated in
+// place. failing.go judges failing pods, deadline.go runs the clock of progressDeadlineSeconds and tells when a revision has failed,
+// proven.go when it is good.
 //
 // Nothing here writes conditions or events: package status does. Nothing here names pods or makes requests.
 package rollout

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
@@ -14,7 +15,7 @@ import (
 
 // comparison is what an update in place from one revision to another changes, or why it is impossible.
 type comparison struct {
-	diff   inplace.Diff
+	diff   compare.Diff
 	whyNot string
 }
 
@@ -77,11 +78,11 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	return why
 }
 
-// compare caches inplace.Compare: most pods of a rollout move between the same two revisions.
-func (r *State) compare(from, to *history.Revision) (inplace.Diff, string) {
+// compare caches compare.Templates: most pods of a rollout move between the same two revisions.
+func (r *State) compare(from, to *history.Revision) (compare.Diff, string) {
 	result, found := r.compared[[2]*history.Revision{from, to}]
 	if !found {
-		result.diff, result.whyNot = inplace.Compare(from.Template(), to.Template())
+		result.diff, result.whyNot = compare.Templates(from.Template(), to.Template())
 		r.compared[[2]*history.Revision{from, to}] = result
 	}
 	return result.diff, result.whyNot

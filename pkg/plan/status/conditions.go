@@ -89,7 +89,7 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) ve
 		return verdict{}
 	case r.Failure != nil && r.Failure.Refused():
 		return yes(r.Failure.Reason, r.Failure.Message)
-	case in.rollout == nil || r.Plan.ActsOnPods():
+	case in.rollout == nil || r.Plan.ActsOnPods:
 		return verdict{}
 	case in.rollout.RolledBack && in.rollout.HasReturned():
 		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, in))
@@ -114,7 +114,7 @@ const stalledRecheck = time.Second
 // nextChange is when conditions may change without an event: after the plan has acted on pods, or when a terminating pod is overdue.
 func (in inputs) nextChange(r Report) requeue.LookAgain {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.AgainTerminating)
-	if r.Plan.ActsOnPods() && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
+	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
 		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.AgainStatus))
 	}
 	return again
@@ -147,7 +147,7 @@ func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled
 		return yes(v1.ReasonTerminating, "deleting the pods")
 	case in.rollout.RolledBack:
 		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, in))
-	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods():
+	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods:
 		return no(ready.reason, ready.message)
 	case ready.reason == v1.ReasonRollingOut:
 		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
@@ -26,7 +25,7 @@ const maxPodNames = 100
 type Report struct {
 	Manager *v1.PodManager
 	// Plan is what was decided.
-	Plan plan.Plan
+	Plan Decided
 	// Pods are the pods whose controller is Manager, including the changes of this sync. Changed tells that they differ from the pods
 	// that the plan was made for.
 	Pods    []*corev1.Pod
@@ -36,17 +35,31 @@ type Report struct {
 	Now     time.Time
 }
 
+// Decided is what the status tells about a plan.
+type Decided struct {
+	// Revisions are the revisions that the plan is about.
+	Revisions history.Revisions
+	// Assessed is the rollout state that the plan is based on.
+	Assessed *rollout.State
+	// ActsOnPods tells whether the plan creates, updates or deletes active pods.
+	ActsOnPods bool
+	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
+	Waiting *health.Retry
+	// Foreign are the names that the plan skips because pods of somebody else have them.
+	Foreign []string
+}
+
 // Of is the new status of the PodManager, and when it will change without an event because pods become available by staying ready, or a
 // deadline passes.
 func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
-	kept, _ := plan.KeepOrRelease(r.Manager, r.Pods)
+	kept, _ := podstate.KeepOrRelease(r.Manager, r.Pods)
 	active, finished, _ := podstate.Split(kept)
 	old := &r.Manager.Status
 	status := v1.PodManagerStatus{
 		ObservedGeneration: r.Manager.Generation,
 		Replicas:           int32(len(active)),
 		Image:              images(history.Template(&r.Manager.Spec)),
-		Selector:           plan.Selector(r.Manager.Name).String(),
+		Selector:           podstate.Selector(r.Manager.Name).String(),
 		PodNames:           podNames(active),
 		CurrentRevision:    old.CurrentRevision,
 		UpdateRevision:     old.UpdateRevision,

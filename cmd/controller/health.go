@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/serve"
+)
+
+// livenessGrace is how long after its lease has expired a leader that neither renews nor exits still passes the liveness check.
+const livenessGrace = 20 * time.Second
+
+// liveChecks fail when only a restart helps.
+func (p *process) liveChecks() []serve.Check {
+	return p.leaderChecks(livenessGrace)
+}
+
+// readyChecks fail while no namespace is served. They do not fail if the API server cannot be reached: a restart would not help, and a
+// standby can still take over with its caches.
+func (p *process) readyChecks() []serve.Check {
+	checks := []serve.Check{{Name: "namespaces", Run: p.checkNamespaces}}
+	if states := p.scopes.States(); len(states) > 1 {
+		for i, state := range states {
+			checks = append(checks, serve.Check{Name: state.Name(), Run: func() (string, error) { return p.scopes.States()[i].Why, nil }})
+		}
+	}
+	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return p.contact.Warning(), nil }})
+	return append(checks, p.leaderChecks(0)...)
+}
+
+// checkNamespaces fails while no namespace is served.
+func (p *process) checkNamespaces() (string, error) {
+	states := p.scopes.States()
+	isServed := func(s source.ScopeState) bool { return s.Phase == source.ScopeServed }
+	switch {
+	case len(states) == 1 && isServed(states[0]):
+		return states[0].Why, nil
+	case slices.ContainsFunc(states, isServed):
+		return "", nil // each namespace has its own check
+	case len(states) == 1:
+		return "", fmt.Errorf("%s: %s", states[0].Name(), states[0].Why)
+	}
+	return "", errors.New("none is served")
+}
+
+// leaderChecks fail for a leader that has not renewed its lease for longer than the lease duration plus grace, never for a standby.
+func (p *process) leaderChecks(grace time.Duration) []serve.Check {
+	if p.election == nil {
+		return nil
+	}
+	return []serve.Check{{Name: "leaderElection", Run: func() (string, error) { return "", p.election.Check(grace) }}}
+}

@@ -1,0 +1,104 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+)
+
+// Config says which API server to connect to, and how.
+type Config struct {
+	Kubeconfig string
+	Master     string
+	UserAgent  string
+	QPS        float32
+	Burst      int
+	// RenewDeadline is how long a leader may take to renew the Lease; 0 without leader election.
+	RenewDeadline time.Duration
+}
+
+// Clients are the connections to one API server.
+type Clients struct {
+	source.Clients
+	Server string
+	// Lease does not share the rate limiter of the other clients: a leader must not lose the Lease because it is busy. It is nil without
+	// leader election.
+	Lease kubernetes.Interface
+	// Contact is shared by all clients.
+	Contact *Contact
+}
+
+// Connect makes the clients, and checks that the API server can be reached and serves PodManagers.
+func Connect(ctx context.Context, config Config) (*Clients, error) {
+	restConfig, err := loadRESTConfig(config.Kubeconfig, config.Master)
+	if err != nil {
+		return nil, err
+	}
+	restConfig.UserAgent = config.UserAgent
+	c, err := newClients(restConfig, config)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be used: %w", configSource(config.Kubeconfig), err)
+	}
+	if err := checkServed(ctx, c.PodManagers.Discovery(), c.Server); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
+	contact := &Contact{}
+	restConfig.Wrap(contact.wrap)
+	leaseConfig := rest.CopyConfig(restConfig)
+	c := &Clients{Server: restConfig.Host, Contact: contact}
+	reports := rest.CopyConfig(restConfig)
+	// These clients share one rate limiter, so that the flags bound their requests together.
+	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
+	var err error
+	if c.PodManagers, err = versioned.NewForConfig(restConfig); err != nil { // JSON: custom resources have no protobuf
+		return nil, err
+	}
+	if c.Dynamic, err = dynamic.NewForConfig(restConfig); err != nil {
+		return nil, err
+	}
+	if c.Kube, err = kubernetes.NewForConfig(withProtobuf(restConfig)); err != nil {
+		return nil, err
+	}
+	if c.Metadata, err = metadata.NewForConfig(restConfig); err != nil {
+		return nil, err
+	}
+	// Events and statuses have another rate limiter, so that pod requests never wait for them; the controller bounds how many are
+	// written at the same time.
+	reports.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
+	if c.Statuses, err = versioned.NewForConfig(reports); err != nil {
+		return nil, err
+	}
+	if c.Events, err = kubernetes.NewForConfig(withProtobuf(reports)); err != nil {
+		return nil, err
+	}
+	if config.RenewDeadline > 0 {
+		leaseConfig.UserAgent += "/leader-election"
+		// A request that hangs must leave time for a second one before the renew deadline.
+		leaseConfig.Timeout = max(time.Second, config.RenewDeadline/2)
+		if c.Lease, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func withProtobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config
+}

@@ -1,0 +1,198 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2/ktesting"
+
+	"github.com/mycompany/podmanager/pkg/controller"
+)
+
+// testWork is work that drains for a given time.
+type testWork struct {
+	drain            time.Duration
+	started, stopped time.Time // stopped is when its context was done
+	cause            error
+	ended            time.Time
+}
+
+func (w *testWork) run(ctx context.Context) error {
+	w.started = time.Now()
+	<-ctx.Done()
+	w.stopped, w.cause = time.Now(), context.Cause(ctx)
+	time.Sleep(w.drain)
+	w.ended = time.Now()
+	return nil
+}
+
+var testConfig = Config{Namespace: "test", Name: "test", Duration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+
+func testElection(ctx context.Context, t *testing.T, lock *testLock) *Election {
+	t.Helper()
+	e, err := New(ctx, lock, testConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func testContext(t *testing.T) (context.Context, context.CancelFunc) {
+	_, ctx := ktesting.NewTestContext(t)
+	return context.WithCancel(ctx)
+}
+
+// pass lets time pass and waits until all goroutines are blocked.
+func pass(duration time.Duration) {
+	time.Sleep(duration)
+	synctest.Wait()
+}
+
+func TestDrainBeforeRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		lease := &testLease{}
+		first, second := &testWork{drain: 20 * time.Second}, &testWork{}
+		ended := make(chan error)
+		go func() { ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a"}).Run(ctx, first.run) }()
+		pass(time.Second)
+		standbyCtx, stopStandby := testContext(t)
+		go func() {
+			ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "b"}).Run(standbyCtx, second.run)
+		}()
+
+		pass(time.Minute)
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the leader ended with %v", err)
+		}
+		synctest.Wait()
+		freed := lease.get().freed
+		if gap := freed.Sub(first.ended); freed.IsZero() || gap < 0 {
+			t.Errorf("released %v after the workers had ended", gap)
+		}
+		if silence := freed.Sub(lease.get().renewed); silence > 3*time.Second {
+			t.Errorf("not renewed for %v while the workers drained", silence)
+		}
+		pass(10 * time.Second)
+		if gap := second.started.Sub(freed); second.started.IsZero() || gap < 0 || gap > 5*time.Second {
+			t.Errorf("the standby took over %v after the release, want within two retries", gap)
+		}
+		stopStandby()
+		if err := <-ended; err != nil {
+			t.Errorf("the second leader ended with %v", err)
+		}
+	})
+}
+
+// The API server cannot be reached, neither to renew nor to release.
+func TestLeaseLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		defer stop()
+		lock := &testLock{testLease: &testLease{}, identity: "a"}
+		work := &testWork{drain: 5 * time.Minute}
+		ended := make(chan error)
+		go func() { ended <- testElection(ctx, t, lock).Run(ctx, work.run) }()
+		pass(time.Minute)
+		lock.set(func() { lock.cut = true })
+
+		err := <-ended
+		synctest.Wait()
+		if !errors.Is(err, errLeaseLost) {
+			t.Errorf("got %v, want errLeaseLost", err)
+		}
+		if late := work.stopped.Sub(lock.get().renewed); work.stopped.IsZero() || late >= 15*time.Second {
+			t.Errorf("the workers were stopped %v after the last renewal, when others may lead", late)
+		}
+		if late := time.Since(work.stopped); late > 0 {
+			t.Errorf("returned %v after the workers were stopped, want at once", late)
+		}
+		if !errors.Is(work.cause, controller.ErrStopNow) {
+			t.Errorf("the workers were stopped because of %v, want ErrStopNow", work.cause)
+		}
+		if !lock.get().freed.IsZero() {
+			t.Error("released a lease that another replica may hold")
+		}
+		pass(work.drain)
+	})
+}
+
+func TestDrainTakesTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		lock := &testLock{testLease: &testLease{}, identity: "a"}
+		work := &testWork{drain: 5 * time.Minute}
+		ended := make(chan error)
+		go func() { ended <- testElection(ctx, t, lock).Run(ctx, work.run) }()
+		pass(time.Minute)
+		stop()
+		stoppedAt := time.Now()
+		if err := <-ended; !errors.Is(err, errNotDrained) || time.Since(stoppedAt) != drainTimeout {
+			t.Errorf("got %v after %v, want errNotDrained after %v", err, time.Since(stoppedAt), drainTimeout)
+		}
+		if !lock.get().freed.IsZero() {
+			t.Error("the lease was released while workers were running")
+		}
+		pass(work.drain)
+	})
+}
+
+func TestStandbyStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		lease := &testLease{leaseState: leaseState{version: 1, record: &resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 3600}}}
+		work := &testWork{}
+		ended := make(chan error)
+		go func() { ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a"}).Run(ctx, work.run) }()
+		pass(time.Minute)
+		stop()
+		stoppedAt := time.Now()
+		if err := <-ended; err != nil || time.Since(stoppedAt) > 0 {
+			t.Errorf("ended with %v after %v", err, time.Since(stoppedAt))
+		}
+		if !work.started.IsZero() || lease.get().version != 1 {
+			t.Errorf("a standby worked (%v) or touched the lease (%+v)", work.started, lease.get().record)
+		}
+	})
+}
+
+// Another replica has taken the lease by force, and this one is stopped before it could notice.
+func TestNoReleaseOfAnothersLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		lock := &testLock{testLease: &testLease{}, identity: "a"}
+		work := &testWork{}
+		ended := make(chan error)
+		go func() { ended <- testElection(ctx, t, lock).Run(ctx, work.run) }()
+		pass(time.Minute + time.Second)
+		lock.set(func() {
+			lock.version++
+			lock.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "other", LeaseDurationSeconds: 15}
+		})
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("ended with %v", err)
+		}
+		if holder := lock.get().record.HolderIdentity; holder != "other" {
+			t.Errorf("the lease is held by %q, want other", holder)
+		}
+	})
+}
+
+func TestWorkFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		defer stop()
+		broken := errors.New("broken")
+		lock := &testLock{testLease: &testLease{}, identity: "a"}
+		err := testElection(ctx, t, lock).Run(ctx, func(context.Context) error { return broken })
+		if !errors.Is(err, broken) || lock.get().freed.IsZero() {
+			t.Errorf("got %v, released at %v; want the error and a release", err, lock.get().freed)
+		}
+	})
+}

@@ -1,0 +1,6 @@
+// Package compare compares two pod templates: what an update in place from one to the other changes, or why it is impossible.
+//
+// Start with templates.go. resources.go compares the CPU and memory of containers, as the API server and the kubelet do.
+//
+// A function here knows templates and containers only. How a pod is updated in place is in package inplace.
+package compare

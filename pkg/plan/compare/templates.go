@@ -1,0 +1,99 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+)
+
+// Diff is what an update in place from one template to another changes in the containers.
+type Diff struct {
+	// Images and Resources are the new values, by container; a container whose value stays the same is missing.
+	Images    map[string]string
+	Resources map[string]corev1.ResourceRequirements
+}
+
+// Templates compares two templates. If a pod cannot be updated in place from one to the other, the text says why.
+func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
+	if from == nil || to == nil {
+		return Diff{}, "the template that the pod was made from is not known any more"
+	}
+	if from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] {
+		return Diff{}, "a restart was asked for"
+	}
+	diff := Diff{Images: map[string]string{}, Resources: map[string]corev1.ResourceRequirements{}}
+	// All that an update in place can change is made equal in this copy. Any difference that remains rules out an update in place.
+	remaining := to.DeepCopy()
+	remaining.Labels, remaining.Annotations = from.Labels, from.Annotations
+	for i := range min(len(from.Spec.Containers), len(remaining.Spec.Containers)) {
+		before, after := &from.Spec.Containers[i], &remaining.Spec.Containers[i]
+		if before.Name != after.Name {
+			break
+		}
+		if before.Image != after.Image {
+			diff.Images[after.Name] = after.Image
+			after.Image = before.Image
+		}
+		if isResizable(before.Resources, after.Resources) {
+			diff.Resources[after.Name] = withDefaults(after.Resources)
+			after.Resources = before.Resources
+		}
+	}
+	if !equality.Semantic.DeepEqual(from.Spec, remaining.Spec) || !slices.Equal(from.Finalizers, remaining.Finalizers) {
+		return Diff{}, firstDifference(from, remaining) + " differs"
+	}
+	if len(diff.Resources) > 0 && qosOf(&from.Spec) != qosOf(&to.Spec) {
+		return Diff{}, fmt.Sprintf("the QoS class would change from %s to %s", qosOf(&from.Spec), qosOf(&to.Spec))
+	}
+	return diff, ""
+}
+
+// firstDifference is the path of the first field that differs.
+func firstDifference(from, to *corev1.PodTemplateSpec) string {
+	decode := func(template *corev1.PodTemplateSpec) (value any) {
+		_ = json.Unmarshal(history.Encode(template), &value) // cannot fail on what Encode returns
+		return value
+	}
+	return pathOfDifference("template", decode(from), decode(to))
+}
+
+// pathOfDifference is the path of the first field that differs between two different JSON values.
+func pathOfDifference(path string, from, to any) string {
+	switch from := from.(type) {
+	case map[string]any:
+		to, ok := to.(map[string]any)
+		if !ok {
+			return path
+		}
+		all := maps.Clone(from)
+		maps.Copy(all, to)
+		for _, key := range slices.Sorted(maps.Keys(all)) {
+			if !reflect.DeepEqual(from[key], to[key]) {
+				return pathOfDifference(path+"."+key, from[key], to[key])
+			}
+		}
+	case []any:
+		to, ok := to.([]any)
+		if !ok || len(from) != len(to) {
+			return path
+		}
+		for i := range from {
+			if !reflect.DeepEqual(from[i], to[i]) {
+				return pathOfDifference(path+"["+strconv.Itoa(i)+"]", from[i], to[i])
+			}
+		}
+	}
+	return path
+}
+
+// NeedsKubelet tells whether the kubelet has to carry out something. Labels and annotations do not concern it.
+func (d Diff) NeedsKubelet() bool { return len(d.Images)+len(d.Resources) > 0 }

@@ -1,0 +1,25 @@
+package requeue
+
+import (
+	"time"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// batchPerPod, times the number of pods, is the batch period of pod events, up to maxBatch; with fewer pods than
+	// minPodsToBatch each event is handled at once.
+	batchPerPod    = 200 * time.Microsecond
+	minPodsToBatch = 100
+	maxBatch       = time.Second
+)
+
+// BatchPeriod is how long pod events are collected before one sync handles them together. The cost of a sync grows with the number of
+// pods, and so does the number of events while pods start: a sync for each event would cost the square of the number of pods.
+func BatchPeriod(m *v1.PodManager) time.Duration {
+	pods := max(m.DesiredReplicas(), int(m.Status.Replicas+m.Status.TerminatingReplicas))
+	if pods < minPodsToBatch {
+		return 0
+	}
+	return min(time.Duration(pods)*batchPerPod, maxBatch)
+}

@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // workqueue_*, rest_client_*, leader_election_*
+	"k8s.io/klog/v2"
+)
+
+// shutdownTimeout is how long a running scrape may take when the process ends.
+const shutdownTimeout = time.Second
+
+// Off is the bind address that turns a server off.
+const Off = "0"
+
+// Server is an HTTP server that already listens, so that an address in use is found before anything is served.
+type Server struct {
+	name     string
+	http     *http.Server
+	listener net.Listener
+}
+
+// Listen listens on the address of the flag flagName. It returns nil for Off.
+func Listen(name, flagName, address string) (*Server, error) {
+	if address == Off {
+		return nil, nil
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot serve %s: %w; choose another address with -%s, or 0 for none", name, err, flagName)
+	}
+	return &Server{
+		name:     name,
+		listener: listener,
+		http: &http.Server{
+			ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout:       90 * time.Second,
+			// Recovered panics go here. component-base has made klog the default of slog.
+			ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelError),
+		},
+	}, nil
+}
+
+// Start serves until ShutDown. It does nothing for a server that is off.
+func (s *Server) Start(ctx context.Context, handler http.Handler) {
+	if s == nil {
+		return
+	}
+	s.http.Handler = handler
+	logger := klog.FromContext(ctx)
+	logger.Info("Serving", "what", s.name, "address", s.listener.Addr().String())
+	go func() {
+		defer utilruntime.HandleCrashWithContext(ctx)
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			// No reason to stop the controller. If the health server fails, the kubelet will notice.
+			logger.Error(err, "Server ended", "what", s.name)
+		}
+	}()
+}
+
+// ShutDown ends the server, once the requests under way are answered.
+func (s *Server) ShutDown(ctx context.Context) {
+	if s == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		klog.FromContext(ctx).V(2).Info("Server was busy to the end", "what", s.name, "err", err)
+	}
+}
+
+// Metrics is the handler of /metrics.
+func Metrics() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", legacyregistry.Handler())
+	return mux
+}

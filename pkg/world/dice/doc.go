@@ -1,0 +1,2 @@
+// Package dice decides at random what happens in the simulated world. The same seed gives the same course of events on every machine.
+package dice

@@ -1,0 +1,224 @@
+package nodes
+
+import (
+	"iter"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/world/dice"
+)
+
+// quality tells how the containers of an image behave.
+type quality int
+
+const (
+	good     quality = iota
+	flaky            // the containers become ready and crash
+	crashing         // the containers crash at once
+	missing          // the image does not exist
+)
+
+// quality is the quality of an image now. A broken image was good before.
+func (n *Nodes) quality(image string) quality {
+	switch {
+	case n.brokenImages[image]:
+		return crashing
+	case image == "flaky":
+		return flaky
+	case image == "bad":
+		return crashing
+	case strings.HasPrefix(image, "missing"):
+		return missing
+	default:
+		return good
+	}
+}
+
+// IsGood tells whether the containers of an image run.
+func (n *Nodes) IsGood(image string) bool { return n.quality(image) == good }
+
+// imageID is the ID of an image. Two names may have the same ID.
+func imageID(image string) string {
+	if image == "app:5" {
+		image = "app:1"
+	}
+	return "id of " + image
+}
+
+// isSidecar tells whether an init container is a sidecar.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// containersOf yields the status and spec of each container, in the order in which the containers start.
+func containersOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
+		for i := range p.Status.InitContainerStatuses {
+			if !yield(&p.Status.InitContainerStatuses[i], &p.Spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range p.Status.ContainerStatuses {
+			if !yield(&p.Status.ContainerStatuses[i], &p.Spec.Containers[i]) {
+				return
+			}
+		}
+	}
+}
+
+// longRunningOf yields the status and spec of each container that runs as long as the pod: sidecars and app containers.
+func longRunningOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Container] {
+	return func(yield func(*corev1.ContainerStatus, *corev1.Container) bool) {
+		for status, c := range containersOf(p) {
+			if !isInitContainer(p, c) && !yield(status, c) {
+				return
+			}
+		}
+	}
+}
+
+// isInitContainer tells whether a container has to complete before others start.
+func isInitContainer(p *corev1.Pod, c *corev1.Container) bool {
+	for i := range p.Spec.InitContainers {
+		if c == &p.Spec.InitContainers[i] {
+			return !isSidecar(c)
+		}
+	}
+	return false
+}
+
+// waitingStatuses are the statuses of containers that have not started yet.
+func waitingStatuses(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
+	var list []corev1.ContainerStatus
+	for i := range containers {
+		reason := "ContainerCreating"
+		if len(p.Spec.InitContainers) > 0 {
+			reason = "PodInitializing"
+		}
+		list = append(list, corev1.ContainerStatus{Name: containers[i].Name, State: waitingFor(reason)})
+	}
+	return list
+}
+
+func waitingFor(reason string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+}
+
+// isInBackOff tells whether the status of a container says what keeps it from running.
+func isInBackOff(status *corev1.ContainerStatus) bool {
+	waiting := status.State.Waiting
+	return waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing"
+}
+
+// nextContainerStep is the next step of the kubelet for the pod's containers; nil if there is none.
+func (n *Nodes) nextContainerStep(p *corev1.Pod) func() {
+	if p.Status.Phase == corev1.PodPending {
+		for status, c := range containersOf(p) {
+			if n.Calm && isInBackOff(status) && n.quality(c.Image) != good {
+				return nil // in calm, containers in back-off stay there: the back-off would never end
+			}
+		}
+		return func() { n.startContainers(p) }
+	}
+	for status := range longRunningOf(p) {
+		image := n.states[p.UID].starts[status.Name].image
+		switch {
+		case status.State.Running != nil && n.quality(image) == flaky && !IsReady(p) && !n.Calm && n.dice.Chance(0.7):
+			// A flaky container becomes ready before it crashes.
+		case status.State.Running != nil && (n.quality(image) == flaky || n.quality(image) == crashing):
+			return func() { n.crashContainer(p, status) }
+		case status.State.Running == nil && !(n.Calm && isInBackOff(status) && n.quality(n.nextImageOf(p, status.Name)) != good):
+			return func() { n.startContainer(p, status) }
+		}
+	}
+	return nil
+}
+
+// nextImageOf is the image that the kubelet starts a container with next: the last one if it has not applied the spec yet.
+func (n *Nodes) nextImageOf(p *corev1.Pod, name string) string {
+	state := n.states[p.UID]
+	if last, found := state.starts[name]; found && state.Applied < p.Generation {
+		return last.image
+	}
+	for _, list := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == name {
+				return list[i].Image
+			}
+		}
+	}
+	return ""
+}
+
+// startContainers starts the pod's containers one after the other, up to the first that does not start.
+func (n *Nodes) startContainers(p *corev1.Pod) {
+	for status, c := range containersOf(p) {
+		if status.State.Running != nil || status.State.Terminated != nil {
+			continue
+		}
+		if isInitContainer(p, c) && n.fails(0.1) { // a later try may succeed
+			n.logf("  %s: container %s fails", p.Name, c.Name)
+			n.terminateInBackOff(p, status)
+			status.RestartCount++
+			n.Failed(p)
+			return
+		}
+		if n.startContainer(p, status); status.State.Running == nil {
+			return
+		}
+		if isInitContainer(p, c) {
+			status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: n.kubeletTime(p)}}
+		}
+	}
+	p.Status.Phase = corev1.PodRunning
+}
+
+// startContainer starts a container, if its image exists.
+func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	state, image := n.states[p.UID], n.nextImageOf(p, status.Name)
+	if n.quality(image) == missing {
+		status.State = waitingFor(dice.Pick(n.dice, "ErrImagePull", "ImagePullBackOff"))
+		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // the planner finds the image by this message
+		n.Failed(p)
+		return
+	}
+	before, isAgain := state.starts[status.Name]
+	if isAgain {
+		status.RestartCount++
+	} else {
+		for _, c := range containersOf(p) {
+			if c.Name == status.Name {
+				before.resources = c.Resources
+			}
+		}
+	}
+	before.image = image
+	state.starts[status.Name] = before
+	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalise image names
+	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: n.kubeletTime(p)}}
+}
+
+// terminateInBackOff sets the status of a container that has ended by itself.
+func (n *Nodes) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
+	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: n.kubeletTime(p)}
+	status.State = waitingFor("CrashLoopBackOff")
+}
+
+// crashContainer ends a container, which the kubelet will restart. If the kubelet has seen an update of the pod, it applies the update
+// first.
+func (n *Nodes) crashContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
+	state := n.states[p.UID]
+	if n.OldKubelets && state.Observed < p.Generation {
+		n.observeGeneration(p)
+	}
+	if state.Observed == p.Generation && n.IsBehind(p) {
+		n.applySpec(p)
+	}
+	if status.State.Running == nil {
+		return
+	}
+	n.terminateInBackOff(p, status)
+	n.SetReady(p, false)
+	n.Failed(p)
+}

@@ -1,0 +1,105 @@
+package nodes
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/pkg/world/dice"
+)
+
+// Delay lets the pod make no progress for a while, and returns until when.
+func (n *Nodes) Delay(p *corev1.Pod) time.Time {
+	state := n.states[p.UID]
+	state.idleUntil = n.Now.Add(time.Duration(n.dice.IntN(900)) * time.Second)
+	return state.idleUntil
+}
+
+// Crash crashes a running container, and tells whether there was one. It prefers the first, which may be a sidecar: an update
+// in place does not change sidecars.
+func (n *Nodes) Crash(p *corev1.Pod) bool {
+	var running []*corev1.ContainerStatus
+	for status := range longRunningOf(p) {
+		if status.State.Running != nil {
+			running = append(running, status)
+		}
+	}
+	if len(running) == 0 {
+		return false
+	}
+	status := dice.Pick(n.dice, running...)
+	if n.dice.Chance(0.5) {
+		status = running[0]
+	}
+	n.logf("%s: container %s crashes", p.Name, status.Name)
+	n.crashContainer(p, status)
+	return true
+}
+
+// Finish makes the pod fail for good.
+func (n *Nodes) Finish(p *corev1.Pod) {
+	p.Status.Phase = corev1.PodFailed
+	n.SetReady(p, false)
+	n.terminateAll(p, 1)
+	n.Failed(p)
+}
+
+// Evict makes the pod fail, or succeed, for a reason of its node.
+func (n *Nodes) Evict(p *corev1.Pod) {
+	p.Status.Phase = corev1.PodFailed
+	n.SetReady(p, false)
+	p.Status.Reason = dice.Pick(n.dice, "", "Evicted", "Terminated", "Preempting")
+	if p.Status.Reason == "" || n.dice.Chance(0.5) {
+		SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: n.kubeletTime(p)})
+	}
+	n.terminateAll(p, 137)
+	if n.dice.Chance(0.3) {
+		// All containers obey: the kubelet loses the reason, and keeps the condition.
+		p.Status.Phase, p.Status.Reason = corev1.PodSucceeded, ""
+		n.terminateAll(p, 0)
+	}
+}
+
+func (n *Nodes) terminateAll(p *corev1.Pod, code int32) {
+	for status := range longRunningOf(p) {
+		status.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: code, FinishedAt: n.kubeletTime(p)}}
+	}
+}
+
+// IsLost tells whether the kubelet of the pod's node is cut off.
+func (n *Nodes) IsLost(p *corev1.Pod) bool { return n.lost[p.Spec.NodeName] }
+
+// Toggle cuts the kubelet of a node off, or brings it back. The node controller makes the pods of a lost node not ready, and may evict
+// them: Toggle returns the pods to delete.
+func (n *Nodes) Toggle(pods []*corev1.Pod) (evicted []*corev1.Pod) {
+	node := "node-" + string(rune('a'+n.dice.IntN(5)))
+	if n.lost[node] = !n.lost[node]; !n.lost[node] {
+		n.logf("%s is back", node)
+		return nil
+	}
+	n.logf("%s is lost", node)
+	isEvicting, now := n.dice.Chance(0.3), metav1.NewTime(n.Now.Truncate(time.Second))
+	for _, p := range pods {
+		if p.Spec.NodeName != node || IsFinished(p) {
+			continue
+		}
+		ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now}
+		SetCondition(p, ready)
+		if isEvicting && p.DeletionTimestamp == nil {
+			SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: now})
+			evicted = append(evicted, p)
+		}
+	}
+	return evicted
+}
+
+// Reconnect brings all nodes back.
+func (n *Nodes) Reconnect() { clear(n.lost) }
+
+// BreakImage makes containers of a good image crash from now on, possibly of the current revision's image.
+func (n *Nodes) BreakImage() {
+	image := dice.Pick(n.dice, "app:1", "app:2", "app:3", "app:4")
+	n.logf("%s breaks", image)
+	n.brokenImages[image] = true
+}

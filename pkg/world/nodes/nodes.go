@@ -1,0 +1,171 @@
+package nodes
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/pkg/world/dice"
+)
+
+// Nodes are all nodes of a cluster, with the pods that run on them.
+type Nodes struct {
+	Now time.Time
+	// Calm tells that nothing fails any more, and that nobody edits anything.
+	Calm bool
+	// OldKubelets do not write the observedGeneration of pods.
+	OldKubelets bool
+	// Tell, if not nil, gets a line for each step.
+	Tell func(format string, args ...any)
+	// Failed is called for each pod that fails by itself, Observed for each pod whose kubelet has seen an update.
+	Failed, Observed func(*corev1.Pod)
+
+	dice   dice.Dice
+	states map[types.UID]*State
+	// brokenImages are images that were good before.
+	brokenImages map[string]bool
+	// clockSkews has how far the clock of each node is ahead. lost are nodes whose kubelets are cut off.
+	clockSkews map[string]time.Duration
+	lost       map[string]bool
+}
+
+// New returns nodes without pods.
+func New(d dice.Dice, now time.Time, oldKubelets bool) *Nodes {
+	n := &Nodes{
+		Now: now, OldKubelets: oldKubelets, dice: d, states: map[types.UID]*State{}, brokenImages: map[string]bool{},
+		clockSkews: map[string]time.Duration{}, lost: map[string]bool{},
+	}
+	for node := 'a'; node <= 'e'; node++ {
+		n.clockSkews["node-"+string(node)] = dice.Pick(d, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
+	}
+	return n
+}
+
+func (n *Nodes) logf(format string, args ...any) {
+	if n.Tell != nil {
+		n.Tell(format, args...)
+	}
+}
+
+// fails tells, at random, whether something fails. Nothing fails in calm.
+func (n *Nodes) fails(p float64) bool { return !n.Calm && n.dice.Chance(p) }
+
+// State is the state of a pod that the API server does not show.
+type State struct {
+	// Observed is the generation of the pod that its kubelet has seen, Applied the one that the kubelet has carried out.
+	Observed, Applied int64
+	// ReadySince is since when the controller has seen the pod ready; zero once the pod is not ready.
+	ReadySince time.Time
+	// starts is what each container was last started with.
+	starts map[string]containerStart
+	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
+	idleUntil time.Time
+}
+
+// Add adds a pod that is not scheduled yet.
+func (n *Nodes) Add(p *corev1.Pod) *State {
+	n.states[p.UID] = &State{starts: map[string]containerStart{}}
+	return n.states[p.UID]
+}
+
+// Remove removes a pod.
+func (n *Nodes) Remove(p *corev1.Pod) { delete(n.states, p.UID) }
+
+// containerStart is what a container was started with.
+type containerStart struct {
+	image     string
+	resources corev1.ResourceRequirements
+}
+
+// kubeletTime is the time as the pod's kubelet writes it.
+func (n *Nodes) kubeletTime(p *corev1.Pod) metav1.Time {
+	return metav1.NewTime(n.Now.Add(n.clockSkews[p.Spec.NodeName]).Truncate(time.Second))
+}
+
+// SetReady makes the pod ready, or not ready.
+func (n *Nodes) SetReady(p *corev1.Pod, ready bool) {
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	} else {
+		n.states[p.UID].ReadySince = time.Time{}
+	}
+	SetCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: n.kubeletTime(p)})
+}
+
+// Next is the next step of the kubelet or the scheduler for a pod that is not terminating; nil if there is none.
+func (n *Nodes) Next(p *corev1.Pod) func() {
+	state := n.states[p.UID]
+	switch {
+	case n.IsLost(p):
+		return nil
+	case IsFinished(p), !n.Calm && n.Now.Before(state.idleUntil):
+		return nil
+	case p.Spec.NodeName == "":
+		return func() { n.schedule(p) }
+	case p.Status.Phase == corev1.PodUnknown:
+		return func() { p.Status.Phase = corev1.PodRunning }
+	case state.Observed < p.Generation:
+		return func() { n.observeGeneration(p) }
+	case n.IsBehind(p):
+		return func() { n.applySpec(p) }
+	}
+	if step := n.nextContainerStep(p); step != nil {
+		return step
+	}
+	if IsReady(p) != n.shouldBeReady(p) {
+		return func() { n.SetReady(p, !IsReady(p)) }
+	}
+	return nil
+}
+
+// shouldBeReady tells whether all readiness gates are open, and all long-running containers run and do not crash at once.
+func (n *Nodes) shouldBeReady(p *corev1.Pod) bool {
+	for _, gate := range p.Spec.ReadinessGates {
+		if found := Condition(p, gate.ConditionType); found == nil || found.Status != corev1.ConditionTrue {
+			return false
+		}
+	}
+	for status := range longRunningOf(p) {
+		if status.State.Running == nil || n.quality(n.states[p.UID].starts[status.Name].image) == crashing {
+			return false
+		}
+	}
+	return p.Status.Phase == corev1.PodRunning
+}
+
+// schedule binds a pod to a node, whose kubelet may refuse to admit the pod.
+func (n *Nodes) schedule(p *corev1.Pod) {
+	state := n.states[p.UID]
+	p.Spec.NodeName = "node-" + string(rune('a'+n.dice.IntN(5)))
+	state.Observed, state.Applied = p.Generation, p.Generation
+	n.writeObservedGeneration(p)
+	if n.fails(0.05) {
+		reason := dice.Pick(n.dice, "OutOfcpu", "NodeAffinity", "NodeShutdown", "UnexpectedAdmissionError", "SysctlForbidden")
+		n.logf("  %s is not admitted: %s", p.Name, reason)
+		p.Status.Phase, p.Status.Reason = corev1.PodFailed, reason
+		if reason == "SysctlForbidden" { // no kubelet admits the pod
+			n.Failed(p)
+		}
+		return
+	}
+	start := n.kubeletTime(p)
+	p.Status.StartTime = &start
+	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = waitingStatuses(p.Spec.InitContainers, p), waitingStatuses(p.Spec.Containers, p)
+	if n.fails(0.1) {
+		n.logf("  %s: its images take until %v", p.Name, n.Delay(p).Format(time.TimeOnly))
+		return
+	}
+	if n.dice.Chance(0.8) {
+		n.startContainers(p)
+	}
+}
+
+// writeObservedGeneration writes the observedGeneration of a pod, unless the kubelets are old.
+func (n *Nodes) writeObservedGeneration(p *corev1.Pod) {
+	if !n.OldKubelets {
+		p.Status.ObservedGeneration = n.states[p.UID].Observed
+	}
+}
