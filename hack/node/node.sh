@@ -86,7 +86,9 @@ services() { echo "10.231.$((128 + $(number)))"; }
 # processes: prints the first process of the node's namespaces, and the one that waits for it: `node.sh inside HOME`.
 processes() {
 	local found
-	found=$(grep -lszxF -- "$home" /proc/[0-9]*/cmdline) || return 0
+	# It fails also where it finds some, if another process ends while it looks.
+	found=$(grep -lszxF -- "$home" /proc/[0-9]*/cmdline || true)
+	[ -n "$found" ] || return 0
 	# shellcheck disable=SC2013,SC2086 # one word each
 	for found in $(grep -lszxF inside $found); do
 		# One that has ended, and waits to be collected, holds nothing any more.
