@@ -37,6 +37,7 @@ func sums(t *testing.T, folder string) []string {
 // TestE2ESameImageTwice builds the same sources again, in another place and as another person, and gets the same bytes in
 // every file: programs, layout, tars and SBOMs.
 func TestE2ESameImageTwice(t *testing.T) {
+	t.Parallel() // as all that mostly waits for a compiler
 	first := sums(t, built(t))
 	copied, out := t.TempDir(), t.TempDir()
 	for _, path := range []string{"Makefile", "go.mod", "go.sum", "vendor", "pkg", "cmd", "hack"} {

@@ -107,6 +107,7 @@ func configOf(t *testing.T, folder, architecture string) *v1.ConfigFile {
 // TestE2EDockerfileBuild does by hand what Docker would do in the build stage, with the files that .dockerignore lets
 // through, and wants the program of make image, byte for byte; and then nothing but that program in the last stage.
 func TestE2EDockerfileBuild(t *testing.T) {
+	t.Parallel()
 	stages := stagesOf(t)
 	if len(stages) != 2 || stages[0].Name != "build" {
 		t.Fatalf("stages %+v, want one called build and the image", stages)
@@ -124,6 +125,7 @@ func TestE2EDockerfileBuild(t *testing.T) {
 	}
 	for _, architecture := range []string{"amd64", "arm64"} {
 		t.Run(architecture, func(t *testing.T) {
+			t.Parallel()
 			want, err := os.ReadFile(filepath.Join(built(t), "linux", architecture, "controller"))
 			if err != nil {
 				t.Fatal(err)

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log"
 	"net"
+	"syscall"
 	"time"
 )
 
 // forward hands connections to an address on to another one. TLS passes through untouched: the API server's certificate
 // names the address that pods know.
 func forward(from, to string) error {
-	listener, err := net.Listen("tcp", from)
+	listener, err := listen(from)
 	if err != nil {
 		return err
 	}
@@ -25,6 +27,16 @@ func forward(from, to string) error {
 		}
 	}()
 	return nil
+}
+
+// listen waits for a moment if it has to: a node that had the address before may have been killed, and not quite be gone.
+func listen(address string) (net.Listener, error) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		listener, err := net.Listen("tcp", address)
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(deadline) {
+			return listener, err
+		}
+	}
 }
 
 // connect joins two connections until both directions have ended. A half that is closed is passed on as such, or a watch
