@@ -18,7 +18,7 @@ func started(tag string, tries int) string {
 // A container that is killed because its startup probe fails is a failure: the rollout halts there, and the next revision mends it. In
 // place, the kubelet says that the container is ready until its probe is due: the next pod must not be updated on its word.
 func TestStartupProbeKills(t *testing.T) {
-	t.Parallel() // with the tests of other files, which would wait for this one otherwise
+	t.Parallel()    // with the tests of other files, which would wait for this one otherwise
 	const tries = 2 // the first may be too early on a slow machine
 	for way, limits := range ways {
 		t.Run(way, func(t *testing.T) {
