@@ -8,8 +8,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 name=${TEST_CLUSTER:-podmanager-test}
 cluster=hack/cluster/cluster.sh
 tests=./hack/e2e/...
+# The tests mostly wait, so more of them can run at a time than there are processors; on a real node they wait even more.
+parallel=4
 if [ "${NODE:-}" = real ]; then
 	tests=./hack/e2e-node
+	parallel=8
 	name+=-node
 	hack/node/node.sh check
 fi
@@ -30,4 +33,4 @@ PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
 export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
 # The tests mostly wait, so more tests can run at a time than there are processors.
-go test -tags e2e "$tests" -count=1 -parallel 4 -timeout "${E2E_TIMEOUT:-30m}" "$@"
+go test -tags e2e "$tests" -count=1 -parallel $parallel -timeout "${E2E_TIMEOUT:-30m}" "$@"

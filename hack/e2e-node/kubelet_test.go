@@ -71,12 +71,13 @@ func (s *space) awaitLost(before []corev1.Pod) {
 	s.answers("1")
 }
 
-// awaitEvicted waits until all pods of before are terminating, and others wait for a node.
+// awaitEvicted waits until all pods of before are terminating, and others wait for a node. The scheduler may have given the node another pod
+// before it knew of the taint, which is then evicted, too.
 func (s *space) awaitEvicted(before []corev1.Pod) {
 	s.t.Helper()
 	s.await("the pods to be evicted", func() (any, bool) {
 		manager := s.manager()
-		return brief(manager), len(s.left(before)) == 0 && manager.Status.Replicas == 3 && manager.Status.TerminatingReplicas == 3 &&
+		return brief(manager), len(s.left(before)) == 0 && manager.Status.Replicas == 3 && manager.Status.TerminatingReplicas >= 3 &&
 			strings.Contains(condition(manager, v1.ConditionReady).Message, "untolerated taint")
 	})
 }
