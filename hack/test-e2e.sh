@@ -32,5 +32,4 @@ eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
 export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
-# The tests mostly wait, so more tests can run at a time than there are processors.
-go test -tags e2e "$tests" -count=1 -parallel $parallel -timeout "${E2E_TIMEOUT:-30m}" "$@"
+go test -tags e2e "$tests" -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-30m}" "$@"
