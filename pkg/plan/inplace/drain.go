@@ -63,7 +63,8 @@ func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 		return gate, true
 	case ready.Status == corev1.ConditionTrue || ready.LastTransitionTime.After(latest):
 		return latest, true
-	case ready.LastTransitionTime.After(gate):
+	case !ready.LastTransitionTime.Time.Before(gate.Add(-time.Second)):
+		// Conditions have whole seconds: the gate's time is rounded up, that of the kubelet's answer down.
 		return ready.LastTransitionTime.Add(readinessMargin), true
 	default:
 		return gate, true
