@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -33,14 +35,21 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// drain begins to drain the real node of the test's pods. After the test the node takes pods again.
+// drain begins to drain the real node of the test's pods. After the test the node takes pods again. The node is cordoned first, and drained
+// when that is known: a drain does not look again for pods that the scheduler gave the node meanwhile.
 func (s *space) drain() (*exec.Cmd, *output) {
 	s.t.Helper()
+	s.t.Cleanup(s.uncordon)
+	if out, err := exec.CommandContext(s.t.Context(), "kubectl", "cordon", realNode).CombinedOutput(); err != nil {
+		s.t.Fatalf("kubectl cordon: %v\n%s", err, out)
+	}
+	s.awaitNode("the taint of a cordoned node", func(node *corev1.Node) bool {
+		return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == corev1.TaintNodeUnschedulable })
+	})
 	command := exec.CommandContext(s.t.Context(), "kubectl", "drain", realNode, "--ignore-daemonsets", "--delete-emptydir-data",
 		"--pod-selector", v1.LabelManagerUID+"="+string(s.manager().UID), "--timeout", patience.String())
 	said := &output{}
 	command.Stdout, command.Stderr = said, said
-	s.t.Cleanup(s.uncordon)
 	if err := command.Start(); err != nil {
 		s.t.Fatal(err)
 	}
