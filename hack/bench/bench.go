@@ -89,6 +89,11 @@ func run(ctx context.Context, o options) error {
 	case len(chosen) == 0:
 		return fmt.Errorf("-only %s: there is no such workload, but %s", o.only, workloadNames())
 	}
+	if o.realNode {
+		if err := lab.CheckRealNode(ctx); err != nil { // rather now than in the middle of the run
+			return err
+		}
+	}
 	b.progress = newProgress(chosen, o)
 	b.report = newReport(o)
 	b.report.LeftOut = leftOut

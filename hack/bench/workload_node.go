@@ -72,7 +72,10 @@ func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 	if err := s.mark(ctx); err != nil {
 		return err
 	}
+	endAvailable, endActive := s.censuses.pods.follow(available, s.spaces...), s.censuses.pods.follow(active, s.spaces...)
 	values, err := s.timeUpdate(ctx, pods)
+	least, _ := endAvailable()
+	_, most := endActive()
 	if err != nil {
 		return err
 	}
@@ -81,9 +84,7 @@ func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 		return err
 	}
 	values[podCount], values[addressesKept] = float64(pods), float64(samePlaces(before, after))
-	if err := s.timeSettled(ctx, 1, values); err != nil {
-		return err
-	}
+	values[leastAvailable], values[mostPods] = float64(least), float64(most)
 	taken, err := s.take(ctx, values)
 	if err != nil {
 		return err
@@ -94,30 +95,24 @@ func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 	return nil
 }
 
-// timeUpdate changes the image, and waits until all pods run the new one and the last old pod is gone.
+// timeUpdate changes the image, and waits until all pods run the new one, the status says so, and the last old pod is gone.
 func (s *step) timeUpdate(ctx context.Context, pods int) (map[metric]float64, error) {
 	updated := s.censuses.pods.expect(allReplaced(pods, newWeb), s.spaces...)
 	oldGone := s.censuses.pods.expect(allUpdated(pods, newWeb), s.spaces...)
-	endAvailable := s.censuses.pods.follow(available, s.spaces...)
-	endActive := s.censuses.pods.follow(active, s.spaces...)
 	s.began = time.Now()
-	err := s.contender.update(ctx, s.spaces[0], 0, newWeb)
-	values := map[metric]float64{}
-	for _, milestone := range []struct {
-		reached *expectation[podState]
-		metric  metric
-		what    string
-	}{{updated, updateTime, "all pods are updated and ready"}, {oldGone, oldGoneTime, "the old pods are gone"}} {
-		if err != nil {
-			break
-		}
-		var at time.Time
-		at, err = milestone.reached.await(ctx, nodePatience, milestone.what)
-		values[milestone.metric] = s.since(at)
+	if err := s.contender.update(ctx, s.spaces[0], 0, newWeb); err != nil {
+		return nil, err
 	}
-	least, _ := endAvailable()
-	_, most := endActive()
-	values[leastAvailable], values[mostPods] = float64(least), float64(most)
+	at, err := updated.await(ctx, nodePatience, "all pods are updated and ready")
+	if err != nil {
+		return nil, err
+	}
+	values := map[metric]float64{updateTime: s.since(at)}
+	if err := s.timeSettled(ctx, 1, values); err != nil {
+		return nil, err
+	}
+	at, err = oldGone.await(ctx, nodePatience, "the old pods are gone")
+	values[oldGoneTime] = s.since(at)
 	return values, err
 }
 
