@@ -95,7 +95,7 @@ chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED=, RO
 chaos-short: ## A few minutes of faults, a part of make test, the same every time; SEED= makes it another
 	@$(call campaign,chaos) -short $(if $(SEED),-seed $(SEED)) $(ARGS)
 
-bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows
+bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows; NODE=real adds containers that run
 	@$(call campaign,bench) $(ARGS)
 
 bench-short: ## The same with few pods, a part of make test: shows that it works, not how fast

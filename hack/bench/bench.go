@@ -31,6 +31,8 @@ type bench struct {
 	watching context.Context
 	// spaces is how many namespaces were made.
 	spaces int
+	// warm tells that the real node has run all images.
+	warm bool
 
 	managers    *managers
 	replicaSets *replicaSets
@@ -47,7 +49,9 @@ type workload struct {
 	once bool
 	// offline tells that it needs no cluster.
 	offline bool
-	run     func(b *bench, ctx context.Context) error
+	// realNode tells that it needs a node on which containers run.
+	realNode bool
+	run      func(b *bench, ctx context.Context) error
 }
 
 // workloads are all, those that take the least time first.
@@ -57,6 +61,7 @@ var workloads = []workload{
 	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
 	{name: "1000x1", estimate: 110 * time.Second, run: (*bench).runSingles},
 	{name: "rollout", estimate: 60 * time.Second, run: (*bench).runRollout},
+	{name: "real-node", estimate: 2 * time.Minute, realNode: true, run: (*bench).runRealNode},
 	{name: "crowd", estimate: 150 * time.Second, once: true, run: (*bench).runCrowd},
 	{name: "standby", estimate: 3 * time.Minute, once: true, run: (*bench).runStandby},
 	{name: "restart-and-idle", estimate: 10 * time.Minute, once: true, run: (*bench).runRestart},
@@ -77,12 +82,21 @@ func run(ctx context.Context, o options) error {
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
 	}
-	chosen := b.chosen()
-	if len(chosen) == 0 {
+	chosen, leftOut := b.chosen()
+	switch {
+	case len(chosen) == 0 && len(leftOut) > 0:
+		return fmt.Errorf("-only %s: %s needs NODE=real", o.only, strings.Join(leftOut, ", "))
+	case len(chosen) == 0:
 		return fmt.Errorf("-only %s: there is no such workload, but %s", o.only, workloadNames())
+	}
+	if o.realNode {
+		if err := lab.CheckRealNode(ctx); err != nil { // rather now than in the middle of the run
+			return err
+		}
 	}
 	b.progress = newProgress(chosen, o)
 	b.report = newReport(o)
+	b.report.LeftOut = leftOut
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	b.watching = watching
@@ -99,14 +113,18 @@ func run(ctx context.Context, o options) error {
 	return err
 }
 
-func (b *bench) chosen() []workload {
-	var chosen []workload
+// chosen are the workloads to run, and the names of those that are left out because there is no real node.
+func (b *bench) chosen() (chosen []workload, leftOut []string) {
 	for _, w := range workloads {
-		if b.only.MatchString(w.name) {
+		switch {
+		case !b.only.MatchString(w.name):
+		case w.realNode && !b.realNode:
+			leftOut = append(leftOut, w.name)
+		default:
 			chosen = append(chosen, w)
 		}
 	}
-	return chosen
+	return chosen, leftOut
 }
 
 // runAll runs the workloads. One that fails does not keep the others from being measured.
@@ -178,9 +196,10 @@ func (b *bench) setUp(ctx context.Context) error {
 		return err
 	}
 	b.report.Machine.Kubernetes = version.GitVersion
-	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.RecreatePods, grace: b.sizes.Grace, flags: b.flags}
+	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.RecreatePods,
+		template: template, grace: b.sizes.Grace, flags: b.flags}
 	b.replicaSets = &replicaSets{clients: b.clients, cluster: cluster, owners: b.censuses.replicaSets}
-	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.deployments}
+	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.deployments, template: template}
 	b.bare = &bare{clients: b.clients, pods: b.censuses.pods}
 	return nil
 }

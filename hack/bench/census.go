@@ -39,6 +39,7 @@ type census[S comparable] struct {
 	states   map[cache.ObjectName]S
 	tallies  map[string]tally[S]
 	expected map[*expectation[S]]bool
+	ranges   map[*countRange[S]]bool
 	filled   chan struct{}
 	once     sync.Once
 }
@@ -52,12 +53,23 @@ type expectation[S comparable] struct {
 	met chan time.Time
 }
 
+// countRange is the least and the most that a count of the objects in some namespaces comes to.
+type countRange[S comparable] struct {
+	spaces      []string
+	count       func(tally[S]) int
+	least, most int
+}
+
+func emptyCensus[S comparable](stateOf func(runtime.Object) S) *census[S] {
+	return &census[S]{
+		stateOf: stateOf, states: map[cache.ObjectName]S{}, tallies: map[string]tally[S]{},
+		expected: map[*expectation[S]]bool{}, ranges: map[*countRange[S]]bool{}, filled: make(chan struct{}),
+	}
+}
+
 // newCensus starts to watch, and returns when it knows of everything there is.
 func newCensus[S comparable](ctx context.Context, source *cache.ListWatch, client any, kind runtime.Object, stateOf func(runtime.Object) S) (*census[S], error) {
-	c := &census[S]{
-		stateOf: stateOf, states: map[cache.ObjectName]S{}, tallies: map[string]tally[S]{},
-		expected: map[*expectation[S]]bool{}, filled: make(chan struct{}),
-	}
+	c := emptyCensus(stateOf)
 	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, client), kind, c, cache.ReflectorOptions{})
 	go reflector.RunWithContext(ctx)
 	select {
@@ -95,6 +107,21 @@ func (e *expectation[S]) await(ctx context.Context, limit time.Duration, what st
 	}
 }
 
+// follow notes the least and the most that a count comes to, from now until end is called.
+func (c *census[S]) follow(count func(tally[S]) int, spaces ...string) (end func() (least, most int)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := count(c.sum(spaces))
+	r := &countRange[S]{spaces: spaces, count: count, least: now, most: now}
+	c.ranges[r] = true
+	return func() (least, most int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.ranges, r)
+		return r.least, r.most
+	}
+}
+
 // names are the names of the objects in a namespace.
 func (c *census[S]) names(space string) []string {
 	c.mu.Lock()
@@ -127,8 +154,12 @@ func (c *census[S]) check(e *expectation[S]) {
 	}
 }
 
-// changed looks at all expectations. The lock is held.
+// changed looks at all that somebody waits for or counts. The lock is held.
 func (c *census[S]) changed() {
+	for r := range c.ranges {
+		now := r.count(c.sum(r.spaces))
+		r.least, r.most = min(r.least, now), max(r.most, now)
+	}
 	for e := range c.expected {
 		c.check(e)
 	}

@@ -9,17 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
-
-func emptyCensus() *census[podState] {
-	return &census[podState]{
-		stateOf: stateOfPod, states: map[cache.ObjectName]podState{}, tallies: map[string]tally[podState]{},
-		expected: map[*expectation[podState]]bool{}, filled: make(chan struct{}),
-	}
-}
 
 // aPod runs an image, and may be ready.
 func aPod(space, name, image string, ready bool) *corev1.Pod {
@@ -34,7 +26,7 @@ func aPod(space, name, image string, ready bool) *corev1.Pod {
 }
 
 func TestCensus(t *testing.T) {
-	c := emptyCensus()
+	c := emptyCensus(stateOfPod)
 	exist := c.expect(allExist(3), "a", "b")
 	ready := c.expect(allReady(2), "a", "b")
 	do := func(err error) {
@@ -77,6 +69,37 @@ func TestCensus(t *testing.T) {
 	_, err := c.expect(allExist(1), "a").await(t.Context(), time.Millisecond, "it exists")
 	if err == nil || !strings.Contains(err.Error(), "until it exists") || len(c.expected) != 0 {
 		t.Errorf("an expectation that is not met: %v", err)
+	}
+}
+
+// Least and most are those of every moment, also of one that nobody looks at.
+func TestCensusFollows(t *testing.T) {
+	c := emptyCensus(stateOfPod)
+	do := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(c.Replace([]any{aPod("a", "1", oldImage, true), aPod("a", "2", oldImage, true), aPod("b", "1", oldImage, true)}, "1"))
+	endAvailable, endActive := c.follow(available, "a"), c.follow(active, "a")
+	do(c.Add(aPod("a", "3", newImage, false)))
+	changing := aPod("a", "1", oldImage, true)
+	changing.Spec.Containers[0].Image = newImage
+	do(c.Update(changing))
+	ending := aPod("a", "2", oldImage, true)
+	ending.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	do(c.Update(ending))
+	do(c.Update(aPod("a", "1", newImage, true)))
+	do(c.Update(aPod("a", "3", newImage, true)))
+	do(c.Delete(aPod("b", "1", oldImage, true)))
+	if least, most := endAvailable(); least != 0 || most != 2 {
+		t.Errorf("%d to %d were available", least, most)
+	}
+	if least, most := endActive(); least != 2 || most != 3 {
+		t.Errorf("there were %d to %d pods", least, most)
+	}
+	if len(c.ranges) != 0 {
+		t.Error("it goes on counting")
 	}
 }
 
@@ -139,21 +162,25 @@ func TestStateOfOwner(t *testing.T) {
 }
 
 func TestAllUpdated(t *testing.T) {
-	done := allUpdated(2, newImage)
+	done, replaced := allUpdated(2, newImage), allReplaced(2, newImage)
 	good := podState{image: newImage, ready: true}
 	for name, test := range map[string]struct {
-		tally tally[podState]
-		want  bool
+		tally             tally[podState]
+		updated, replaced bool
 	}{
-		"done":                    {tally[podState]{good: 2}, true},
-		"one is not ready":        {tally[podState]{good: 1, {image: newImage}: 1}, false},
-		"an old one is going":     {tally[podState]{good: 2, {image: oldImage, ending: true}: 1}, false},
-		"one too many":            {tally[podState]{good: 3}, false},
-		"one of them is going":    {tally[podState]{good: 1, {image: newImage, ready: true, ending: true}: 1}, false},
-		"all are still to change": {tally[podState]{{image: oldImage, ready: true}: 2}, false},
+		"done":                    {tally[podState]{good: 2}, true, true},
+		"one is not ready":        {tally[podState]{good: 1, {image: newImage}: 1}, false, false},
+		"an old one is going":     {tally[podState]{good: 2, {image: oldImage, ending: true}: 1}, false, true},
+		"an old one stays":        {tally[podState]{good: 2, {image: oldImage, ready: true}: 1}, false, false},
+		"one too many":            {tally[podState]{good: 3}, false, false},
+		"one of them is going":    {tally[podState]{good: 1, {image: newImage, ready: true, ending: true}: 1}, false, false},
+		"all are still to change": {tally[podState]{{image: oldImage, ready: true}: 2}, false, false},
 	} {
-		if got := done(test.tally); got != test.want {
-			t.Errorf("%s: got %v", name, got)
+		if got := done(test.tally); got != test.updated {
+			t.Errorf("%s: updated: got %v", name, got)
+		}
+		if got := replaced(test.tally); got != test.replaced {
+			t.Errorf("%s: replaced: got %v", name, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -57,6 +58,8 @@ type managers struct {
 	cluster *lab.Cluster
 	owners  *census[ownerState]
 	policy  v1.PodUpdatePolicy
+	// template is what the pods are like.
+	template func(owner string) corev1.PodTemplateSpec
 	// grace is how long pods are looked at before their revision is known to be good.
 	grace time.Duration
 	// flags are more of them for the controller.
@@ -86,6 +89,7 @@ func (m *managers) launch() (*lab.Process, func() bool, error) {
 func (m *managers) create(ctx context.Context, space string, owners, replicas int) error {
 	return eachOwner(ctx, owners, func(ctx context.Context, name string) error {
 		manager := newManager(name, replicas, m.policy)
+		manager.Spec.Template = ptr.To(m.template(name))
 		manager.Spec.FailurePolicy.GracePeriodSeconds = ptr.To(int32(m.grace.Seconds()))
 		_, err := m.podManagers.AppsV1().PodManagers(space).Create(ctx, manager, metav1.CreateOptions{})
 		return err
@@ -93,15 +97,15 @@ func (m *managers) create(ctx context.Context, space string, owners, replicas in
 }
 
 func (m *managers) scale(ctx context.Context, space string, owner, replicas int) error {
-	return m.patch(ctx, space, ownerName(owner), replicasPatch(replicas))
+	return m.patch(ctx, space, ownerName(owner), types.MergePatchType, replicasPatch(replicas))
 }
 
 func (m *managers) update(ctx context.Context, space string, owner int, image string) error {
-	return m.patch(ctx, space, ownerName(owner), imagePatch(image))
+	return m.patch(ctx, space, ownerName(owner), types.JSONPatchType, imagePatch(image))
 }
 
-func (m *managers) patch(ctx context.Context, space, name string, patch []byte) error {
-	_, err := m.podManagers.AppsV1().PodManagers(space).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+func (m *managers) patch(ctx context.Context, space, name string, kind types.PatchType, patch []byte) error {
+	_, err := m.podManagers.AppsV1().PodManagers(space).Patch(ctx, name, kind, patch, metav1.PatchOptions{})
 	return err
 }
 
@@ -111,7 +115,7 @@ func (m *managers) statuses() *census[ownerState] { return m.owners }
 func (m *managers) remove(ctx context.Context, space string) error {
 	names := m.owners.names(space)
 	err := inParallel(ctx, len(names), ownersAtOnce, func(ctx context.Context, i int) error {
-		return m.patch(ctx, space, names[i], []byte(`{"metadata":{"finalizers":null}}`))
+		return m.patch(ctx, space, names[i], types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	})
 	if err != nil {
 		return err

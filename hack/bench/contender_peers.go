@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -52,6 +53,8 @@ type deployments struct {
 	*clients
 	cluster *lab.Cluster
 	owners  *census[ownerState]
+	// template is what the pods are like.
+	template func(owner string) corev1.PodTemplateSpec
 }
 
 func (d *deployments) name() string { return deployment }
@@ -64,21 +67,23 @@ func (d *deployments) launch() (*lab.Process, func() bool, error) {
 
 func (d *deployments) create(ctx context.Context, space string, owners, replicas int) error {
 	return eachOwner(ctx, owners, func(ctx context.Context, name string) error {
-		_, err := d.kube.AppsV1().Deployments(space).Create(ctx, newDeployment(name, replicas), metav1.CreateOptions{})
+		deployment := newDeployment(name, replicas)
+		deployment.Spec.Template = d.template(name)
+		_, err := d.kube.AppsV1().Deployments(space).Create(ctx, deployment, metav1.CreateOptions{})
 		return err
 	})
 }
 
 func (d *deployments) scale(ctx context.Context, space string, owner, replicas int) error {
-	return d.patch(ctx, space, owner, replicasPatch(replicas))
+	return d.patch(ctx, space, owner, types.MergePatchType, replicasPatch(replicas))
 }
 
 func (d *deployments) update(ctx context.Context, space string, owner int, image string) error {
-	return d.patch(ctx, space, owner, imagePatch(image))
+	return d.patch(ctx, space, owner, types.JSONPatchType, imagePatch(image))
 }
 
-func (d *deployments) patch(ctx context.Context, space string, owner int, patch []byte) error {
-	_, err := d.kube.AppsV1().Deployments(space).Patch(ctx, ownerName(owner), types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+func (d *deployments) patch(ctx context.Context, space string, owner int, kind types.PatchType, patch []byte) error {
+	_, err := d.kube.AppsV1().Deployments(space).Patch(ctx, ownerName(owner), kind, patch, metav1.PatchOptions{})
 	return err
 }
 

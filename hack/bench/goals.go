@@ -42,6 +42,9 @@ func goals(r results) []goal {
 		compare(r, "at most a fifth of ReplicaSet's status writes for 1 x 1000", figure{createOne, ours, statusWrites},
 			figure{createOne, replicaSet, statusWrites}, 0.2, "%.0f, ReplicaSet %.0f", 1),
 		faster(r, "200 pods updated in place at least 3 x as fast as Deployment does", rollout, inPlace, deployment, updateTime, 3),
+		faster(r, "20 pods with containers updated in place at least 3 x as fast as Deployment does", realUpdate, inPlace, deployment, updateTime, 3),
+		kept(r, "an update in place keeps the addresses of all 20 pods", 20),
+		remaining(r, "15 of 20 pods, as maxUnavailable says, remain available during an update in place", 15),
 		compare(r, "with 1000 x 10 pods at most half of the peer's memory (RSS after a minute)", figure{idle, ours, memory},
 			figure{idle, replicaSet, memory}, 0.5, "%.0f MB, peer %.0f MB", mega),
 		below(r, "first useful sync within 10 s of the start with 1000 x 10 pods", figure{restart, ours, startTime}, 10, "%.2f s"),
@@ -96,6 +99,26 @@ func below(r results, want string, own figure, most float64, format string) goal
 		return goal{Want: want}
 	}
 	return goal{Want: want, Got: fmt.Sprintf(format, value), Reached: value <= most}
+}
+
+// kept wants an update in place to keep so many addresses, in every round.
+func kept(r results, want string, addresses float64) goal {
+	own, _, measured := r.extremes(realUpdate, inPlace, addressesKept)
+	_, other, comparable := r.extremes(realUpdate, deployment, addressesKept)
+	if !measured || !comparable {
+		return goal{Want: want}
+	}
+	pods, _ := figure{realUpdate, inPlace, podCount}.of(r)
+	return goal{Want: want, Got: fmt.Sprintf("%.0f of %.0f, %s %.0f of %.0f", own, pods, deployment, other, pods), Reached: own >= addresses}
+}
+
+// remaining wants so many pods to be available at all times of an update in place, in every round.
+func remaining(r results, want string, pods float64) goal {
+	least, _, measured := r.extremes(realUpdate, inPlace, leastAvailable)
+	if !measured {
+		return goal{Want: want}
+	}
+	return goal{Want: want, Got: fmt.Sprintf("at least %.0f", least), Reached: least >= pods}
 }
 
 // grown wants a size to have grown by at most so many megabytes.

@@ -21,6 +21,8 @@ type options struct {
 	cluster string
 	keep    bool
 	check   bool
+	// realNode tells that the cluster has a real node; the environment says so, as it does to hack/cluster/cluster.sh.
+	realNode bool
 	// flags are more of them for our controller, to try something out.
 	flags []string
 }
@@ -43,10 +45,11 @@ func main() {
 }
 
 func parse(arguments []string) (options, error) {
-	o := options{only: regexp.MustCompile("")}
+	o := options{only: regexp.MustCompile(""), realNode: os.Getenv("NODE") == "real"}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.IntVar(&o.rounds, "rounds", 0, "how often each contender has its turn (default 3, or 1 with -scale below 0.2)")
-	flags.Func("only", "run only the workloads whose names match this regular expression; they are\n"+workloadNames(),
+	flags.Func("only", "run only the workloads whose names match this regular expression; they are\n"+workloadNames()+
+		"\n(real-node needs NODE=real in the environment)",
 		func(text string) (err error) {
 			o.only, err = regexp.Compile(text)
 			return err

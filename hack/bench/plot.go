@@ -54,7 +54,7 @@ func plot(r results) string {
 
 // speedPanel has how many times as fast as the peer everybody is.
 func speedPanel(r results) panel {
-	p := panel{title: "Speed: ReplicaSet (Deployment for updates) = 1, longer is better"}
+	p := panel{title: "Speed: ReplicaSet (Deployment for updates and on the real node) = 1, longer is better"}
 	for _, one := range r.compared() {
 		head, timed := headline[one.Workload]
 		if !timed || one.Contender == peerOf(one.Workload) {
@@ -76,7 +76,7 @@ func speedPanel(r results) panel {
 
 // costPanel has what it takes, as a share of what the peer takes.
 func costPanel(r results) panel {
-	p := panel{title: "Cost: ReplicaSet (Deployment for updates) = 1, shorter is better"}
+	p := panel{title: "Cost: ReplicaSet (Deployment for updates and on the real node) = 1, shorter is better"}
 	costs := []struct {
 		metric metric
 		name   string

@@ -21,6 +21,8 @@ type report struct {
 	Flags []string `json:",omitempty"`
 	// Workers is how many bare requests there were at a time.
 	Workers int
+	// LeftOut are the workloads that were not run because they need a real node.
+	LeftOut []string `json:",omitempty"`
 	Results results
 	Goals   []goal
 }
@@ -84,6 +86,12 @@ func (r *report) about() []string {
 		fmt.Sprintf("The contenders take turns on one cluster (rounds: %d; medians are shown), without limits on requests.", r.Rounds),
 		"Nodes are simulated (KWOK): pods are scheduled and become Ready, but no container runs, so that starting one, or giving it " +
 			"another image, takes no time but that of the requests. All parts of the cluster share the machine, so compare within this report only.",
+	}
+	if r.Results.withPrefix(realUpdate) != nil {
+		lines = append(lines, "The node of the workload real-node is a real one, with containers that run; it shares the machine, too.")
+	}
+	for _, name := range r.LeftOut {
+		lines = append(lines, fmt.Sprintf("The workload %s is left out: it needs NODE=real.", name))
 	}
 	if r.Workers > 0 {
 		lines = append(lines, fmt.Sprintf("Bare requests, %d at a time and without any controller, are the limit of what the API server takes.", r.Workers))

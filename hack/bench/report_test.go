@@ -27,6 +27,13 @@ func measured() results {
 	put(createSingles, "1000 x 1", deployment, map[metric]float64{existTime: 9, readyTime: 15})
 	put(rollout, "update 200", inPlace, map[metric]float64{updateTime: 2})
 	put(rollout, "update 200", deployment, map[metric]float64{updateTime: 6})
+	onNode := func(contender string, ready, update, oldGone, least, most, kept float64) {
+		put(realCreate, "1 x 20 on a real node", contender, map[metric]float64{existTime: 1, readyTime: ready})
+		put(realUpdate, "update 20 on a real node", contender, map[metric]float64{
+			updateTime: update, oldGoneTime: oldGone, podCount: 20, leastAvailable: least, mostPods: most, addressesKept: kept})
+	}
+	onNode(inPlace, 8, 6, 6, 15, 20, 20)
+	onNode(deployment, 10, 18, 20, 16, 25, 0)
 	put(restart, "restart", ours, map[metric]float64{startTime: 2.4})
 	put(restart, "restart", replicaSet, map[metric]float64{startTime: 2})
 	put(alone, "10 x 10 alone", ours, map[metric]float64{memory: 30 * mega})
@@ -79,6 +86,9 @@ func TestMissedGoals(t *testing.T) {
 		"limit":           {createOne, ours, existTime, 4.3, "90 %"},
 		"status writes":   {createOne, ours, statusWrites, 61, "fifth"},
 		"in place":        {rollout, inPlace, updateTime, 2.1, "in place"},
+		"real node":       {realUpdate, inPlace, updateTime, 6.1, "20 pods with containers"},
+		"addresses":       {realUpdate, inPlace, addressesKept, 19, "addresses"},
+		"budget":          {realUpdate, inPlace, leastAvailable, 14, "remain available"},
 		"memory":          {idle, ours, memory, 101 * mega, "half"},
 		"start":           {restart, ours, startTime, 10.1, "10 s"},
 		"planner":         {steadyThousand, ours, planMillis, 1.1, "planner"},
@@ -118,6 +128,10 @@ func TestReport(t *testing.T) {
 		"| 1000 x 1 | 3.20 | 1.10 | 2.00 |  | 0.00 |",
 		"| reached | 40.0 MB, then 45.0 MB: +5.0 MB |",
 		"| update 200: pods are updated and Ready | PodManager, in place | 2.00 | 3.00 |  |",
+		"| update 20 on a real node: pods are updated and Ready | PodManager, in place | 6.00 | 3.00 |  |",
+		"| PodManager, in place | 20 | 8.00 | 8.00 to 8.00 | 1.25 | 6.00 | 6.00 to 6.00 | 3.00 | 6.00 | 15 of 20 | 20 | 20 of 20 |",
+		"| Deployment | 20 | 10.00 | 10.00 to 10.00 | 1.00 | 18.00 | 18.00 to 18.00 | 1.00 | 20.00 | 16 of 20 | 25 | 0 of 20 |",
+		"| reached | 20 of 20, Deployment 0 of 20 |", "| reached | at least 15 |", "workload real-node is a real one",
 		"1000 create pods", "no container runs", "scale 0.5", "32 at a time", "-workers 9", "THE MACHINE WAS BUSY",
 		"| 1 x 1000 pods exist at least as fast as ReplicaSet's | reached | 4.00 s, ReplicaSet 5.00 s: 1.25 x |",
 	} {
@@ -156,12 +170,14 @@ func checkMarkdown(t *testing.T, page string) {
 }
 
 func TestEmptyReport(t *testing.T) {
-	r := report{Scale: 1, Rounds: 1}
+	r := report{Scale: 1, Rounds: 1, LeftOut: []string{"real-node"}}
 	if err := r.write(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(r.text(), "not measured") {
-		t.Errorf("the text is\n%s", r.text())
+	for _, want := range []string{"not measured", "real-node is left out: it needs NODE=real"} {
+		if !strings.Contains(r.text(), want) {
+			t.Errorf("%q is not in the text:\n%s", want, r.text())
+		}
 	}
 }
 

@@ -16,6 +16,8 @@ const (
 	settledTime metric = "settled"
 	// goodTime is until all PodManagers are known to be good: see ownerState.
 	goodTime metric = "good"
+	// oldGoneTime is until there is no old pod any more, not even one on its way out.
+	oldGoneTime metric = "oldGone"
 	// startTime is from the start of the process until the first pod was replaced.
 	startTime metric = "start"
 
@@ -36,6 +38,13 @@ const (
 	// liveReads is how often our controller read anew because its cache was behind.
 	liveReads metric = "liveReads"
 
+	// Of an update: how many pods there are to be, the fewest that were available, the most that there were (without those on
+	// their way out), and how many are in the end the same pods at the same addresses.
+	podCount       metric = "pods"
+	leastAvailable metric = "leastAvailable"
+	mostPods       metric = "mostPods"
+	addressesKept  metric = "addressesKept"
+
 	// Of one change of a small PodManager, in milliseconds.
 	syncMillis metric = "syncMillis"
 	cpuMillis  metric = "cpuMillis"
@@ -53,6 +62,8 @@ const (
 	createTens    = "create tens"
 	createSingles = "create singles"
 	rollout       = "rollout"
+	realCreate    = "create on the real node"
+	realUpdate    = "update on the real node"
 	restart       = "restart"
 	idle          = "idle"
 	alone         = "alone"
@@ -105,14 +116,30 @@ func (r *results) median(workload, contender string, m metric) (float64, bool) {
 	return found.median(m)
 }
 
-func (r *result) median(m metric) (float64, bool) {
+func (r *result) median(m metric) (float64, bool) { return median(r.values(m)) }
+
+// values are those of a metric in all turns in which it was measured.
+func (r *result) values(m metric) []float64 {
 	var values []float64
 	for _, s := range r.Samples {
 		if value, measured := s.Values[m]; measured {
 			values = append(values, value)
 		}
 	}
-	return median(values)
+	return values
+}
+
+// extremes are the least and the highest value of a metric over all turns; false if it was never measured.
+func (r *results) extremes(workload, contender string, m metric) (least, most float64, measured bool) {
+	found := r.find(workload, contender)
+	if found == nil {
+		return 0, 0, false
+	}
+	values := found.values(m)
+	if len(values) == 0 {
+		return 0, 0, false
+	}
+	return slices.Min(values), slices.Max(values), true
 }
 
 // requests are the medians of each kind of request.

@@ -37,6 +37,14 @@ func TestResults(t *testing.T) {
 	if got, found := r.median(createOne, ours, existTime); got != 2 || !found {
 		t.Errorf("got %v, %v", got, found)
 	}
+	if least, most, found := r.extremes(createOne, ours, existTime); least != 1 || most != 5 || !found {
+		t.Errorf("from %v to %v, %v", least, most, found)
+	}
+	for _, workload := range []string{createOne, scaleDown} {
+		if _, _, found := r.extremes(workload, ours, cpuTime); found {
+			t.Errorf("%s: found extremes of what was not measured", workload)
+		}
+	}
 	if _, found := r.median(createOne, ours, cpuTime); found {
 		t.Error("found what was not measured")
 	}
@@ -119,20 +127,45 @@ func TestParse(t *testing.T) {
 	if small.rounds != 1 || full.rounds != 3 {
 		t.Errorf("%d and %d rounds", small.rounds, full.rounds)
 	}
-	b := &bench{options: options{only: regexp.MustCompile("^1x1000|growth")}}
-	if chosen := b.chosen(); len(chosen) != 2 {
-		t.Errorf("chosen are %v", chosen)
+}
+
+func TestChosen(t *testing.T) {
+	for name, test := range map[string]struct {
+		only, node      string
+		chosen, leftOut int
+	}{
+		"two of them":         {"^1x1000|growth", "", 2, 0},
+		"all":                 {"", "", len(workloads) - 1, 1},
+		"all and a real node": {"", "real", len(workloads), 0},
+		"without one":         {"real-node", "", 0, 1},
+		"with one":            {"real-node", "real", 1, 0},
+		"as in make test":     {"planner|1x1000|rollout", "", 3, 0},
+	} {
+		t.Setenv("NODE", test.node)
+		o, err := parse([]string{"-only", test.only})
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen, leftOut := (&bench{options: o}).chosen()
+		if len(chosen) != test.chosen || len(leftOut) != test.leftOut {
+			t.Errorf("%s: chosen are %v, left out %v", name, chosen, leftOut)
+		}
+	}
+	t.Setenv("NODE", "")
+	err := run(t.Context(), options{only: regexp.MustCompile("real-node"), out: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "needs NODE=real") {
+		t.Errorf("a workload that cannot be run: %v", err)
 	}
 }
 
 func TestSizes(t *testing.T) {
 	full := sizesAt(1)
-	if full.One != 1000 || full.Tens != 100 || full.Singles != 1000 || full.Rollout != 200 || full.Managers != 1000 ||
+	if full.One != 1000 || full.Tens != 100 || full.Singles != 1000 || full.Rollout != 200 || full.RealNode != 20 || full.Managers != 1000 ||
 		full.Idle != time.Minute || full.Growth[2] != 50_000 || full.Few*replicasOfMany != 100 || full.Crowd != 10_000 ||
 		full.Updates != 5000 || full.Events != 100_000 || full.Grace != time.Minute {
 		t.Errorf("at full scale: %+v", full)
 	}
-	if small := sizesAt(0.0001); small.One < 1 || small.Managers < 1 || small.Starts < 1 || small.Growth[0] < 1 || small.Growth[1] <= small.Growth[0] {
+	if small := sizesAt(0.0001); small.One < 1 || small.Managers < 1 || small.Starts < 1 || small.RealNode < 4 || small.Growth[0] < 1 || small.Growth[1] <= small.Growth[0] {
 		t.Errorf("at the smallest scale: %+v", small)
 	}
 }

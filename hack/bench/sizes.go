@@ -14,6 +14,8 @@ type sizes struct {
 	One, Tens, Singles int
 	// Rollout is the pods that are updated.
 	Rollout int
+	// RealNode is the pods that are created and updated where containers run.
+	RealNode int
 	// Calibration is the pods for finding out how many workers the limit takes.
 	Calibration int
 	// Managers is the owners, of ten pods each, that there are when a controller is restarted; Starts how often it is.
@@ -43,7 +45,7 @@ func sizesAt(scale float64) sizes {
 	}
 	return sizes{
 		One: scaled(1000, 10), Tens: scaled(100, 2), Singles: scaled(1000, 10),
-		Rollout: scaled(200, 8), Calibration: scaled(300, 10),
+		Rollout: scaled(200, 8), RealNode: scaled(20, 4), Calibration: scaled(300, 10),
 		Managers: scaled(1000, 2), Starts: scaled(5, 1),
 		Few: scaled(10, 2), Crowd: scaled(10_000, 100), Updates: scaled(5000, 100), Events: scaled(100_000, 200),
 		Grace: grace, Rest: rest,

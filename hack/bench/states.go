@@ -115,9 +115,14 @@ func allExist(pods int) func(tally[podState]) bool {
 }
 
 func allReady(pods int) func(tally[podState]) bool {
-	return func(t tally[podState]) bool {
-		return t.count(func(s podState) bool { return s.ready && !s.ending }) >= pods
-	}
+	return func(t tally[podState]) bool { return available(t) >= pods }
+}
+
+// active counts the pods that are not on their way out, available those of them that are ready.
+func active(t tally[podState]) int { return t.count(func(s podState) bool { return !s.ending }) }
+
+func available(t tally[podState]) int {
+	return t.count(func(s podState) bool { return s.ready && !s.ending })
 }
 
 func allGone(t tally[podState]) bool { return t.total() == 0 }
@@ -126,6 +131,13 @@ func allGone(t tally[podState]) bool { return t.total() == 0 }
 func allUpdated(pods int, image string) func(tally[podState]) bool {
 	return func(t tally[podState]) bool {
 		return t[podState{image: image, ready: true}] == pods && t.total() == pods
+	}
+}
+
+// allReplaced is the same, but for pods that are on their way out: they may take their time.
+func allReplaced(pods int, image string) func(tally[podState]) bool {
+	return func(t tally[podState]) bool {
+		return t[podState{image: image, ready: true}] == pods && active(t) == pods
 	}
 }
 

@@ -23,6 +23,8 @@ type step struct {
 	contender contender
 	spaces    []string
 	process   *lab.Process // nil if there is none
+	// grace is the grace period, in seconds, with which the pods are deleted in the end; nil is their own.
+	grace *int64
 
 	// What the last sample began with.
 	began  time.Time
@@ -32,7 +34,7 @@ type step struct {
 
 // begin makes namespaces and starts the contender's controller.
 func (b *bench) begin(ctx context.Context, c contender, spaces int) (*step, error) {
-	s := &step{bench: b, contender: c}
+	s := &step{bench: b, contender: c, grace: ptr.To[int64](0)}
 	for range spaces {
 		b.spaces++
 		s.spaces = append(s.spaces, fmt.Sprintf("bench-%d", b.spaces))
@@ -176,7 +178,7 @@ func (s *step) leave(ctx context.Context) error {
 	return s.clean(cleaning)
 }
 
-// clean stops the controller and removes all that there is of the step, past everybody's finalizers and grace periods. The
+// clean stops the controller and removes all that there is of the step, past everybody's finalizers. The
 // namespaces stay: deleting them would keep the controller manager busy during the next step.
 func (s *step) clean(ctx context.Context) error {
 	if err := s.stop(); err != nil {
@@ -186,7 +188,7 @@ func (s *step) clean(ctx context.Context) error {
 	for _, space := range s.spaces {
 		names := s.censuses.pods.names(space)
 		err := inParallel(ctx, len(names), ownersAtOnce, func(ctx context.Context, i int) error {
-			err := s.kube.CoreV1().Pods(space).Delete(ctx, names[i], metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+			err := s.kube.CoreV1().Pods(space).Delete(ctx, names[i], metav1.DeleteOptions{GracePeriodSeconds: s.grace})
 			if apierrors.IsNotFound(err) {
 				return nil
 			}

@@ -39,20 +39,24 @@ var headline = map[string]struct {
 	createSingles: {existTime, "pods exist"},
 	scaleDown:     {goneTime, "pods are gone"},
 	rollout:       {updateTime, "pods are updated and Ready"},
+	realCreate:    {existTime, "pods exist"},
+	realUpdate:    {updateTime, "pods are updated and Ready"},
 	restart:       {startTime, "first useful sync"},
 }
 
 // peerOf is who the others are compared with.
 func peerOf(workload string) string {
-	if workload == rollout {
+	switch workload {
+	case rollout, realCreate, realUpdate:
 		return deployment
+	default:
+		return replicaSet
 	}
-	return replicaSet
 }
 
 // tables are those that there is something to say in.
 func (r *report) tables() []table {
-	all := []table{r.sideBySide(), r.requestTable(), r.eachTable(), r.growthTable(), r.plannerTable(), r.goalTable()}
+	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.plannerTable(), r.goalTable()}
 	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
 }
 
@@ -87,7 +91,7 @@ func (r *report) sideBySide() table {
 	t := table{title: "Side by side", columns: []string{
 		"workload", "contender", "time s", "x peer", "x limit", "Ready s", "x peer", "settled s", "owners s",
 		"requests", "writes", "status writes", "CPU s", "RSS MB", "peak MB", "lost watches",
-	}, note: "x peer and x limit: how many times as fast as ReplicaSet (Deployment for updates), and as bare requests. Ready, settled, " +
+	}, note: "x peer and x limit: how many times as fast as ReplicaSet (Deployment for updates and on the real node), and as bare requests. Ready, settled, " +
 		"owners: the time until all pods are Ready, until the statuses say so, and until the bench had created the owners. " +
 		"Requests, writes, CPU and memory are those of the controller; of the limit, those of the bench. Lost watches: those, whoever's, that the " +
 		"API server closed because it was too busy to serve them."}
@@ -122,6 +126,42 @@ func (r *report) speed(one *result, m metric, than string) string {
 		return ""
 	}
 	return fmt.Sprintf("%.2f", other/own)
+}
+
+// realNodeTable has what users see of an update where containers run: that the budget holds, and what becomes of the addresses.
+func (r *report) realNodeTable() table {
+	t := table{title: "On the real node", columns: []string{
+		"contender", "pods", "created: Ready s", "least to most s", "x Deployment", "updated: Ready s", "least to most s", "x Deployment",
+		"old pods gone s", "least available", "most pods", "addresses kept",
+	}, note: "Containers run, and a pod is Ready when its web server answers a probe, which comes every second. maxSurge and maxUnavailable are 25 % in all " +
+		"specs: a Deployment makes surge pods and so has twice as many pods under way at a time as an update in place, which needs none. " +
+		"Updated: as many pods as wanted run the new image and are Ready, and the others, if any, are on their way out. " +
+		"Least available, most pods: seen during an update, in all rounds, without pods on their way out; a pod whose image was changed in place is not available " +
+		"from the change on. Addresses kept: pods that are the same and have the same address after the update."}
+	for _, one := range r.Results.withPrefix(realUpdate) {
+		created := r.Results.find(realCreate, one.Contender)
+		if created == nil {
+			continue
+		}
+		pods, _ := one.median(podCount)
+		gone, _ := one.median(oldGoneTime)
+		least, _, _ := r.Results.extremes(realUpdate, one.Contender, leastAvailable)
+		_, most, _ := r.Results.extremes(realUpdate, one.Contender, mostPods)
+		kept, _, _ := r.Results.extremes(realUpdate, one.Contender, addressesKept)
+		row := []string{one.Contender, fmt.Sprintf("%.0f", pods)}
+		row = append(row, r.spread(created, readyTime)...)
+		row = append(row, r.spread(one, updateTime)...)
+		t.rows = append(t.rows, append(row, fmt.Sprintf("%.2f", gone), fmt.Sprintf("%.0f of %.0f", least, pods), fmt.Sprintf("%.0f", most),
+			fmt.Sprintf("%.0f of %.0f", kept, pods)))
+	}
+	return t
+}
+
+// spread is the median of a time, its least and its most, and how many times as fast that is as the peer.
+func (r *report) spread(one *result, m metric) []string {
+	value, _ := one.median(m)
+	least, most, _ := r.Results.extremes(one.Workload, one.Contender, m)
+	return []string{fmt.Sprintf("%.2f", value), fmt.Sprintf("%.2f to %.2f", least, most), r.speed(one, m, peerOf(one.Workload))}
 }
 
 func (r *report) requestTable() table {

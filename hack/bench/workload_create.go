@@ -89,7 +89,11 @@ func (s *step) measureCreate(ctx context.Context, workload string, owners, repli
 			return err
 		}
 	}
-	s.add(workload, fmt.Sprintf("%d x %d", owners, replicas), taken, existTime, readyTime)
+	title := fmt.Sprintf("%d x %d", owners, replicas)
+	if workload == realCreate {
+		title += " on a real node"
+	}
+	s.add(workload, title, taken, existTime, readyTime)
 	return nil
 }
 

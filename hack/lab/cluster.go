@@ -18,7 +18,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-const script = "hack/cluster/cluster.sh"
+const (
+	script     = "hack/cluster/cluster.sh"
+	nodeScript = "hack/node/node.sh"
+)
 
 // Cluster is a control plane with our CRD, our controller's program, and accounts for controllers.
 type Cluster struct {
@@ -85,6 +88,14 @@ func Create(ctx context.Context, name, folder string) (*Cluster, error) {
 	}
 	c.home = filepath.Dir(filepath.Dir(c.AuditLog))
 	return c, c.connect()
+}
+
+// CheckRealNode tells what is missing on this machine for a cluster with a real node, which NODE=real in the environment asks for.
+func CheckRealNode(ctx context.Context) error {
+	if out, err := exec.CommandContext(ctx, nodeScript, "check").CombinedOutput(); err != nil {
+		return fmt.Errorf("NODE=real: %w\n%s", err, out)
+	}
+	return nil
 }
 
 // Down stops the cluster and deletes its data.

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// runRealNode creates pods whose containers run, and changes their image. The contenders are those of runRollout.
+func (b *bench) runRealNode(ctx context.Context) error {
+	if err := b.warmUp(ctx); err != nil {
+		return fmt.Errorf("trying the images: %w", err)
+	}
+	replaced, deployments := b.managers.hasty(), *b.deployments
+	replaced.template, deployments.template = webTemplate, webTemplate
+	changed := *replaced
+	changed.policy = v1.InPlaceIfPossible
+	return b.inTurn(ctx, []contender{&changed, &deployments, replaced}, func(s *step) error {
+		s.grace = nil // the kubelet ends containers after their pods are gone if it is given no time, and that would count for the next
+		if err := s.measureCreate(ctx, realCreate, 1, b.sizes.RealNode); err != nil {
+			return err
+		}
+		return s.measureRealUpdate(ctx, b.sizes.RealNode)
+	})
+}
+
+// warmUp runs each image once: the first container of an image takes longer, whoever's it is.
+func (b *bench) warmUp(ctx context.Context) error {
+	if b.warm {
+		return nil
+	}
+	images := []string{oldWeb, newWeb}
+	err := b.inTurn(ctx, []contender{b.bare}, func(s *step) error {
+		s.grace = nil
+		for i, image := range images {
+			of := webTemplate("warm")
+			of.Spec.Containers[0].Image = image
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("warm-%d", i)}, Spec: of.Spec}
+			if _, err := b.kube.CoreV1().Pods(s.spaces[0]).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+				return err
+			}
+		}
+		_, err := b.censuses.pods.expect(allReady(len(images)), s.spaces...).await(ctx, nodePatience, "the pods are ready")
+		return err
+	})
+	b.warm = err == nil
+	return err
+}
+
+// nodePatience is how long 20 containers may take to start or to change.
+const nodePatience = 5 * time.Minute
+
+// measureRealUpdate changes the image of pods that there are. It counts, besides, how many are available meanwhile, and which pods
+// and addresses are left.
+func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
+	if _, err := s.awaitStatuses(ctx, allGood(1), "the pods are known to be good"); err != nil {
+		return err
+	}
+	if _, err := s.awaitQuiet(ctx); err != nil {
+		return err
+	}
+	before, err := s.listPods(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.mark(ctx); err != nil {
+		return err
+	}
+	endAvailable, endActive := s.censuses.pods.follow(available, s.spaces...), s.censuses.pods.follow(active, s.spaces...)
+	values, err := s.timeUpdate(ctx, pods)
+	least, _ := endAvailable()
+	_, most := endActive()
+	if err != nil {
+		return err
+	}
+	after, err := s.listPods(ctx)
+	if err != nil {
+		return err
+	}
+	values[podCount], values[addressesKept] = float64(pods), float64(samePlaces(before, after))
+	values[leastAvailable], values[mostPods] = float64(least), float64(most)
+	taken, err := s.take(ctx, values)
+	if err != nil {
+		return err
+	}
+	s.add(realUpdate, fmt.Sprintf("update %d on a real node", pods), taken, updateTime, oldGoneTime)
+	s.progress.say("  %-10s  %-20s at least %.0f available, at most %.0f pods, addresses kept: %.0f of %d", "",
+		s.contender.name(), values[leastAvailable], values[mostPods], values[addressesKept], pods)
+	return nil
+}
+
+// timeUpdate changes the image, and waits until all pods run the new one, the status says so, and the last old pod is gone.
+func (s *step) timeUpdate(ctx context.Context, pods int) (map[metric]float64, error) {
+	updated := s.censuses.pods.expect(allReplaced(pods, newWeb), s.spaces...)
+	oldGone := s.censuses.pods.expect(allUpdated(pods, newWeb), s.spaces...)
+	s.began = time.Now()
+	if err := s.contender.update(ctx, s.spaces[0], 0, newWeb); err != nil {
+		return nil, err
+	}
+	at, err := updated.await(ctx, nodePatience, "all pods are updated and ready")
+	if err != nil {
+		return nil, err
+	}
+	values := map[metric]float64{updateTime: s.since(at)}
+	if err := s.timeSettled(ctx, 1, values); err != nil {
+		return nil, err
+	}
+	at, err = oldGone.await(ctx, nodePatience, "the old pods are gone")
+	values[oldGoneTime] = s.since(at)
+	return values, err
+}
+
+// listPods are the pods of the step.
+func (s *step) listPods(ctx context.Context) ([]corev1.Pod, error) {
+	list, err := s.kube.CoreV1().Pods(s.spaces[0]).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		if list.Items[i].Status.PodIP == "" {
+			return nil, errors.New(list.Items[i].Name + " has no address")
+		}
+	}
+	return list.Items, nil
+}
+
+// samePlaces counts the pods that are still there, at the address that they had. Another pod at an old address does not count: that
+// the address was free for a moment is what clients notice.
+func samePlaces(before, after []corev1.Pod) int {
+	addresses := map[string]string{}
+	for i := range before {
+		addresses[string(before[i].UID)] = before[i].Status.PodIP
+	}
+	same := 0
+	for i := range after {
+		if had, found := addresses[string(after[i].UID)]; found && had == after[i].Status.PodIP {
+			same++
+		}
+	}
+	return same
+}
