@@ -169,7 +169,7 @@ image-push: image ## Build and push it, SBOMs attached, with the credentials of 
 	@"$$(hack/tool.sh image)" push -layout $(IMAGE_DIR)/layout -ref '$(IMG)'
 
 image-test: ## Check that the image is the same every time, agrees with the Dockerfile, and can be pushed and pulled
-	@$(MODULE_GO) -C hack/image test -trimpath -buildvcs=false -tags e2e -count 1 -run '^TestE2E' -v ./... $(ARGS)
+	@$(MODULE_GO) -C hack/image test -trimpath -buildvcs=false -tags e2e -count 1 -timeout 30m -run '^TestE2E' -v ./... $(ARGS)
 
 docker-build: ## Build the same image with Docker: IMG, VERSION and BASE_IMAGE may be given
 	$(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg TREE=$(TREE) \
