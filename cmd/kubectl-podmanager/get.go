@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,7 +92,8 @@ func (p *plugin) runGet(ctx context.Context, o getOptions, names []string) error
 		return err
 	}
 	if len(all) == 0 && o.format == "" {
-		return exit{0, errors.New("no PodManagers found" + inNamespace(selection.Namespace))}
+		_, err = fmt.Fprintln(p.errOut, "No PodManagers found"+inNamespace(selection.Namespace)+".")
+		return err
 	}
 	return p.show(o.format, objectOf(all, names), func(style text.Style) []string { return draw(all, style) }, fullNames(all)...)
 }

@@ -60,7 +60,7 @@ func (p *plugin) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
-	root.SetHelpCommand(&cobra.Command{Hidden: true, Use: "no-help"})
+	root.SetHelpCommandGroupID("other")
 	root.AddGroup(&cobra.Group{ID: "read", Title: "Look:"}, &cobra.Group{ID: "write", Title: "Change:"}, &cobra.Group{ID: "other", Title: "Other:"})
 	group := func(id string, commands ...*cobra.Command) {
 		for _, command := range commands {

@@ -17,9 +17,9 @@ import (
 
 // statusOptions are the flags of status.
 type statusOptions struct {
-	timeout time.Duration
-	heldOK  bool
-	format  output.Format
+	timeout                time.Duration
+	heldOK, untilAvailable bool
+	format                 output.Format
 }
 
 func (p *plugin) status() *cobra.Command {
@@ -29,7 +29,7 @@ func (p *plugin) status() *cobra.Command {
 		Short: "Follow a rollout until it ends, one line for each change",
 		Long: `Follow a rollout until it ends, one line for each change. The exit code tells how:
 
-    0  done: every pod is updated and available
+    0  done: every pod is updated and available, and the new revision has proven itself (failurePolicy.gracePeriodSeconds)
     1  an error, or the PodManager is deleted
     3  failed: it was rolled back, or it is stalled until somebody acts
     4  held: it is paused, its partition is reached, or it waits for pods to be deleted (OnDelete); 0 with --held-ok
@@ -42,6 +42,7 @@ func (p *plugin) status() *cobra.Command {
 	}
 	command.Flags().DurationVar(&o.timeout, "timeout", 0, "How long to wait, such as 5m; 0 is for ever")
 	command.Flags().BoolVar(&o.heldOK, "held-ok", false, "Take a rollout that is held for one that is done")
+	command.Flags().BoolVar(&o.untilAvailable, "until-available", false, "Do not wait until the new revision has proven itself")
 	addOutput(command, &o.format)
 	return command
 }
@@ -69,7 +70,7 @@ func (p *plugin) runStatus(ctx context.Context, o statusOptions, argument string
 	if o.format != "" { // the lines would be in the way of a program
 		lines = p.errOut
 	}
-	manager, outcome, err := live.Follow(ctx, name, source, lines, p.errOut)
+	manager, outcome, err := live.Follow(ctx, name, o.untilAvailable, source, lines, p.errOut)
 	if err != nil {
 		return err
 	}

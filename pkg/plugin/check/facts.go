@@ -45,8 +45,9 @@ type Controller struct {
 // Right is something that verbs need, and whether the user may do it.
 type Right struct {
 	Verb, Group, Resource, Subresource string
-	// For are the verbs of the plugin that need it.
-	For     string
+	// For are the verbs of the plugin that need it, and Role is the built-in role that has it.
+	For, Role string
+
 	Allowed bool
 	Err     error
 }
@@ -55,14 +56,14 @@ type Right struct {
 func Rights() []Right {
 	const ours = v1.GroupName
 	return []Right{
-		{Verb: "list", Group: ours, Resource: "podmanagers", For: "get"},
-		{Verb: "watch", Group: ours, Resource: "podmanagers", For: "get -w, status"},
-		{Verb: "list", Resource: "pods", For: "get, why, history"},
-		{Verb: "list", Group: "apps", Resource: "controllerrevisions", For: "history, diff, undo"},
-		{Verb: "list", Resource: "events", For: "why"},
-		{Verb: "get", Resource: "pods", Subresource: "log", For: "why"},
-		{Verb: "patch", Group: ours, Resource: "podmanagers", For: "undo, restart, pause, resume, retry, promote, set image"},
-		{Verb: "update", Group: ours, Resource: "podmanagers", Subresource: "scale", For: "scale"},
+		{Verb: "list", Group: ours, Resource: "podmanagers", For: "get", Role: "view"},
+		{Verb: "watch", Group: ours, Resource: "podmanagers", For: "get -w, status", Role: "view"},
+		{Verb: "list", Resource: "pods", For: "get, why, history", Role: "view"},
+		{Verb: "list", Group: "apps", Resource: "controllerrevisions", For: "history, diff, undo", Role: "view"},
+		{Verb: "list", Resource: "events", For: "why", Role: "view"},
+		{Verb: "get", Resource: "pods", Subresource: "log", For: "why", Role: "view"},
+		{Verb: "patch", Group: ours, Resource: "podmanagers", For: "undo, restart, pause, resume, retry, promote, set image", Role: "edit"},
+		{Verb: "update", Group: ours, Resource: "podmanagers", Subresource: "scale", For: "scale", Role: "edit"},
 	}
 }
 

@@ -10,12 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/why"
 )
 
 // AddEvidence adds to an answer what only the API server can tell, as far as the user may read it.
 func (c *Cluster) AddEvidence(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
+	if outcome := follow.Of(s.Manager); outcome == follow.Done || outcome == follow.Baking {
+		return // old events would only mislead
+	}
 	answer.AddExit(s.Pods, s.Now)
 	var events []corev1.Event
 	for _, name := range slices.Compact([]string{answer.Pod, s.Manager.Name}) {
@@ -32,7 +36,7 @@ func (c *Cluster) AddEvidence(ctx context.Context, s snapshot.Snapshot, answer *
 		events = append(events, list.Items...)
 	}
 	answer.AddEvent(events, s.Now)
-	if answer.Pod == "" || answer.Container == "" {
+	if !answer.HasLog {
 		return
 	}
 	log, err := c.Kube.CoreV1().Pods(s.Manager.Namespace).GetLogs(answer.Pod, &corev1.PodLogOptions{

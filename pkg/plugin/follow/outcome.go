@@ -12,9 +12,11 @@ import (
 // Outcome is how a rollout stands.
 type Outcome int
 
-// The outcomes. All but UnderWay are the end of kubectl podmanager status.
+// The outcomes.
 const (
 	UnderWay Outcome = iota
+	// Baking is when all pods are updated and available, and the failure policy still judges the new revision.
+	Baking
 	Done
 	Failed
 	Held
@@ -46,6 +48,8 @@ func Of(manager *v1.PodManager) Outcome {
 		return Failed
 	case ready.Reason == v1.ReasonPaused, ready.Reason == v1.ReasonPartition, ready.Reason == v1.ReasonUpdateOnDelete:
 		return Held
+	case ready.Status == metav1.ConditionTrue && ready.Reason == v1.ReasonBaking:
+		return Baking
 	case ready.Status == metav1.ConditionTrue:
 		return Done
 	default:
@@ -56,7 +60,7 @@ func Of(manager *v1.PodManager) Outcome {
 // ExitCode is the exit code for an outcome at which the command ends.
 func (o Outcome) ExitCode(heldIsFine bool) int {
 	switch o {
-	case Done:
+	case Done, Baking:
 		return ExitDone
 	case Failed:
 		return ExitFailed

@@ -11,8 +11,8 @@ import (
 )
 
 // Follow prints a line for each change of one PodManager, until its rollout has ended. It returns the PodManager as it was last, and the
-// outcome; UnderWay if the context has ended before.
-func Follow(ctx context.Context, name string, source Source, out, errOut io.Writer) (*v1.PodManager, follow.Outcome, error) {
+// outcome; UnderWay if the context has ended before. With untilAvailable it does not wait until the new revision has proven itself.
+func Follow(ctx context.Context, name string, untilAvailable bool, source Source, out, errOut io.Writer) (*v1.PodManager, follow.Outcome, error) {
 	said := ""
 	for {
 		all := source.Snapshots(time.Now())
@@ -26,7 +26,7 @@ func Follow(ctx context.Context, name string, source Source, out, errOut io.Writ
 			}
 			said = line
 		}
-		if outcome := follow.Of(manager); outcome != follow.UnderWay {
+		if outcome := follow.Of(manager); outcome != follow.UnderWay && (outcome != follow.Baking || untilAvailable) {
 			return manager, outcome, nil
 		}
 		select {

@@ -119,7 +119,7 @@ func endOf(all []snapshot.Snapshot) (int, bool) {
 		case outcome == follow.UnderWay:
 			return 0, false
 		case outcome == follow.Held && s.Condition(v1.ConditionReady).Status == metav1.ConditionTrue: // ready is what was asked for
-		case outcome != follow.Done:
+		default:
 			code = max(code, outcome.ExitCode(false))
 		}
 	}

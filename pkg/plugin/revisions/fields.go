@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -42,7 +43,8 @@ func compare(path string, from, to any, up lift, found *[]field) {
 	}
 	fromMap, isMap := from.(map[string]any)
 	toMap, areMaps := to.(map[string]any)
-	if isMap && areMaps {
+	// All labels, or all annotations, may be new or gone.
+	if isMap && areMaps || strings.HasPrefix(path, "metadata") && (isMap && to == nil || areMaps && from == nil) {
 		compareMaps(path, fromMap, toMap, up, found)
 		return
 	}
@@ -56,7 +58,8 @@ func compare(path string, from, to any, up lift, found *[]field) {
 }
 
 func compareMaps(path string, from, to map[string]any, up lift, found *[]field) {
-	all := maps.Clone(from)
+	all := map[string]any{}
+	maps.Copy(all, from)
 	maps.Copy(all, to)
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		below := key
@@ -65,7 +68,9 @@ func compareMaps(path string, from, to map[string]any, up lift, found *[]field) 
 		}
 		compare(below, from[key], to[key], func(change func(any) any) func(any) any {
 			return up(func(part any) any {
-				changed := maps.Clone(part.(map[string]any))
+				old, _ := part.(map[string]any)
+				changed := map[string]any{}
+				maps.Copy(changed, old)
 				if changed[key] = change(changed[key]); changed[key] == nil {
 					delete(changed, key)
 				}

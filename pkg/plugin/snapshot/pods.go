@@ -45,7 +45,7 @@ func (s Snapshot) StateOf(pod *corev1.Pod, state *rollout.State) PodState {
 	case inService:
 		return PodState{Ready, join(doing, fmt.Sprintf("available in %v", wait.Round(1e9)))}
 	default:
-		return PodState{NotReady, join(doing, strings.TrimPrefix(health.Diagnose([]*corev1.Pod{pod}), pod.Name+": "))}
+		return PodState{NotReady, join(doing, strings.TrimPrefix(health.Diagnose([]*corev1.Pod{pod}, s.Now), pod.Name+": "))}
 	}
 }
 
@@ -66,7 +66,7 @@ func (s Snapshot) doing(pod *corev1.Pod) string {
 // describeEnd says for how long a pod has been terminating. The deletion timestamp is when its grace period is over.
 func (s Snapshot) describeEnd(pod *corev1.Pod) string {
 	left := pod.DeletionTimestamp.Sub(s.Now)
-	if left <= 0 {
+	if left < 0 {
 		return fmt.Sprintf("should have ended %v ago", -left.Round(1e9))
 	}
 	return fmt.Sprintf("ends within %v", left.Round(1e9))

@@ -113,7 +113,7 @@ func colourOf(word string) text.Colour {
 // stateCell is the state of the PodManager in one word.
 func stateCell(manager *v1.PodManager) text.Cell {
 	colours := map[follow.Outcome]text.Colour{
-		follow.Done: text.Good, follow.Failed: text.Bad, follow.Held: text.Notable, follow.UnderWay: text.Notable, follow.Deleted: text.Faint,
+		follow.Done: text.Good, follow.Baking: text.Good, follow.Failed: text.Bad, follow.Held: text.Notable, follow.UnderWay: text.Notable, follow.Deleted: text.Faint,
 	}
 	return text.Cell{Text: follow.Reason(manager), Colour: colours[follow.Of(manager)]}
 }
@@ -153,7 +153,7 @@ func header(s snapshot.Snapshot, style text.Style) []string {
 	say("Pods:", fmt.Sprintf("%d wanted, %d exist, %d updated, %d ready, %d available, %d terminating", manager.DesiredReplicas(),
 		status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas, status.TerminatingReplicas), text.Plain)
 	if len(s.Missing) > 0 {
-		say("Not shown:", "you may not read "+strings.Join(s.Missing, " and ")+" in this namespace; kubectl podmanager check tells more", text.Notable)
+		say("Not shown:", "you may not read "+strings.Join(s.Missing, " and ")+" in this namespace", text.Notable)
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
@@ -30,7 +31,8 @@ type Answer struct {
 	Container string `json:"container,omitempty"`
 	// Log has the last lines of the container.
 	Log []string `json:"log,omitempty"`
-	// Previous tells that the log of the container before the present one is of interest.
+	// HasLog tells that the container has run, and Previous that the log of the run before is of interest.
+	HasLog   bool `json:"-"`
 	Previous bool `json:"-"`
 }
 
@@ -41,7 +43,11 @@ func Find(s snapshot.Snapshot, command string) Answer {
 	pod, trouble := worst(s)
 	if pod != nil {
 		answer.Pod = pod.Name
-		answer.Container, answer.Previous = containerOf(pod)
+		if status := culprit(pod); status != nil {
+			answer.Container = status.Name
+			answer.HasLog = status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
+			answer.Previous = status.State.Terminated == nil && status.LastTerminationState.Terminated != nil
+		}
 		answer.say("pod %s: %s", pod.Name, trouble)
 	}
 	cause := causeOf(answer.Reason)
@@ -57,7 +63,7 @@ func Find(s snapshot.Snapshot, command string) Answer {
 			answer.say("%s: %s: %s", kind, condition.Reason, condition.Message)
 		}
 	}
-	if !s.Reads("pods") {
+	if !s.Reads("pods") && s.Condition(v1.ConditionReady).Status != metav1.ConditionTrue {
 		answer.say("you may not read pods in namespace %s, so more is not known", manager.Namespace)
 	}
 	return answer
@@ -80,13 +86,13 @@ func worst(s snapshot.Snapshot) (*corev1.Pod, string) {
 	state := s.Rollout()
 	said := health.DescribeFailure(state.FailingPods)
 	if said == "" {
-		said = health.Diagnose(active)
+		said = health.Diagnose(active, s.Now)
 	}
 	if said == "" && len(active) < s.Manager.DesiredReplicas() {
 		said = health.DescribeFailure(health.NewestFirst(finished, s.Now))
 	}
 	if said == "" {
-		said = health.DescribeHeldUp(active)
+		said = health.DescribeHeldUp(active, s.Now)
 	}
 	for _, pod := range s.Pods {
 		if is, found := strings.CutPrefix(said, pod.Name+": "); found {
@@ -99,25 +105,19 @@ func worst(s snapshot.Snapshot) (*corev1.Pod, string) {
 	return nil, ""
 }
 
-// containerOf is the container that is to blame: one that does not run, one that has crashed, or one that is not ready.
-func containerOf(pod *corev1.Pod) (name string, previous bool) {
+// culprit is the container to blame: one that does not run, one that has crashed, or one that is not ready; nil if there is none.
+func culprit(pod *corev1.Pod) *corev1.ContainerStatus {
 	statuses := slices.Collect(podstate.ContainerStatuses(pod))
-	for _, status := range statuses {
-		if podstate.ContainerTrouble(status) != "" {
-			return status.Name, status.State.Terminated == nil && status.RestartCount > 0
+	for _, isCulprit := range []func(*corev1.ContainerStatus) bool{
+		func(status *corev1.ContainerStatus) bool { return podstate.ContainerTrouble(status) != "" },
+		func(status *corev1.ContainerStatus) bool { return inplace.Crashes(pod, status) > 0 },
+		func(status *corev1.ContainerStatus) bool { return status.State.Running != nil && !status.Ready },
+	} {
+		if found := slices.IndexFunc(statuses, isCulprit); found >= 0 {
+			return statuses[found]
 		}
 	}
-	for _, status := range statuses {
-		if inplace.Crashes(pod, status) > 0 {
-			return status.Name, true
-		}
-	}
-	for _, status := range statuses {
-		if status.State.Running != nil && !status.Ready {
-			return status.Name, false
-		}
-	}
-	return "", false
+	return nil
 }
 
 // Lines are the answer for people.
