@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,15 +41,16 @@ type completer = cobra.CompletionFunc
 
 // completeNames completes the names of PodManagers: so many of them, or any number if most is below 0.
 func (p *plugin) completeNames(most int) completer {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return p.namesBut(cmd, args), cobra.ShellCompDirectiveNoFileComp
+		return p.namesBut(cmd, args, typed), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func (p *plugin) namesBut(cmd *cobra.Command, taken []string) []string {
+// namesBut are the names that begin as typed and are not given yet.
+func (p *plugin) namesBut(cmd *cobra.Command, taken []string, typed string) []string {
 	c, err := p.connect()
 	if err != nil {
 		return nil
@@ -59,7 +61,7 @@ func (p *plugin) namesBut(cmd *cobra.Command, taken []string) []string {
 	}
 	var names []string
 	for _, manager := range managers {
-		if !strings.Contains(" "+strings.Join(taken, " ")+" ", " "+manager.Name+" ") {
+		if strings.HasPrefix(manager.Name, typed) && !slices.Contains(taken, manager.Name) {
 			names = append(names, manager.Name)
 		}
 	}
@@ -81,7 +83,7 @@ func (p *plugin) completeRevisions(most int) completer {
 }
 
 // completeRevisionFlag completes the number of a revision of the PodManager that is named already.
-func (p *plugin) completeRevisionFlag(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (p *plugin) completeRevisionFlag(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -91,8 +93,9 @@ func (p *plugin) completeRevisionFlag(cmd *cobra.Command, args []string, _ strin
 	}
 	var numbers []string
 	for _, revision := range s.History() {
-		if revision.Number > 0 {
-			numbers = append(numbers, strconv.FormatInt(revision.Number, 10)+"\t"+snapshot.Images(revision.Template))
+		number := strconv.FormatInt(revision.Number, 10)
+		if revision.Number > 0 && strings.HasPrefix(number, typed) {
+			numbers = append(numbers, number+"\t"+snapshot.Images(revision.Template))
 		}
 	}
 	return numbers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -117,7 +120,9 @@ func (p *plugin) completeContainers(cmd *cobra.Command, args []string, typed str
 	}
 	var pairs []string
 	for _, container := range change.ContainersOf(managers[0]) {
-		pairs = append(pairs, container+"=")
+		if pair := container + "="; strings.HasPrefix(pair, typed) {
+			pairs = append(pairs, pair)
+		}
 	}
 	return pairs, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -1,4 +1,4 @@
-// Package plugin holds what kubectl podmanager knows. Its rooms turn objects into text and into patches:
+// Package plugin holds what kubectl podmanager knows. The packages below it turn objects into text and into patches:
 //
 //	text       tables, colours and the terminal
 //	output     json, yaml, name and jsonpath
@@ -10,7 +10,7 @@
 //	change     what undo, restart, pause and the others write
 //	check      whether the cluster and the user's rights are as they should be
 //	live       showing what changes, until it ends
-//	cluster    the only room with clients: it reads, watches and writes
+//	cluster    the only package with clients: it reads, watches and writes
 //
-// The rooms judge nothing themselves: package plan and its rooms do, as for the controller.
+// They judge nothing themselves: package plan and the packages below it do, as for the controller.
 package plugin

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Only the room cluster talks to the API server: all others turn objects into text and patches.
+// Only package cluster talks to the API server: all others turn objects into text and patches.
 func TestOnlyClusterHasClients(t *testing.T) {
 	checked := 0
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		room, _, _ := strings.Cut(path, "/")
-		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || room == "cluster" {
+		name, _, _ := strings.Cut(path, "/")
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || name == "cluster" {
 			return err
 		}
 		checked++

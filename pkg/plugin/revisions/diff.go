@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -70,7 +70,7 @@ func with(template *corev1.PodTemplateSpec, changed field) *corev1.PodTemplateSp
 
 // judge asks how a pod gets from one template to the other.
 func judge(from, to *corev1.PodTemplateSpec) (how, why string) {
-	diff, obstacle := inplace.Compare(from, to)
+	diff, obstacle := compare.Templates(from, to)
 	switch {
 	case obstacle != "":
 		return NewPod, obstacle

@@ -24,7 +24,7 @@ type field struct {
 // differing are the fields that differ between two templates.
 func differing(from, to *corev1.PodTemplateSpec) []field {
 	var found []field
-	compare("", decode(from), decode(to), func(change func(any) any) func(any) any { return change }, &found)
+	compareValues("", decode(from), decode(to), func(change func(any) any) func(any) any { return change }, &found)
 	return found
 }
 
@@ -36,8 +36,8 @@ func decode(template *corev1.PodTemplateSpec) (value any) {
 // lift turns a change of a part into a change of the whole template.
 type lift func(change func(part any) any) func(root any) any
 
-// compare finds the fields that differ below a path. A field that is missing on one side is nil.
-func compare(path string, from, to any, up lift, found *[]field) {
+// compareValues finds the fields that differ below a path. A field that is missing on one side is nil.
+func compareValues(path string, from, to any, up lift, found *[]field) {
 	if reflect.DeepEqual(from, to) {
 		return
 	}
@@ -66,7 +66,7 @@ func compareMaps(path string, from, to map[string]any, up lift, found *[]field) 
 		if path != "" {
 			below = path + "." + key
 		}
-		compare(below, from[key], to[key], func(change func(any) any) func(any) any {
+		compareValues(below, from[key], to[key], func(change func(any) any) func(any) any {
 			return up(func(part any) any {
 				old, _ := part.(map[string]any)
 				changed := map[string]any{}
@@ -89,7 +89,7 @@ func compareLists(path string, from, to []any, up lift, found *[]field) {
 		}
 	}
 	for _, key := range keys {
-		compare(path+"["+key+"]", elementOf(from, key), elementOf(to, key), func(change func(any) any) func(any) any {
+		compareValues(path+"["+key+"]", elementOf(from, key), elementOf(to, key), func(change func(any) any) func(any) any {
 			return up(func(part any) any {
 				list := slices.Clone(part.([]any))
 				place := slices.Index(keysOf(list), key)
