@@ -43,7 +43,7 @@ func golden(t *testing.T, name string, lines []string) {
 func seen(o plan.Observed, missing ...string) snapshot.Snapshot {
 	m := o.Manager
 	report := ReportOf(o)
-	report.Plan = plan.Make(o)
+	report.Plan = plan.Make(o).ForStatus()
 	m.Status, _ = status.Of(report)
 	m.CreationTimestamp.Time = o.Now.Add(-time.Hour)
 	s := snapshot.New(m, o.Pods, o.Revisions, missing, o.Now)

@@ -20,7 +20,7 @@ import (
 // seen is what the user sees of an observation: the status is what the controller would write.
 func seen(o plan.Observed) snapshot.Snapshot {
 	report := ReportOf(o)
-	report.Plan = plan.Make(o)
+	report.Plan = plan.Make(o).ForStatus()
 	o.Manager.Status, _ = status.Of(report)
 	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
 }
