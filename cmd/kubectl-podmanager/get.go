@@ -151,7 +151,7 @@ func drawAll(all []snapshot.Snapshot, withTrees, withNamespace bool, style text.
 
 // objectOf is what -o prints: the object if one was named, else a list, as kubectl does it.
 func objectOf(all []snapshot.Snapshot, names []string) any {
-	list := &v1.PodManagerList{TypeMeta: metav1.TypeMeta{APIVersion: v1.SchemeGroupVersion.String(), Kind: v1.Kind + "List"}, Items: []v1.PodManager{}}
+	list := &v1.PodManagerList{TypeMeta: metav1.TypeMeta{APIVersion: v1.GroupVersionKind.GroupVersion().String(), Kind: v1.Kind + "List"}, Items: []v1.PodManager{}}
 	for _, s := range all {
 		manager := s.Manager.DeepCopy()
 		manager.SetGroupVersionKind(v1.GroupVersionKind)

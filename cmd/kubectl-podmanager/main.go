@@ -50,7 +50,7 @@ func (e exit) Unwrap() error { return e.err }
 
 // run runs a command, and returns the exit code.
 func (p *plugin) run(ctx context.Context, args []string) int {
-	root := p.root()
+	root := p.root() //nolint:contextcheck // cobra hands the context to the verb that it runs
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

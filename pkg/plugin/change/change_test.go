@@ -131,7 +131,7 @@ func TestParseImages(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	owned := func(manager, operation, fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	const image, template = `{"f:spec":{"f:image":{}}}`, `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:image":{}}}}}}}`
 	tests := map[string]struct {
@@ -147,7 +147,7 @@ func TestWarnings(t *testing.T) {
 		"Helm":                      {nil, []metav1.ManagedFieldsEntry{owned("helm", "Update", image)}, "Helm (field manager helm) owns spec.image of web"},
 		"a part of the template":    {twoContainers, []metav1.ManagedFieldsEntry{owned("kustomize-controller", "Apply", template)}, "owns spec.template.spec.containers of web"},
 		"what cannot be read":       {nil, []metav1.ManagedFieldsEntry{owned("helm", "Update", `{"f:`)}, ""},
-		"a status that it has read": {nil, []metav1.ManagedFieldsEntry{{Manager: "helm", Subresource: "status", FieldsV1: &metav1.FieldsV1{Raw: []byte(image)}}}, ""},
+		"a status that it has read": {nil, []metav1.ManagedFieldsEntry{{Manager: "helm", Subresource: "status", FieldsV1: metav1.NewFieldsV1(image)}}, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ func (c Change) firstOwned(entry metav1.ManagedFieldsEntry) string {
 		return ""
 	}
 	owned := fieldpath.NewSet()
-	if owned.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+	if owned.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 		return "" // written by a server that we do not understand: no warning rather than a wrong one
 	}
 	for _, field := range c.Fields() {
