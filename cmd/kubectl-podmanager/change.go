@@ -50,7 +50,7 @@ func (p *plugin) writer(name, short string, verb cluster.Verb) *cobra.Command {
 		Use:   name + " NAME...",
 		Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.write(cmd.Context(), o, args, verb)
+			return p.write(cmd.Context(), o, args, because(verb, o.cause))
 		},
 		ValidArgsFunction: p.completeNames(-1),
 	}
@@ -105,7 +105,7 @@ func (p *plugin) set() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.write(cmd.Context(), o, names, change.SetImage(images))
+			return p.write(cmd.Context(), o, names, change.SetImage(images, o.cause))
 		},
 		ValidArgsFunction: p.completeContainers,
 	}
@@ -151,7 +151,7 @@ func (p *plugin) write(ctx context.Context, o writeOptions, args []string, verb 
 	var failed []error
 	var written []snapshot.Snapshot
 	for _, manager := range managers {
-		result, what, err := c.Do(ctx, manager, because(verb, o.cause), o.dryRun)
+		result, what, err := c.Do(ctx, manager, verb, o.dryRun)
 		if err != nil {
 			failed = append(failed, err)
 			continue

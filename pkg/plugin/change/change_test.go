@@ -66,13 +66,18 @@ func TestVerbs(t *testing.T) {
 		"promote what has no partition": {Promote(intstr.FromInt32(0)), Manager(10), "", "has the partition 0 already", ""},
 		"promote backwards":             {Promote(intstr.FromInt32(5)), Manager(10, Partition("2")), "", "", "promote only lowers it"},
 		"promote OnDelete":              {Promote(intstr.FromInt32(0)), Manager(10, Strategy(v1.OnDeleteStrategy)), "", "", "has no partition to lower"},
-		"the image": {SetImage(map[string]string{"app": "nginx:2"}), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
+		"the image": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
 			"image updated: nginx:2, was nginx", ""},
-		"the same image":             {SetImage(map[string]string{"app": "nginx"}), Manager(3), "", "has that image already", ""},
-		"of a container that is not": {SetImage(map[string]string{"web": "nginx:2"}), Manager(3), "", "", "web has no container web; it has app"},
-		"in a template": {SetImage(map[string]string{"log": "log:2"}), Manager(3, twoContainers),
+		"the image, and why": {SetImage(map[string]string{"app": "nginx:2"}, "a try"), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"},` +
+			`{"op":"add","path":"/metadata/annotations","value":{"kubernetes.io/change-cause":"a try"}}]`, "image updated: nginx:2, was nginx", ""},
+		"the cause of the old image goes": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3, Because("before")),
+			`[{"op":"add","path":"/spec/image","value":"nginx:2"},{"op":"remove","path":"/metadata/annotations/kubernetes.io~1change-cause"}]`,
+			"image updated: nginx:2, was nginx", ""},
+		"the same image":             {SetImage(map[string]string{"app": "nginx"}, ""), Manager(3), "", "has that image already", ""},
+		"of a container that is not": {SetImage(map[string]string{"web": "nginx:2"}, ""), Manager(3), "", "", "web has no container web; it has app"},
+		"in a template": {SetImage(map[string]string{"log": "log:2"}, ""), Manager(3, twoContainers),
 			`[{"op":"add","path":"/spec/template/spec/containers/1/image","value":"log:2"}]`, "image updated: log:2, was log:1", ""},
-		"of all containers": {SetImage(map[string]string{"*": "x:1"}), Manager(3, twoContainers),
+		"of all containers": {SetImage(map[string]string{"*": "x:1"}, ""), Manager(3, twoContainers),
 			`[{"op":"add","path":"/spec/template/spec/initContainers/0/image","value":"x:1"},` +
 				`{"op":"add","path":"/spec/template/spec/containers/0/image","value":"x:1"},{"op":"add","path":"/spec/template/spec/containers/1/image","value":"x:1"}]`,
 			"image updated: x:1, was init:1; x:1, was app:1; x:1, was log:1", ""},
@@ -156,7 +161,7 @@ func TestWarnings(t *testing.T) {
 				test.change(m)
 			}
 			m.ManagedFields = test.entries
-			c, err := SetImage(map[string]string{"app": "nginx:2"})(m, Now)
+			c, err := SetImage(map[string]string{"app": "nginx:2"}, "")(m, Now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,8 +29,9 @@ func ParseImages(arguments []string) (map[string]string, error) {
 	return images, nil
 }
 
-// SetImage changes images of containers and init containers.
-func SetImage(images map[string]string) func(*v1.PodManager, time.Time) (Change, error) {
+// SetImage changes images of containers and init containers. The change cause is that of the new revision: without one, that of the old
+// revision goes, because it would be a wrong one.
+func SetImage(images map[string]string, cause string) func(*v1.PodManager, time.Time) (Change, error) {
 	return func(manager *v1.PodManager, _ time.Time) (Change, error) {
 		var c Change
 		var said []string
@@ -62,6 +63,7 @@ func SetImage(images map[string]string) func(*v1.PodManager, time.Time) (Change,
 		if c.IsEmpty() {
 			return nothing("has that image already")
 		}
+		c.setCause(manager, cause)
 		c.Said = "image updated: " + strings.Join(said, "; ")
 		return c, nil
 	}
