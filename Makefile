@@ -55,9 +55,17 @@ test: ## Run all tests but image-test: unit, verify, vulncheck, e2e, e2e-node, a
 	@hack/test.sh unit verify vulncheck e2e e2e-node chaos-short bench-short
 
 ##@ Develop
-.PHONY: build generate verify lint vulncheck unit e2e e2e-node
+.PHONY: build plugin generate verify lint vulncheck unit e2e e2e-node
 build: ## Compile the programs into .bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
+
+plugin: ## Build kubectl podmanager, also called kubectl pm, into .bin/ with its completion, and say how to use it
+	go build -trimpath -buildvcs=false -ldflags '-s -w $(LDFLAGS)' -o .bin/kubectl-podmanager ./cmd/kubectl-podmanager
+	@ln -sf kubectl-podmanager .bin/kubectl-pm
+	@for name in podmanager pm; do \
+		.bin/kubectl-$$name completion kubectl >.bin/kubectl_complete-$$name && chmod +x .bin/kubectl_complete-$$name; \
+	done
+	@echo 'To use it: export PATH="$(CURDIR)/.bin:$$PATH"    then: kubectl podmanager get, or kubectl pm get'
 
 generate: ## Generate client code, deepcopy functions and the CRD from the types
 	@hack/update-codegen.sh

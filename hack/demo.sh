@@ -10,6 +10,7 @@ export KUBECONFIG
 KUBECONFIG=$("$cluster" kubeconfig "$name")
 state=$(dirname "$KUBECONFIG")
 controller=$state/$name-controller
+plugin=$state/$name-plugin # the folder of kubectl podmanager
 cd "$root"
 # The images of the tour: three versions, and an image that does not exist. A real node needs images that it has.
 example=artifacts/examples/image.yaml
@@ -86,6 +87,7 @@ start_controller() {
 	local token server authority
 	stop_controller
 	go build -buildvcs=false -o "$controller" ./cmd/controller
+	go build -buildvcs=false -o "$plugin/kubectl-podmanager" ./cmd/kubectl-podmanager
 	token=$(kubectl create token podmanager-controller --namespace podmanager-system --duration 24h)
 	server=$(kubectl config view --raw -o jsonpath='{.clusters[0].cluster.server}')
 	authority=$(kubectl config view --raw --flatten -o jsonpath='{.clusters[0].cluster.certificate-authority-data}')
@@ -124,6 +126,8 @@ runs_only() {
 }
 is_rolled_out() { ready_says AllReplicasAvailable && runs_only "$1"; }
 is_back_at() { field_is .status.availableReplicas 5 && runs_only "$1"; }
+# revision_of IMAGE: prints the number of the newest revision with this image.
+revision_of() { kubectl podmanager history my-pod-manager | awk -v image="$1" '$0 ~ image {print $1; exit}'; }
 finalized() { kubectl get pm my-pod-manager -o jsonpath='{.metadata.finalizers}' | grep podmanager; }
 
 no_pods() { [ -z "$(kubectl get pods --selector podmanager=my-pod-manager --no-headers 2>/dev/null)" ]; }
@@ -149,16 +153,17 @@ tour() {
 	observe "5 of 5 pods are available" field_is .status.availableReplicas 5
 	show kubectl get pm -o wide
 
-	say "4. Another image: the controller rolls it out, a few pods at a time"
-	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"${images[1]}\"}}"
-	follow "all 5 pods run it" is_rolled_out "${images[1]}"
-	show kubectl get pods -L apps.mycompany.com/revision
+	say "4. Another image: the controller rolls it out, a few pods at a time (kubectl podmanager is the plugin that make plugin builds)"
+	show kubectl podmanager set image my-pod-manager "app=${images[1]}" --cause "a newer version"
+	show kubectl podmanager status my-pod-manager --timeout 120s
+	observe "all 5 pods run it" is_rolled_out "${images[1]}"
+	show kubectl podmanager get my-pod-manager
 
 	say "5. An image that does not exist: the rollout is halted, and says why"
 	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"$missing\"}}"
 	observe "the rollout is halted" ready_says RolloutHalted
-	show kubectl get pm,pods
-	show kubectl get pm my-pod-manager -o 'jsonpath={.status.conditions[?(@.type=="Ready")].message}{"\n"}'
+	show kubectl podmanager get my-pod-manager
+	show kubectl podmanager why my-pod-manager
 	available_at_least 4 || fail "a bad image should not take away more than maxUnavailable pods"
 
 	say "6. The same with failurePolicy Rollback: all pods return to the last good revision, the spec stays as it is"
@@ -166,12 +171,15 @@ tour() {
 	observe "it is rolled back" ready_says RolledBack
 	observe "all 5 pods run the image from before" is_back_at "${images[1]}"
 	show kubectl get pm my-pod-manager -o wide
-	show kubectl get controllerrevisions -l podmanager=my-pod-manager
+	show kubectl podmanager history my-pod-manager
 	field_is .spec.image "$missing" || fail "the spec should be as the user wrote it"
 
-	say "7. A good image again: the controller rolls it out"
-	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"${images[2]}\"}}"
+	say "7. A good image again: the controller rolls it out. Then undo: the template of an earlier revision returns to the spec"
+	show kubectl podmanager set image my-pod-manager "app=${images[2]}"
 	follow "all 5 pods run it" is_rolled_out "${images[2]}"
+	show kubectl podmanager status my-pod-manager --timeout 60s
+	show kubectl podmanager undo my-pod-manager --to-revision "$(revision_of "${images[1]}")"
+	follow "all 5 pods run the image from before" is_rolled_out "${images[1]}"
 
 	say "8. The conditions and the events of the PodManager"
 	show kubectl describe pm my-pod-manager
@@ -213,12 +221,12 @@ answers() { [ "$(curl --silent --max-time 5 "http://$1:8080/version")" = "$2" ];
 down() {
 	stop_controller
 	"$cluster" down "$name"
-	rm -f "$controller.log" "$state/$name-example.yaml"
+	rm -rf "$controller.log" "$state/$name-example.yaml" "$plugin"
 }
 
 up() {
 	"$cluster" up "$name"
-	PATH=$("$cluster" bin):$PATH
+	PATH=$("$cluster" bin):$plugin:$PATH
 	say "Install the CRD and the controller's permissions, and start the controller"
 	show kubectl apply -f artifacts/crd.yaml
 	show kubectl apply -f artifacts/rbac.yaml
@@ -236,7 +244,8 @@ up() {
 	cat <<-EOF
 	  eval "\$(hack/cluster/cluster.sh env $name)"      # kubectl for this cluster ($nodes)
 	  kubectl apply -f artifacts/examples/full.yaml     # a fuller PodManager
-	  kubectl get pm,pods -w                            # watch it
+	  make plugin && export PATH="$root/.bin:\$PATH"    # kubectl podmanager, and kubectl pm
+	  kubectl pm get -w                                 # watch it
 	  tail -f $controller.log
 	  make demo-down                                    # stop it all
 	EOF

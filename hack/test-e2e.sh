@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 name=${TEST_CLUSTER:-podmanager-test}
 cluster=hack/cluster/cluster.sh
-tests=./hack/e2e/...
+tests="./hack/e2e/... ./hack/e2e-plugin"
 # The tests mostly wait, so more of them can run at a time than there are processors; on a real node they wait even more.
 parallel=4
 if [ "${NODE:-}" = real ]; then
@@ -32,4 +32,6 @@ eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
 export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
-go test -tags e2e "$tests" -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-30m}" "$@"
+# The packages share the cluster, one after the other.
+# shellcheck disable=SC2086 # the packages are words
+go test -tags e2e $tests -p 1 -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-30m}" "$@"

@@ -47,7 +47,21 @@ var layers = []string{
 	"pkg/leader",
 	"pkg/serve",
 
+	"pkg/plugin/text",
+	"pkg/plugin/output",
+	"pkg/plugin/snapshot",
+	"pkg/plugin/follow",
+	"pkg/plugin/tree",
+	"pkg/plugin/revisions",
+	"pkg/plugin/why",
+	"pkg/plugin/change",
+	"pkg/plugin/check",
+	"pkg/plugin/live",
+	"pkg/plugin/cluster",
+	"pkg/plugin",
+
 	"cmd/controller",
+	"cmd/kubectl-podmanager",
 }
 
 // testOnly are packages that nothing but tests may import.

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-base/version"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plugin/check"
+	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/output"
+	"github.com/mycompany/podmanager/pkg/plugin/revisions"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+	"github.com/mycompany/podmanager/pkg/plugin/why"
+)
+
+func (p *plugin) why() *cobra.Command {
+	var format output.Format
+	command := &cobra.Command{
+		Use:   "why NAME",
+		Short: "Say why it is as it is, with the evidence and the next command",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, s, err := p.readOne(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			answer := why.Find(s, p.command)
+			c.AddEvidence(cmd.Context(), s, &answer)
+			return p.show(format, answer, answer.Lines, cluster.FullName(s.Manager.Name))
+		},
+		ValidArgsFunction: p.completeNames(1),
+	}
+	addOutput(command, &format)
+	return command
+}
+
+func (p *plugin) history() *cobra.Command {
+	var format output.Format
+	command := &cobra.Command{
+		Use:   "history NAME",
+		Short: "Show the revisions, and which is current, new or failed",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, s, err := p.readOne(cmd.Context(), args[0])
+			if err == nil {
+				err = needsRevisions(s)
+			}
+			if err != nil {
+				return err
+			}
+			list, names := storedOf(s)
+			return p.show(format, list, func(style text.Style) []string { return revisions.History(s, style) }, names...)
+		},
+		ValidArgsFunction: p.completeNames(1),
+	}
+	addOutput(command, &format)
+	return command
+}
+
+// needsRevisions is for verbs that are of no use without them.
+func needsRevisions(s snapshot.Snapshot) error {
+	if s.Reads("controllerrevisions") {
+		return nil
+	}
+	return fmt.Errorf("you may not list controllerrevisions in namespace %s, where the revisions are; the role view includes that", s.Manager.Namespace)
+}
+
+// storedOf is what -o prints of a history, the newest first.
+func storedOf(s snapshot.Snapshot) (*appsv1.ControllerRevisionList, []string) {
+	list := &appsv1.ControllerRevisionList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevisionList"}, Items: []appsv1.ControllerRevision{},
+	}
+	var names []string
+	for _, revision := range s.History() {
+		for _, stored := range s.Stored {
+			if stored.Name == revision.Name {
+				item := stored.DeepCopy()
+				item.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ControllerRevision"))
+				list.Items, names = append(list.Items, *item), append(names, "controllerrevision.apps/"+stored.Name)
+			}
+		}
+	}
+	return list, names
+}
+
+func (p *plugin) diff() *cobra.Command {
+	var format output.Format
+	var file string
+	command := &cobra.Command{
+		Use:   "diff NAME [A] [B]",
+		Short: "Show what differs between two revisions, and how pods get from one to the other",
+		Long: `Show what differs between two revisions: from A to B, from A to the present one, or from the last good one to the present one.
+A revision is a number, a hash or a name of history. With -f: from the present one to that of a manifest.`,
+		Args: cobra.RangeArgs(1, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, s, err := p.readOne(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			difference, err := p.compare(cmd.Context(), c, s, args[1:], file)
+			if err != nil {
+				return err
+			}
+			return p.show(format, difference, difference.Lines, cluster.FullName(s.Manager.Name))
+		},
+		ValidArgsFunction: p.completeRevisions(2),
+	}
+	command.Flags().StringVarP(&file, "filename", "f", "", "Manifest of the PodManager to compare with; - is the standard input")
+	addOutput(command, &format)
+	return command
+}
+
+func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Snapshot, wanted []string, file string) (revisions.Difference, error) {
+	if file != "" {
+		if len(wanted) > 0 {
+			return revisions.Difference{}, errors.New("give revisions or -f, not both")
+		}
+		template, err := p.templateIn(ctx, c, s.Manager, file)
+		if err != nil {
+			return revisions.Difference{}, err
+		}
+		return revisions.Diff(s.Manager, history.Template(&s.Manager.Spec), template, "the present template", file), nil
+	}
+	err := needsRevisions(s)
+	to := revisions.Present(s)
+	var from snapshot.Revision
+	switch {
+	case err != nil:
+	case len(wanted) == 0:
+		from, err = revisions.Previous(s)
+	default:
+		from, err = revisions.Choose(s, wanted[0])
+	}
+	if err == nil && len(wanted) == 2 {
+		to, err = revisions.Choose(s, wanted[1])
+	}
+	if err != nil {
+		return revisions.Difference{}, err
+	}
+	return revisions.Diff(s.Manager, from.Template, to.Template, from.Title(), to.Title()), nil
+}
+
+// templateIn is the template that the PodManager in a file asks for, completed by the API server if the user may ask it.
+func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.PodManager, file string) (*corev1.PodTemplateSpec, error) {
+	var data []byte
+	var err error
+	if file == "-" {
+		data, err = io.ReadAll(p.in)
+	} else {
+		data, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	manager := &v1.PodManager{}
+	if err := yaml.UnmarshalStrict(data, manager); err != nil {
+		return nil, fmt.Errorf("%s is no manifest of a single PodManager: %w", file, err)
+	}
+	if manager.Kind != v1.Kind || manager.Name != live.Name {
+		return nil, fmt.Errorf("%s has %s %s, and not PodManager %s", file, manager.Kind, manager.Name, live.Name)
+	}
+	completed, err := c.WithDefaults(ctx, live, manager)
+	if err != nil {
+		fmt.Fprintln(p.errOut, "Warning: the API server has not completed the manifest, so its defaults may show as differences:", c.Advise(err, live.Namespace))
+		return history.Template(&manager.Spec), nil
+	}
+	return history.Template(&completed.Spec), nil
+}
+
+func (p *plugin) check() *cobra.Command {
+	var format output.Format
+	var namespace string
+	command := &cobra.Command{
+		Use:   "check [NAME]",
+		Short: "Check the CRD, the controller, your rights, and what the API server offers",
+		Long:  "Check the CRD, the controller, your rights, and what the API server offers. The exit code is 1 if something has to be done.",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.runCheck(cmd.Context(), args, namespace, format)
+		},
+		ValidArgsFunction: p.completeNames(1),
+	}
+	command.Flags().StringVar(&namespace, "controller-namespace", "podmanager-system", "Namespace of the controller")
+	addOutput(command, &format)
+	return command
+}
+
+func (p *plugin) runCheck(ctx context.Context, args []string, controllerNamespace string, format output.Format) error {
+	c, err := p.connect()
+	if err != nil {
+		return err
+	}
+	facts, err := c.Facts(ctx, nil, c.Namespace, controllerNamespace)
+	if err != nil {
+		return err
+	}
+	findings := check.Judge(facts)
+	if len(args) == 1 && !check.Failed(findings[:1]) { // without a CRD there is no object
+		name, err := cluster.Name(args[0])
+		if err != nil {
+			return err
+		}
+		managers, err := c.ReadManagers(ctx, cluster.Selection{Namespace: c.Namespace, Names: []string{name}})
+		if err != nil {
+			return err
+		}
+		facts.Manager = managers[0]
+		findings = check.Judge(facts)
+	}
+	err = p.show(format, findings, func(style text.Style) []string { return check.Lines(findings, style) })
+	if err == nil && check.Failed(findings) {
+		return exit{1, nil}
+	}
+	return err
+}
+
+func (p *plugin) version() *cobra.Command {
+	var format output.Format
+	command := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the plugin",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			is := buildVersion()
+			return p.show(format, map[string]string{"version": is, "go": runtime.Version()}, func(text.Style) []string {
+				return []string{fmt.Sprintf("%s %s (%s, %s/%s)", p.command, is, runtime.Version(), runtime.GOOS, runtime.GOARCH)}
+			}, is)
+		},
+	}
+	addOutput(command, &format)
+	return command
+}
+
+// buildVersion is what the Makefile has stamped in, or else what the Go command has recorded.
+func buildVersion() string {
+	if stamped := version.Get().GitVersion; !strings.Contains(stamped, "$Format") {
+		return stamped
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// userAgent tells the plugin's requests apart in audit logs.
+func userAgent() string { return "kubectl-podmanager/" + buildVersion() }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"k8s.io/klog/v2"
+
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+)
+
+func main() {
+	// client-go logs what the user is told anyway.
+	klog.SetLogger(klog.Logger{})
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	p := &plugin{in: os.Stdin, out: os.Stdout, errOut: os.Stderr, getenv: os.Getenv, command: commandOf(os.Args[0])}
+	os.Exit(p.run(ctx, os.Args[1:]))
+}
+
+// commandOf is how the user has called the program: kubectl-pm is kubectl pm.
+func commandOf(program string) string {
+	name := strings.TrimSuffix(filepath.Base(program), ".exe")
+	if rest, found := strings.CutPrefix(name, "kubectl-"); found {
+		return "kubectl " + rest
+	}
+	return "kubectl podmanager"
+}
+
+// exit is an error that ends the program with a code. Its error is nil if everything was said already.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+// run runs a command, and returns the exit code.
+func (p *plugin) run(ctx context.Context, args []string) int {
+	root := p.root() //nolint:contextcheck // cobra hands the context to the verb that it runs
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return follow.ExitDone
+	}
+	var coded exit
+	if !errors.As(err, &coded) {
+		coded = exit{follow.ExitError, err}
+	}
+	if text := strings.TrimSpace(coded.Error()); text != "" {
+		fmt.Fprintln(p.errOut, "error: "+text)
+	}
+	return coded.code
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestCommandOf(t *testing.T) {
+	for program, want := range map[string]string{
+		"/usr/bin/kubectl-podmanager": "kubectl podmanager", "kubectl-pm": "kubectl pm", "kubectl-pm.exe": "kubectl pm", "main": "kubectl podmanager",
+	} {
+		if got := commandOf(program); got != want {
+			t.Errorf("%s: got %q, want %q", program, got, want)
+		}
+	}
+}
+
+// What is wrong is said before anything is sent: there is no cluster here.
+func TestWithoutACluster(t *testing.T) {
+	tests := map[string]struct {
+		args     string
+		code     int
+		out, err string
+	}{
+		"help":                     {"--help", 0, "Look:", ""},
+		"nothing":                  {"", 0, "Look:", ""},
+		"exit codes are in help":   {"status --help", 0, "124  the time of --timeout is over", ""},
+		"version":                  {"version", 0, "kubectl pm ", ""},
+		"completion":               {"completion kubectl", 0, `exec kubectl pm __complete "$@"`, ""},
+		"an unknown verb":          {"frobnicate", 1, "", `unknown command "frobnicate"`},
+		"an unknown flag":          {"get --frobnicate", 1, "", "See 'kubectl pm get --help'"},
+		"one flag too short":       {"get -x", 1, "", "unknown shorthand flag"},
+		"a name is missing":        {"status", 1, "", "accepts 1 arg(s), received 0"},
+		"names and a selector":     {"get web -l a=b", 1, "", "give names or -l, not both"},
+		"a name in all namespaces": {"get web -A", 1, "", "leave out -A"},
+		"-w and -o":                {"get -w -o yaml", 1, "", "leave out -o"},
+		"--until-ready alone":      {"get --until-ready", 1, "", "go with -w"},
+		"no image":                 {"set image web", 1, "", "write CONTAINER=IMAGE"},
+		"a strange partition":      {"promote web --to many", 1, "", "use a number of pods or a percentage"},
+		"a partition below 0":      {"promote web --to=-1", 1, "", "use a number of pods or a percentage"},
+		"no replicas":              {"scale web", 1, "", "--replicas N"},
+		"replicas below 0":         {"scale web --replicas=-1", 1, "", "--replicas N"},
+		"no cluster":               {"get", 1, "", "no cluster is configured"},
+	}
+	t.Setenv("KUBECONFIG", t.TempDir()+"/none")
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, command: "kubectl pm"}
+			if code := p.run(t.Context(), strings.Fields(test.args)); code != test.code {
+				t.Errorf("exit code %d", code)
+			}
+			if !strings.Contains(out.String(), test.out) || !strings.Contains(errOut.String(), test.err) || test.err == "" && errOut.Len() > 0 {
+				t.Errorf("printed\n%s\nand\n%s", out.String(), errOut.String())
+			}
+		})
+	}
+}
+
+// Each verb has a line of help and a place in the list.
+func TestEveryVerbIsDescribed(t *testing.T) {
+	p := &plugin{out: &bytes.Buffer{}, errOut: &bytes.Buffer{}, command: "kubectl pm"}
+	for _, command := range p.root().Commands() {
+		if command.Short == "" || command.GroupID == "" {
+			t.Errorf("%s is not described", command.Name())
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/output"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// plugin is what all verbs share.
+type plugin struct {
+	in          io.Reader
+	out, errOut io.Writer
+	getenv      func(string) string
+	// command is how the user calls the plugin.
+	command string
+
+	connection *cluster.Flags
+	colour     string
+}
+
+const long = `Follow, explain, undo and control the rollouts of PodManagers.
+
+All of kubectl's flags for the connection work (kubectl options lists them). Names are web or pm/web.`
+
+// shown are the flags for the connection that every help shows; the others are in kubectl options.
+var shown = []string{"kubeconfig", "context", "namespace"}
+
+func (p *plugin) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:               "kubectl-podmanager",
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: p.command},
+		Short:             "Follow, explain, undo and control the rollouts of PodManagers",
+		Long:              long,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:              cobra.NoArgs,
+	}
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.errOut)
+	p.connection = cluster.NewFlags(root.PersistentFlags())
+	root.PersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		flag.Hidden = true
+		for _, name := range shown {
+			flag.Hidden = flag.Hidden && flag.Name != name
+		}
+	})
+	root.PersistentFlags().StringVar(&p.colour, "color", "auto", "Colours: auto (on a terminal, unless NO_COLOR is set), always or never")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
+	})
+	root.SetHelpCommandGroupID("other")
+	root.AddGroup(&cobra.Group{ID: "read", Title: "Look:"}, &cobra.Group{ID: "write", Title: "Change:"}, &cobra.Group{ID: "other", Title: "Other:"})
+	group := func(id string, commands ...*cobra.Command) {
+		for _, command := range commands {
+			command.GroupID = id
+			root.AddCommand(command)
+		}
+	}
+	group("read", p.get(), p.status(), p.why(), p.history(), p.diff())
+	group("write", append(p.writers(), p.undo())...)
+	group("other", p.check(), p.version(), p.completion())
+	return root
+}
+
+func (p *plugin) connect() (*cluster.Cluster, error) {
+	return p.connection.Connect(userAgent(), p.command)
+}
+
+// style is that of the terminal, if it is one.
+func (p *plugin) style() (text.Style, error) {
+	isTerminal := text.IsTerminal(p.out)
+	coloured, err := text.UsesColour(p.colour, p.getenv, isTerminal)
+	columns, _ := text.Size(p.out)
+	return text.Style{Coloured: coloured, Width: columns}, err
+}
+
+// readOne reads the one PodManager that the first argument names.
+func (p *plugin) readOne(ctx context.Context, argument string) (*cluster.Cluster, snapshot.Snapshot, error) {
+	name, err := cluster.Name(argument)
+	if err != nil {
+		return nil, snapshot.Snapshot{}, err
+	}
+	c, err := p.connect()
+	if err != nil {
+		return nil, snapshot.Snapshot{}, err
+	}
+	all, err := c.Read(ctx, cluster.Selection{Namespace: c.Namespace, Names: []string{name}})
+	if err != nil {
+		return nil, snapshot.Snapshot{}, err
+	}
+	return c, all[0], nil
+}
+
+// show prints what a verb has found: for programs if -o is given, else as lines for people.
+func (p *plugin) show(format output.Format, value any, lines func(text.Style) []string, names ...string) error {
+	if format != "" {
+		return format.Print(p.out, value, names...)
+	}
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.out, text.Join(lines(style)))
+	return err
+}
+
+func addOutput(command *cobra.Command, format *output.Format) {
+	command.Flags().StringVarP((*string)(format), "output", "o", "", "Output for programs: json, yaml, name or jsonpath=TEMPLATE")
+	run := command.RunE
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := format.Check(); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// withTimeout limits how long a verb waits; 0 is for ever.
+func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}

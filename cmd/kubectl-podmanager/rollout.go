@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/live"
+	"github.com/mycompany/podmanager/pkg/plugin/output"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+)
+
+// statusOptions are the flags of status.
+type statusOptions struct {
+	timeout                time.Duration
+	heldOK, untilAvailable bool
+	format                 output.Format
+}
+
+func (p *plugin) status() *cobra.Command {
+	var o statusOptions
+	command := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Follow a rollout until it ends, one line for each change",
+		Long: `Follow a rollout until it ends, one line for each change. The exit code tells how:
+
+    0  done: every pod is updated and available, and the new revision has proven itself (failurePolicy.gracePeriodSeconds)
+    1  an error, or the PodManager is deleted
+    3  failed: it was rolled back, or it is stalled until somebody acts
+    4  held: it is paused, its partition is reached, or it waits for pods to be deleted (OnDelete); 0 with --held-ok
+  124  the time of --timeout is over`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.runStatus(cmd.Context(), o, args[0])
+		},
+		ValidArgsFunction: p.completeNames(1),
+	}
+	command.Flags().DurationVar(&o.timeout, "timeout", 0, "How long to wait, such as 5m; 0 is for ever")
+	command.Flags().BoolVar(&o.heldOK, "held-ok", false, "Take a rollout that is held for one that is done")
+	command.Flags().BoolVar(&o.untilAvailable, "until-available", false, "Do not wait until the new revision has proven itself")
+	addOutput(command, &o.format)
+	return command
+}
+
+func (p *plugin) runStatus(ctx context.Context, o statusOptions, argument string) error {
+	name, err := cluster.Name(argument)
+	if err != nil {
+		return err
+	}
+	c, err := p.connect()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := withTimeout(ctx, o.timeout)
+	defer cancel()
+	source, err := c.Watch(ctx, cluster.Selection{Namespace: c.Namespace, Names: []string{name}}, false)
+	if err != nil {
+		if ctx.Err() != nil {
+			code, err := live.Interrupted(ctx)
+			return exit{code, err}
+		}
+		return err
+	}
+	lines := p.out
+	if o.format != "" { // the lines would be in the way of a program
+		lines = p.errOut
+	}
+	manager, outcome, err := live.Follow(ctx, name, o.untilAvailable, source, lines, p.errOut)
+	if err != nil {
+		return err
+	}
+	if o.format != "" {
+		object := objectOf([]snapshot.Snapshot{{Manager: manager}}, []string{name})
+		if err := o.format.Print(p.out, object, cluster.FullName(name)); err != nil {
+			return err
+		}
+	}
+	return p.exitOf(ctx, o, manager, outcome)
+}
+
+// exitOf is the exit code for an outcome, and what to do next.
+func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodManager, outcome follow.Outcome) error {
+	switch outcome {
+	case follow.UnderWay:
+		code, err := live.Interrupted(ctx)
+		if err != nil {
+			err = fmt.Errorf("%w; %s why %s says what it waits for", err, p.command, manager.Name)
+		}
+		return exit{code, err}
+	case follow.Failed:
+		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; %s why %[1]s says more", manager.Name, p.command)}
+	case follow.Deleted:
+		return fmt.Errorf("%s is being deleted", manager.Name)
+	}
+	if code := outcome.ExitCode(o.heldOK); code != 0 {
+		return exit{code, fmt.Errorf("the rollout of %s is held; %s why %[1]s says how to go on", manager.Name, p.command)}
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+// Package e2eplugin tests kubectl podmanager: the built program, called by the real kubectl, on a real API server with the built
+// controller. make e2e runs it.
+//
+//	main_test.go     building and starting what all tests share
+//	space_test.go    a test's namespace: running the plugin, masking what differs from run to run
+//	verbs_test.go    every verb, as an administrator
+//	exit_test.go     every exit code of status
+//	users_test.go    users who may edit, and who may only look at PodManagers
+//	terminal_test.go the live view on a pseudo-terminal, in a pipe, and when the connection drops
+//	complete_test.go completion by kubectl
+package e2eplugin

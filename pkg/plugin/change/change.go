@@ -1,0 +1,98 @@
+package change
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// FieldManager is how the plugin calls itself in managedFields.
+const FieldManager = "kubectl-podmanager"
+
+// Change is what a verb writes. It has no operations if everything is as it should be already.
+type Change struct {
+	// Said is what was changed, in the past tense, as it follows the name: "web restarted".
+	Said string
+	ops  []operation
+}
+
+// operation is one step of a JSON patch.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// IsEmpty tells whether there is nothing to write.
+func (c Change) IsEmpty() bool { return len(c.ops) == 0 }
+
+// Fields are the fields that it writes, such as "spec.image".
+func (c Change) Fields() []string {
+	var fields []string
+	for _, op := range c.ops {
+		field := strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", ".")
+		if strings.HasPrefix(field, "spec.") {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// Patch is the JSON patch for the PodManager that the change was made for. The generation changes with the spec only, so that a status
+// that is written meanwhile does not matter.
+func (c Change) Patch(manager *v1.PodManager) ([]byte, error) {
+	tests := []operation{
+		{Op: "test", Path: "/metadata/uid", Value: manager.UID},
+		{Op: "test", Path: "/metadata/generation", Value: manager.Generation},
+	}
+	return json.Marshal(slices.Concat(tests, c.ops))
+}
+
+// set makes a field this value, whether or not it was there; its parent has to be there.
+func (c *Change) set(value any, path ...string) {
+	c.ops = append(c.ops, operation{Op: "add", Path: pointer(path), Value: value})
+}
+
+func (c *Change) remove(path ...string) {
+	c.ops = append(c.ops, operation{Op: "remove", Path: pointer(path)})
+}
+
+// pointer is a JSON pointer.
+func pointer(path []string) string {
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	text := ""
+	for _, part := range path {
+		text += "/" + escape.Replace(part)
+	}
+	return text
+}
+
+// setCause sets the change cause of the revision that comes of the change; an empty one is removed.
+func (c *Change) setCause(manager *v1.PodManager, cause string) {
+	present, found := manager.Annotations[v1.AnnotationChangeCause]
+	switch {
+	case cause == "" && found:
+		c.remove("metadata", "annotations", v1.AnnotationChangeCause)
+	case cause == "" || cause == present:
+	case len(manager.Annotations) == 0:
+		c.set(map[string]string{v1.AnnotationChangeCause: cause}, "metadata", "annotations")
+	default:
+		c.set(cause, "metadata", "annotations", v1.AnnotationChangeCause)
+	}
+}
+
+// Because gives the revision that comes of a change its cause, if there is one to give.
+func (c Change) Because(manager *v1.PodManager, cause string) Change {
+	if cause != "" && !c.IsEmpty() {
+		c.ops = slices.Clone(c.ops)
+		c.setCause(manager, cause)
+	}
+	return c
+}
+
+func nothing(format string, args ...any) (Change, error) {
+	return Change{Said: fmt.Sprintf(format, args...)}, nil
+}

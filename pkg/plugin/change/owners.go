@@ -1,0 +1,81 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// tool is one that keeps applying what is written elsewhere.
+type tool struct {
+	// managers are the names that it writes under.
+	managers []string
+	name     string
+	advice   string
+}
+
+var tools = []tool{
+	{[]string{"kustomize-controller", "helm-controller"}, "Flux", "change it in the source that Flux applies, or suspend Flux first"},
+	{[]string{"argocd-controller", "argocd-application-controller", "argocd"}, "Argo CD", "change it in the repository, or turn automatic sync off first"},
+	{[]string{"helm"}, "Helm", "change the chart's values, too, or the next helm upgrade"},
+}
+
+// Warnings names the tools that own a field which the change writes, and would put it back.
+func (c Change) Warnings(manager *v1.PodManager) []string {
+	var warnings []string
+	for _, tool := range tools {
+		for _, entry := range manager.ManagedFields {
+			field := c.firstOwned(entry)
+			if field == "" || !slices.Contains(tool.managers, entry.Manager) {
+				continue
+			}
+			warning := fmt.Sprintf("%s (field manager %s) owns %s of %s and will put it back: %s", tool.name, entry.Manager, field, manager.Name, tool.advice)
+			if tool.name == "Helm" {
+				warning = fmt.Sprintf("Helm (field manager %s) owns %s of %s: %s puts it back", entry.Manager, field, manager.Name, tool.advice)
+			}
+			warnings = append(warnings, warning)
+			break
+		}
+	}
+	return warnings
+}
+
+// firstOwned is the first field of the change that an entry of managedFields owns, or has a part of; empty if there is none.
+func (c Change) firstOwned(entry metav1.ManagedFieldsEntry) string {
+	if entry.FieldsV1 == nil || entry.Subresource == "status" {
+		return ""
+	}
+	owned := fieldpath.NewSet()
+	if owned.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
+		return "" // written by a server that we do not understand: no warning rather than a wrong one
+	}
+	for _, field := range c.Fields() {
+		// Lists are atomic or have keys in managedFields, and places in a patch: what is above the first place decides.
+		top := topOf(field)
+		found := false
+		owned.Iterate(func(path fieldpath.Path) {
+			is := strings.TrimPrefix(path.String(), ".")
+			found = found || is == top || strings.HasPrefix(is, top+".") || strings.HasPrefix(is, top+"[")
+		})
+		if found {
+			return top
+		}
+	}
+	return ""
+}
+
+// topOf is the part of a field's path above the first place in a list.
+func topOf(field string) string {
+	parts := strings.Split(field, ".")
+	for i, part := range parts {
+		if strings.Trim(part, "0123456789") == "" {
+			return strings.Join(parts[:i], ".")
+		}
+	}
+	return field
+}

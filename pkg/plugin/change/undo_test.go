@@ -1,0 +1,109 @@
+package change_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	. "github.com/mycompany/podmanager/pkg/plugin/change"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+)
+
+// applied is what the API server makes of a change.
+func applied(t *testing.T, m *v1.PodManager, c Change) *v1.PodManager {
+	t.Helper()
+	before, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := c.Patch(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := jsonpatch.DecodePatch(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := patch.Apply(before)
+	if err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	result := &v1.PodManager{}
+	if err := json.Unmarshal(after, result); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// After undo the spec asks for the very template of the revision, in whatever form, and all else is as it was. Undone again, it is back.
+func TestUndo(t *testing.T) {
+	restarted := func(m *v1.PodManager) { m.Spec.RestartAt = &metav1.Time{Time: Now} }
+	marked := func(m *v1.PodManager) {
+		twoContainers(m)
+		m.Spec.Template.Annotations = map[string]string{v1.AnnotationRestartedAt: "yesterday", "a": "b"}
+	}
+	forms := map[string]*v1.PodManager{
+		"short":               Manager(3),
+		"short, another one":  Manager(3, Image("nginx:2")),
+		"short and restarted": Manager(3, restarted),
+		"template":            Manager(3, twoContainers),
+		"template, restarted": Manager(3, twoContainers, restarted),
+		"template with a mark that restartAt cannot say": Manager(3, marked),
+		"paused, with a cause":                           Manager(5, Image("nginx:3"), Paused, Because("a try")),
+	}
+	for from, present := range forms {
+		for to, wanted := range forms {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				target := revisionOf(wanted)
+				c, err := Undo(present, target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if from == to {
+					if !c.IsEmpty() {
+						t.Fatalf("nothing is to be undone, but: %s", opsOf(t, c, present))
+					}
+					return
+				}
+				after := applied(t, present, c)
+				if got := history.Template(&after.Spec); !equality.Semantic.DeepEqual(got, target.Template) {
+					t.Errorf("got %v, want %v", got, target.Template)
+				}
+				if (after.Spec.Image == "") == (after.Spec.Template == nil) {
+					t.Errorf("the API server would refuse it: %+v", after.Spec)
+				}
+				if present.Spec.Template == nil && wanted.Spec.Template == nil && after.Spec.Template != nil {
+					t.Error("the short form is lost")
+				}
+				if after.Annotations[v1.AnnotationChangeCause] != wanted.Annotations[v1.AnnotationChangeCause] {
+					t.Errorf("change cause %q", after.Annotations[v1.AnnotationChangeCause])
+				}
+				if *after.Spec.Replicas != *present.Spec.Replicas || after.Spec.Paused != present.Spec.Paused {
+					t.Errorf("other fields have changed: %+v", after.Spec)
+				}
+				back, err := Undo(after, revisionOf(present))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := applied(t, after, back); !equality.Semantic.DeepEqual(history.Template(&got.Spec), history.Template(&present.Spec)) {
+					t.Errorf("undo after undo: %v", got.Spec)
+				}
+			})
+		}
+	}
+}
+
+func revisionOf(m *v1.PodManager) snapshot.Revision {
+	template := &corev1.PodTemplateSpec{}
+	if err := json.Unmarshal(history.Encode(history.Template(&m.Spec)), template); err != nil { // as the ControllerRevision has it
+		panic(err)
+	}
+	return snapshot.Revision{Number: 4, Template: template, Cause: m.Annotations[v1.AnnotationChangeCause]}
+}

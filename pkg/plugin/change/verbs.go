@@ -1,0 +1,92 @@
+package change
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Restart replaces all pods, within the rollout's budget.
+func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
+	var c Change
+	at := now.UTC().Truncate(time.Second)
+	if last := manager.Spec.RestartAt; last != nil && !at.After(last.Time) {
+		at = last.UTC().Add(time.Second) // the second restart within a second is one, too
+	}
+	c.set(metav1.NewTime(at), "spec", "restartAt")
+	c.Said = "restarted"
+	if manager.Spec.Paused {
+		c.Said += " (it is paused: resume it, and the pods are replaced)"
+	}
+	return c, nil
+}
+
+// Retry tries a revision again that was rolled back. The controller does that when the template changes, and a restart is such a change.
+func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
+	status := &manager.Status
+	switch {
+	case status.ObservedGeneration != manager.Generation:
+		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; look at kubectl podmanager status %[1]s first", manager.Name)
+	case status.FailedRevision == "" || status.FailedRevision != status.UpdateRevision:
+		return Change{}, fmt.Errorf("no revision of %s was rolled back, so there is none to try again; kubectl podmanager restart %[1]s replaces its pods", manager.Name)
+	}
+	c, err := Restart(manager, now)
+	c.Said = "retries " + status.FailedRevision
+	return c, err
+}
+
+// Pause freezes rollouts.
+func Pause(manager *v1.PodManager, _ time.Time) (Change, error) {
+	if manager.Spec.Paused {
+		return nothing("is paused already")
+	}
+	c := Change{Said: "paused (scaling and healing go on)"}
+	c.set(true, "spec", "paused")
+	return c, nil
+}
+
+// Resume lets rollouts go on.
+func Resume(manager *v1.PodManager, _ time.Time) (Change, error) {
+	if !manager.Spec.Paused {
+		return nothing("is not paused")
+	}
+	c := Change{Said: "resumed"}
+	c.remove("spec", "paused")
+	return c, nil
+}
+
+// Promote lowers the partition, so that more pods get the new revision; to 0 for all of them.
+func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, error) {
+	return func(manager *v1.PodManager, _ time.Time) (Change, error) {
+		if strategy := manager.Strategy(); strategy != v1.RollingUpdateStrategy {
+			return Change{}, fmt.Errorf("%s has the update strategy %s, which has no partition to lower", manager.Name, strategy)
+		}
+		limits := ptr.Deref(manager.Spec.UpdateStrategy.RollingUpdate, v1.RollingUpdate{})
+		before := ptr.Deref(limits.Partition, intstr.FromInt32(0))
+		if before.String() == to.String() {
+			return nothing("has the partition %s already", to.String())
+		}
+		after := manager.DeepCopy()
+		limits.Partition = &to
+		after.Spec.UpdateStrategy.RollingUpdate = &limits
+		if after.Partition() > manager.Partition() {
+			return Change{}, fmt.Errorf("partition %s is above %s, which would move pods of %s back to the old revision; promote only lowers it, and undo goes back",
+				to.String(), before.String(), manager.Name)
+		}
+		c := Change{Said: fmt.Sprintf("promoted: partition %s, was %s", to.String(), before.String())}
+		if manager.Spec.UpdateStrategy.RollingUpdate == nil {
+			c.set(map[string]any{"partition": to}, "spec", "updateStrategy", "rollingUpdate")
+		} else {
+			c.set(to, "spec", "updateStrategy", "rollingUpdate", "partition")
+		}
+		if manager.Spec.Paused {
+			c.Said += " (it is paused: resume it, and it goes on)"
+		}
+		return c, nil
+	}
+}

@@ -1,0 +1,224 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// The results of a check.
+const (
+	OK      = "ok"
+	Warning = "warning"
+	Failure = "failure"
+	Unknown = "unknown"
+)
+
+// Finding is the result of one check.
+type Finding struct {
+	Check  string `json:"check"`
+	Result string `json:"result"`
+	Says   string `json:"says"`
+	Advice string `json:"advice,omitempty"`
+}
+
+// Judge judges the facts.
+func Judge(f Facts) []Finding {
+	findings := []Finding{judgeCRD(f)}
+	if findings[0].Result == Failure {
+		return findings // nothing else makes sense
+	}
+	findings = append(findings, judgeLease(f), judgeControllers(f))
+	findings = append(findings, judgeRights(f)...)
+	if f.Manager != nil {
+		findings = append(findings, judgeObject(f), judgeResize(f))
+	}
+	return findings
+}
+
+// Failed tells whether something has to be done.
+func Failed(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(finding Finding) bool { return finding.Result == Failure })
+}
+
+func judgeCRD(f Facts) Finding {
+	finding := Finding{Check: "CRD", Result: OK, Says: fmt.Sprintf("PodManagers %s are served by %s (%s)", v1.GroupVersionKind.Version, f.Server, f.ServerVersion)}
+	const install = "kubectl apply -f artifacts/crd.yaml"
+	var missing []string
+	for _, name := range []string{"podmanagers/status", "podmanagers/scale"} {
+		if !slices.Contains(f.Resources, name) {
+			missing = append(missing, name)
+		}
+	}
+	switch {
+	case !slices.Contains(f.Resources, "podmanagers"):
+		finding.Result, finding.Says, finding.Advice = Failure, f.Server+" knows no PodManagers", install
+	case len(missing) > 0:
+		finding.Result, finding.Says, finding.Advice = Failure, "the CRD has no "+strings.Join(missing, " and no "), install
+	case len(f.Unknown) > 0:
+		finding.Result, finding.Says, finding.Advice = Warning, "the CRD is of another version: it has no "+strings.Join(f.Unknown, ", "), install
+	case f.SchemaError != nil:
+		finding.Says += "; its fields could not be compared: " + f.SchemaError.Error()
+	}
+	return finding
+}
+
+func judgeLease(f Facts) Finding {
+	finding := Finding{Check: "Leader", Result: OK}
+	if f.LeaseError != nil {
+		finding.Result, finding.Says = Unknown, "the Lease in namespace "+f.Namespace+" cannot be read: "+f.LeaseError.Error()
+		return finding
+	}
+	if f.Lease == nil || f.Lease.Spec.HolderIdentity == nil || *f.Lease.Spec.HolderIdentity == "" {
+		finding.Result, finding.Says = Warning, "nobody holds the Lease in namespace "+f.Namespace+": the controller does not run there, or runs without -leader-elect"
+		finding.Advice = "kubectl get pods -n " + f.Namespace
+		return finding
+	}
+	spec := f.Lease.Spec
+	finding.Says = fmt.Sprintf("%s holds the Lease", *spec.HolderIdentity)
+	if spec.AcquireTime != nil {
+		finding.Says += " for " + text.Age(spec.AcquireTime.Time, f.Now)
+	}
+	if spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return finding
+	}
+	if silent := f.Now.Sub(spec.RenewTime.Time); silent > time.Duration(*spec.LeaseDurationSeconds)*time.Second {
+		finding.Result = Failure
+		finding.Says += ", but has not renewed it for " + text.Age(spec.RenewTime.Time, f.Now)
+		finding.Advice = "kubectl get pods -n " + f.Namespace
+	}
+	return finding
+}
+
+// judgeControllers tells whether a controller covers the object, as far as Deployments tell. A controller may run elsewhere.
+func judgeControllers(f Facts) Finding {
+	finding := Finding{Check: "Controller", Result: OK}
+	switch {
+	case f.ControllersError != nil:
+		finding.Result, finding.Says = Unknown, "Deployments in namespace "+f.Namespace+" cannot be read: "+f.ControllersError.Error()
+		return finding
+	case len(f.Controllers) == 0:
+		finding.Result, finding.Says = Warning, "no Deployment of the controller is in namespace "+f.Namespace+"; it may run outside of the cluster"
+		finding.Advice = "make deploy IMG=NAME:TAG, or name its namespace with --controller-namespace"
+		return finding
+	}
+	var reasons []string
+	for _, controller := range f.Controllers {
+		why := covers(controller, f.Manager)
+		if why == "" && controller.Available == 0 {
+			why = "none of its pods is available"
+		}
+		if why == "" {
+			finding.Says = fmt.Sprintf("Deployment %s has %d pods available", controller.Name, controller.Available)
+			if f.Manager != nil {
+				finding.Says += ", and its flags cover " + f.Manager.Name
+			}
+			return finding
+		}
+		reasons = append(reasons, "Deployment "+controller.Name+": "+why)
+	}
+	finding.Result, finding.Says = Failure, strings.Join(reasons, "; ")
+	finding.Advice = "kubectl get deployments -n " + f.Namespace + " -o wide"
+	return finding
+}
+
+// covers is why a controller does not look at a PodManager; empty if it does, or if there is none to look at.
+func covers(controller Controller, manager *v1.PodManager) string {
+	if manager == nil {
+		return ""
+	}
+	namespaces, selectors := valuesOf(controller.Args, "namespace"), valuesOf(controller.Args, "selector")
+	if len(namespaces) > 0 && !slices.Contains(namespaces, manager.Namespace) {
+		return fmt.Sprintf("-namespace is %s, and not %s", strings.Join(namespaces, ", "), manager.Namespace)
+	}
+	for _, text := range selectors {
+		selector, err := labels.Parse(text)
+		if err == nil && !selector.Matches(labels.Set(manager.Labels)) {
+			return fmt.Sprintf("-selector %s does not select %s", text, manager.Name)
+		}
+	}
+	return ""
+}
+
+// valuesOf are the values of a flag: -name=value, -name value, and the same with two dashes.
+func valuesOf(args []string, name string) []string {
+	var values []string
+	for i, arg := range args {
+		flag, value, hasValue := strings.Cut(arg, "=")
+		if flag != "-"+name && flag != "--"+name {
+			continue
+		}
+		if !hasValue && i+1 < len(args) {
+			value = args[i+1]
+		}
+		values = append(values, strings.Split(value, ",")...)
+	}
+	if name == "selector" { // commas are a part of it
+		return []string{strings.Join(values, ",")}[:min(1, len(values))]
+	}
+	return values
+}
+
+func judgeRights(f Facts) []Finding {
+	var findings []Finding
+	for _, right := range f.Rights {
+		finding := Finding{Check: "Right", Result: OK, Says: "you may " + right.String()}
+		switch {
+		case right.Err != nil:
+			finding.Result, finding.Says = Unknown, "whether you may "+right.String()+" is not known: "+right.Err.Error()
+		case !right.Allowed:
+			finding.Result, finding.Says = Warning, "you may not "+right.String()
+			finding.Advice = "needed for " + right.For + "; the role " + right.Role + " has it"
+		}
+		findings = append(findings, finding)
+	}
+	return findings
+}
+
+func judgeObject(f Facts) Finding {
+	finding := Finding{Check: "Object", Result: OK}
+	switch observed := f.Manager.Status.ObservedGeneration; {
+	case observed < 1:
+		finding.Result, finding.Says = Failure, "no controller has ever seen "+f.Manager.Name
+		finding.Advice = "does a controller run, and do its -namespace and -selector cover it?"
+	case observed != f.Manager.Generation:
+		finding.Result = Warning
+		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, and not yet %d", observed, f.Manager.Name, f.Manager.Generation)
+	default:
+		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, the last one", observed, f.Manager.Name)
+	}
+	return finding
+}
+
+func judgeResize(f Facts) Finding {
+	finding := Finding{Check: "Resize", Result: OK, Says: "the spec does not ask for updates in place"}
+	if f.Manager.PodUpdatePolicy() == v1.RecreatePods {
+		return finding
+	}
+	if f.Resizes {
+		finding.Says = "the API server can resize pods in place"
+		return finding
+	}
+	finding.Result, finding.Says = Warning, "the API server has no pods/resize: a changed CPU or memory needs new pods"
+	finding.Advice = "Kubernetes 1.33 has it"
+	return finding
+}
+
+// Lines are the findings for people.
+func Lines(findings []Finding, style text.Style) []string {
+	colours := map[string]text.Colour{OK: text.Good, Warning: text.Notable, Failure: text.Bad, Unknown: text.Notable}
+	table := text.Table{Columns: []text.Column{{Title: "CHECK"}, {Title: "RESULT"}, {Title: "WHAT"}}}
+	for _, finding := range findings {
+		table.Add(text.Plainly(finding.Check), text.Cell{Text: finding.Result, Colour: colours[finding.Result]}, text.Plainly(finding.Says))
+		if finding.Advice != "" {
+			table.Add(text.Cell{}, text.Cell{}, text.Plainly("  "+finding.Advice))
+		}
+	}
+	return table.Lines(style)
+}

@@ -1,0 +1,110 @@
+package check_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/plantest"
+	. "github.com/mycompany/podmanager/pkg/plugin/check"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// facts are those of a cluster in which all is well.
+func facts(changes ...func(*Facts)) Facts {
+	f := Facts{
+		Server: "https://server", ServerVersion: "v1.36.3", Resources: []string{"podmanagers", "podmanagers/status", "podmanagers/scale"},
+		Namespace: "podmanager-system", Lease: lease(time.Second), Resizes: true, Now: plantest.Now,
+		Controllers: []Controller{{Name: "podmanager-controller", Args: []string{"-leader-elect"}, Available: 2}},
+		Rights:      []Right{{Verb: "list", Resource: "pods", For: "get", Role: "view", Allowed: true}},
+		Manager: plantest.Manager(3, func(m *v1.PodManager) {
+			m.Status.ObservedGeneration, m.Labels = 7, map[string]string{"team": "a"}
+		}),
+	}
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+func lease(ago time.Duration) *coordinationv1.Lease {
+	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		HolderIdentity: ptr.To("pod-1"), LeaseDurationSeconds: ptr.To[int32](15),
+		AcquireTime: &metav1.MicroTime{Time: plantest.Now.Add(-time.Hour)}, RenewTime: &metav1.MicroTime{Time: plantest.Now.Add(-ago)},
+	}}
+}
+
+func TestJudge(t *testing.T) {
+	args := func(args ...string) func(*Facts) { return func(f *Facts) { f.Controllers[0].Args = args } }
+	tests := map[string]struct {
+		change       func(*Facts)
+		check        string
+		result, says string
+	}{
+		"the CRD":             {func(*Facts) {}, "CRD", OK, "PodManagers v1 are served by https://server (v1.36.3)"},
+		"no CRD":              {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server knows no PodManagers"},
+		"no scale":            {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
+		"an older CRD":        {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD is of another version: it has no spec.restartAt"},
+		"a leader":            {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
+		"no leader":           {func(f *Facts) { f.Lease = nil }, "Leader", Warning, "nobody holds the Lease"},
+		"a dead leader":       {func(f *Facts) { f.Lease = lease(time.Minute) }, "Leader", Failure, "has not renewed it for 60s"},
+		"a lease not to read": {func(f *Facts) { f.LeaseError = errors.New("forbidden") }, "Leader", Unknown, "cannot be read: forbidden"},
+		"a controller":        {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its flags cover web"},
+		"no controller":       {func(f *Facts) { f.Controllers = nil }, "Controller", Warning, "it may run outside of the cluster"},
+		"none available":      {func(f *Facts) { f.Controllers[0].Available = 0 }, "Controller", Failure, "none of its pods is available"},
+		"another namespace":   {args("-namespace=a", "-namespace", "b"), "Controller", Failure, "-namespace is a, b, and not ns"},
+		"its own namespace":   {args("-namespace=a", "--namespace", "ns"), "Controller", OK, "its flags cover web"},
+		"another label":       {args("-selector", "team in (b,c)"), "Controller", Failure, "-selector team in (b,c) does not select web"},
+		"its own label":       {args("-selector=team=a"), "Controller", OK, "its flags cover web"},
+		"a right":             {func(*Facts) {}, "Right", OK, "you may list pods"},
+		"no right":            {func(f *Facts) { f.Rights[0].Allowed = false }, "Right", Warning, "you may not list pods"},
+		"a right not known":   {func(f *Facts) { f.Rights[0].Err = errors.New("broken") }, "Right", Unknown, "whether you may list pods is not known: broken"},
+		"seen":                {func(*Facts) {}, "Object", OK, "the controller has seen generation 7 of web"},
+		"never seen":          {func(f *Facts) { f.Manager.Status.ObservedGeneration = -1 }, "Object", Failure, "no controller has ever seen web"},
+		"not seen yet":        {func(f *Facts) { f.Manager.Status.ObservedGeneration = 6 }, "Object", Warning, "has seen generation 6 of web, and not yet 7"},
+		"no updates in place": {func(*Facts) {}, "Resize", OK, "does not ask for updates in place"},
+		"a resize":            {func(f *Facts) { plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager) }, "Resize", OK, "can resize pods in place"},
+		"no resize": {func(f *Facts) {
+			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
+			f.Resizes = false
+		}, "Resize", Warning, "has no pods/resize"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			findings := Judge(facts(test.change))
+			if Failed(findings) != (test.result == Failure) {
+				t.Errorf("failed: %v", Failed(findings))
+			}
+			for _, finding := range findings {
+				if finding.Check != test.check {
+					continue
+				}
+				if finding.Result != test.result || !strings.Contains(finding.Says, test.says) {
+					t.Errorf("got %+v", finding)
+				}
+				return
+			}
+			t.Errorf("there is no check %s: %+v", test.check, findings)
+		})
+	}
+}
+
+func TestLines(t *testing.T) {
+	got := text.Join(Lines(Judge(facts(func(f *Facts) { f.Rights[0].Allowed, f.Manager = false, nil })), text.Style{}))
+	want := `CHECK        RESULT    WHAT
+CRD          ok        PodManagers v1 are served by https://server (v1.36.3)
+Leader       ok        pod-1 holds the Lease for 60m
+Controller   ok        Deployment podmanager-controller has 2 pods available
+Right        warning   you may not list pods
+                         needed for get; the role view has it
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}

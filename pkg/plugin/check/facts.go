@@ -1,0 +1,77 @@
+package check
+
+import (
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Facts are what was read of a cluster.
+type Facts struct {
+	// Server is the address and the version of the API server.
+	Server, ServerVersion string
+	// Resources are the names under which PodManagers are served, such as podmanagers/scale; none if the CRD is missing.
+	Resources []string
+	// Unknown are fields of this version's API that the CRD in the cluster does not have; SchemaError is why they are not known.
+	Unknown     []string
+	SchemaError error
+
+	// Namespace is that of the controller. Lease is its Lease; nil if there is none, or if LeaseError tells why it could not be read.
+	Namespace  string
+	Lease      *coordinationv1.Lease
+	LeaseError error
+	// Controllers are the Deployments of the controller; ControllersError is why they could not be read.
+	Controllers      []Controller
+	ControllersError error
+
+	// Rights are what the verbs need.
+	Rights []Right
+	// Resizes tells whether the API server has pods/resize.
+	Resizes bool
+	// Manager is the object in question; nil if none was named.
+	Manager *v1.PodManager
+	Now     time.Time
+}
+
+// Controller is a Deployment of the controller.
+type Controller struct {
+	Name      string
+	Args      []string
+	Available int32
+}
+
+// Right is something that verbs need, and whether the user may do it.
+type Right struct {
+	Verb, Group, Resource, Subresource string
+	// For are the verbs of the plugin that need it, and Role is the built-in role that has it.
+	For, Role string
+
+	Allowed bool
+	Err     error
+}
+
+// Rights are what the verbs of the plugin need.
+func Rights() []Right {
+	const ours = v1.GroupName
+	return []Right{
+		{Verb: "list", Group: ours, Resource: "podmanagers", For: "get", Role: "view"},
+		{Verb: "watch", Group: ours, Resource: "podmanagers", For: "get -w, status", Role: "view"},
+		{Verb: "list", Resource: "pods", For: "get, why, history", Role: "view"},
+		{Verb: "list", Group: "apps", Resource: "controllerrevisions", For: "history, diff, undo", Role: "view"},
+		{Verb: "list", Resource: "events", For: "why", Role: "view"},
+		{Verb: "get", Resource: "pods", Subresource: "log", For: "why", Role: "view"},
+		{Verb: "patch", Group: ours, Resource: "podmanagers", For: "undo, restart, pause, resume, retry, promote, set image", Role: "edit"},
+		{Verb: "update", Group: ours, Resource: "podmanagers", Subresource: "scale", For: "scale", Role: "edit"},
+	}
+}
+
+// String is the right as RBAC writes it.
+func (r Right) String() string {
+	resource := r.Resource
+	if r.Subresource != "" {
+		resource += "/" + r.Subresource
+	}
+	return r.Verb + " " + resource
+}

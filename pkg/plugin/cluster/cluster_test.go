@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+func TestParseNames(t *testing.T) {
+	tests := map[string]struct{ arguments, want, err string }{
+		"none":                  {"", "", ""},
+		"a name":                {"web", "web", ""},
+		"several":               {"web pm/api", "web api", ""},
+		"in full":               {"podmanager.apps.mycompany.com/web podmanagers/api PodManager/db", "web api db", ""},
+		"the kind comes first":  {"pm web api", "web api", ""},
+		"one that is called pm": {"pm", "pm", ""},
+		"another kind":          {"deployment/web", "", "deployment/web is no PodManager"},
+		"a kind alone":          {"pm/", "", "write NAME or pm/NAME"},
+		"too much":              {"pm/web/x", "", "write NAME or pm/NAME"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseNames(strings.Fields(test.arguments))
+			if strings.Join(got, " ") != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+	if _, err := Name(""); err == nil {
+		t.Error("an empty name should be refused")
+	}
+}
+
+// Every error says what to do.
+func TestAdvise(t *testing.T) {
+	resource := schema.GroupResource{Group: v1.GroupName, Resource: "podmanagers"}
+	invalid := func(message string) error {
+		return apierrors.NewInvalid(v1.GroupVersionKind.GroupKind(), "web", field.ErrorList{field.Invalid(field.NewPath("patch"), "", message)})
+	}
+	missing := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource"}}
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"no CRD":            {missing, "install the CRD with kubectl apply -f artifacts/crd.yaml"},
+		"no object":         {apierrors.NewNotFound(resource, "web"), "there is no PodManager web in namespace ns"},
+		"not logged in":     {apierrors.NewUnauthorized("no"), "log in again"},
+		"forbidden":         {apierrors.NewForbidden(resource, "web", errors.New("no")), "ask for the role view or edit in namespace ns"},
+		"somebody else":     {apierrors.NewConflict(resource, "web", errors.New("no")), "try again"},
+		"a test of a patch": {invalid("testing path /metadata/generation value failed: test failed"), "try again"},
+		"another refusal":   {invalid("metadata.name is too long"), "metadata.name is too long"},
+		"no server":         {&url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}, "https://server cannot be reached: connection refused"},
+		"anything else":     {errors.New("boom"), "boom"},
+	}
+	c := &Cluster{Server: "https://server", Command: "kubectl pm"}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := c.Advise(test.err, "ns"); !strings.Contains(got.Error(), test.want) {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	if c.Advise(nil, "ns") != nil {
+		t.Error("no error needs no advice")
+	}
+}
+
+func TestOwnedBy(t *testing.T) {
+	for want, names := range map[string][]string{"podmanager": nil, "podmanager=web": {"web"}, "podmanager in (web,api)": {"web", "api"}} {
+		if got := ownedBy(Selection{Names: names}); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

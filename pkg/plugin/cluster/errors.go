@@ -1,0 +1,39 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Advise says what to do about an error of the API server.
+func (c *Cluster) Advise(err error, namespace string) error {
+	var status apierrors.APIStatus
+	var address *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == ""):
+		return fmt.Errorf("%s knows no PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, c.Command)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, c.Command)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("%s does not accept the credentials: log in again, or choose another --context", c.Server)
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s; ask for the role view or edit in namespace %s (%s check tells more)", strings.TrimSpace(err.Error()), namespace, c.Command)
+	case isChanged(err):
+		return errors.New("somebody has changed the PodManager at the same time; try again")
+	case errors.As(err, &address):
+		return fmt.Errorf("%s cannot be reached: %w; is it the right --context, and does the cluster run?", c.Server, address.Err)
+	default:
+		return err
+	}
+}
+
+// isChanged tells whether a patch was refused because the object is not as it was read. The API server has no reason of its own for that.
+func isChanged(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) && strings.Contains(err.Error(), "test") && strings.Contains(err.Error(), "/metadata/")
+}

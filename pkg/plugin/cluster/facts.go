@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/check"
+)
+
+// leaseName is the default of the controller's -leader-elect-resource-name.
+const leaseName = "podmanager-controller"
+
+// Facts reads what check judges, all at the same time.
+func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, controllerNamespace string) (check.Facts, error) {
+	f := check.Facts{Server: c.Server, Namespace: controllerNamespace, Rights: check.Rights(), Manager: manager, Now: time.Now()}
+	version, err := c.Discovery.ServerVersion()
+	if err != nil {
+		return f, c.Advise(err, namespace)
+	}
+	f.ServerVersion = version.GitVersion
+	var wait sync.WaitGroup
+	wait.Go(func() { f.Resources = c.resources(v1.GroupName + "/v1") })
+	wait.Go(func() { f.Resizes = slices.Contains(c.resources("v1"), "pods/resize") })
+	wait.Go(func() { f.Unknown, f.SchemaError = c.unknownFields() })
+	wait.Go(func() {
+		f.Lease, f.LeaseError = c.Kube.CoordinationV1().Leases(controllerNamespace).Get(ctx, leaseName, metav1.GetOptions{})
+		if apierrors.IsNotFound(f.LeaseError) {
+			f.Lease, f.LeaseError = nil, nil
+		}
+	})
+	wait.Go(func() { f.Controllers, f.ControllersError = c.controllers(ctx, controllerNamespace) })
+	for i := range f.Rights {
+		wait.Go(func() { c.review(ctx, &f.Rights[i], namespace) })
+	}
+	wait.Wait()
+	return f, nil
+}
+
+// resources are the names that a group serves; none if it is not there.
+func (c *Cluster) resources(group string) []string {
+	list, err := c.Discovery.ServerResourcesForGroupVersion(group)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, resource := range list.APIResources {
+		names = append(names, resource.Name)
+	}
+	return names
+}
+
+func (c *Cluster) controllers(ctx context.Context, namespace string) ([]check.Controller, error) {
+	list, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=podmanager"})
+	if err != nil {
+		return nil, err
+	}
+	var controllers []check.Controller
+	for _, deployment := range list.Items {
+		controller := check.Controller{Name: deployment.Name, Available: deployment.Status.AvailableReplicas}
+		for _, container := range deployment.Spec.Template.Spec.Containers {
+			controller.Args = append(controller.Args, slices.Concat(container.Command, container.Args)...)
+		}
+		controllers = append(controllers, controller)
+	}
+	return controllers, nil
+}
+
+func (c *Cluster) review(ctx context.Context, right *check.Right, namespace string) {
+	review, err := c.Kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Verb: right.Verb, Group: right.Group, Resource: right.Resource, Subresource: right.Subresource,
+		}},
+	}, metav1.CreateOptions{})
+	if right.Err = err; err == nil {
+		right.Allowed = review.Status.Allowed
+	}
+}
+
+// unknownFields are the fields of a PodManager's spec and status that the CRD in the cluster does not have, as its schema tells.
+func (c *Cluster) unknownFields() ([]string, error) {
+	paths, err := c.Discovery.OpenAPIV3().Paths()
+	if err != nil {
+		return nil, err
+	}
+	path, found := paths["apis/"+v1.GroupName+"/v1"]
+	if !found {
+		return nil, errors.New("the API server has no schema of PodManagers")
+	}
+	data, err := path.Schema("application/json")
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Properties map[string]any `json:"properties"`
+				} `json:"properties"`
+			} `json:"schemas"`
+		} `json:"components"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return nil, err
+	}
+	var unknown []string
+	for name, schema := range document.Components.Schemas {
+		if !strings.HasSuffix(name, ".v1.PodManager") {
+			continue
+		}
+		for part, kind := range map[string]reflect.Type{"spec": reflect.TypeFor[v1.PodManagerSpec](), "status": reflect.TypeFor[v1.PodManagerStatus]()} {
+			for i := range kind.NumField() {
+				field, _, _ := strings.Cut(kind.Field(i).Tag.Get("json"), ",")
+				if _, known := schema.Properties[part].Properties[field]; !known {
+					unknown = append(unknown, part+"."+field)
+				}
+			}
+		}
+	}
+	slices.Sort(unknown)
+	return unknown, nil
+}

@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+)
+
+// The kinds of objects that a user may not be allowed to read.
+const (
+	kindPods      = "pods"
+	kindRevisions = "controllerrevisions"
+)
+
+// ReadManagers reads the PodManagers of a selection: one list, or a get for each name.
+func (c *Cluster) ReadManagers(ctx context.Context, s Selection) ([]*v1.PodManager, error) {
+	client := c.Managers.AppsV1().PodManagers(s.Namespace)
+	var managers []*v1.PodManager
+	for _, name := range s.Names {
+		manager, err := client.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, c.Advise(err, s.Namespace)
+		}
+		managers = append(managers, manager)
+	}
+	if len(s.Names) > 0 {
+		return managers, nil
+	}
+	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: s.Selector})
+	if err != nil {
+		return nil, c.Advise(err, s.Namespace)
+	}
+	for i := range list.Items {
+		managers = append(managers, &list.Items[i])
+	}
+	return managers, nil
+}
+
+// Read reads the PodManagers of a selection with their pods and revisions, as far as the user may read those.
+func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, error) {
+	managers, err := c.ReadManagers(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	pods, revisions, missing, err := c.readOwned(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var all []snapshot.Snapshot
+	now := time.Now()
+	for _, manager := range managers {
+		all = append(all, snapshot.New(manager, pods, revisions, missing, now))
+	}
+	return all, nil
+}
+
+// readOwned reads pods and revisions at the same time.
+func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Pod, revisions []*appsv1.ControllerRevision, missing []string, err error) {
+	var podsErr, revisionsErr error
+	var wait sync.WaitGroup
+	options := metav1.ListOptions{LabelSelector: ownedBy(s)}
+	wait.Go(func() {
+		list, err := c.Kube.CoreV1().Pods(s.Namespace).List(ctx, options)
+		if podsErr = err; err == nil {
+			for i := range list.Items {
+				pods = append(pods, &list.Items[i])
+			}
+		}
+	})
+	wait.Go(func() {
+		list, err := c.Kube.AppsV1().ControllerRevisions(s.Namespace).List(ctx, options)
+		if revisionsErr = err; err == nil {
+			for i := range list.Items {
+				revisions = append(revisions, &list.Items[i])
+			}
+		}
+	})
+	wait.Wait()
+	for _, read := range []struct {
+		kind string
+		err  error
+	}{{kindPods, podsErr}, {kindRevisions, revisionsErr}} {
+		switch {
+		case apierrors.IsForbidden(read.err):
+			missing = append(missing, read.kind)
+		case read.err != nil:
+			return nil, nil, nil, c.Advise(read.err, s.Namespace)
+		}
+	}
+	return pods, revisions, missing, nil
+}
+
+// ownedBy selects what belongs to the PodManagers of a selection.
+func ownedBy(s Selection) string {
+	switch len(s.Names) {
+	case 0:
+		return v1.LabelManager
+	case 1:
+		return v1.LabelManager + "=" + s.Names[0]
+	default:
+		selector := v1.LabelManager + " in ("
+		for i, name := range s.Names {
+			if i > 0 {
+				selector += ","
+			}
+			selector += name
+		}
+		return selector + ")"
+	}
+}

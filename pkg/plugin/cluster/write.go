@@ -1,0 +1,104 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/change"
+)
+
+// The ways to try a write.
+const (
+	DryRunNone   = "none"
+	DryRunClient = "client"
+	DryRunServer = "server"
+)
+
+// CheckDryRun tells what is wrong with a value of --dry-run.
+func CheckDryRun(value string) error {
+	switch value {
+	case DryRunNone, DryRunClient, DryRunServer:
+		return nil
+	default:
+		return fmt.Errorf("--dry-run is %q; use none, client (nothing is sent) or server (it is tried, and not kept)", value)
+	}
+}
+
+func onServer(dryRun string) []string {
+	if dryRun == DryRunServer {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+// Write writes a change. It returns the PodManager as it is then.
+func (c *Cluster) Write(ctx context.Context, manager *v1.PodManager, what change.Change, dryRun string) (*v1.PodManager, error) {
+	if what.IsEmpty() || dryRun == DryRunClient {
+		return manager, nil
+	}
+	patch, err := what.Patch(manager)
+	if err != nil {
+		return nil, err
+	}
+	return c.Managers.AppsV1().PodManagers(manager.Namespace).Patch(ctx, manager.Name, types.JSONPatchType, patch,
+		metav1.PatchOptions{FieldManager: change.FieldManager, DryRun: onServer(dryRun)})
+}
+
+// attempts is how often a change is made anew when somebody else was quicker.
+const attempts = 5
+
+// Verb is a change of one PodManager.
+type Verb func(manager *v1.PodManager, now time.Time) (change.Change, error)
+
+// Do makes a change of a PodManager, and makes it anew if somebody else has changed the PodManager meanwhile.
+func (c *Cluster) Do(ctx context.Context, manager *v1.PodManager, verb Verb, dryRun string) (*v1.PodManager, change.Change, error) {
+	for attempt := 1; ; attempt++ {
+		what, err := verb(manager, time.Now())
+		if err != nil {
+			return nil, what, err
+		}
+		written, err := c.Write(ctx, manager, what, dryRun)
+		if !isChanged(err) || attempt == attempts {
+			return written, what, c.Advise(err, manager.Namespace)
+		}
+		if manager, err = c.Managers.AppsV1().PodManagers(manager.Namespace).Get(ctx, manager.Name, metav1.GetOptions{}); err != nil {
+			return nil, what, c.Advise(err, "")
+		}
+	}
+}
+
+// Scale sets the number of replicas through the scale subresource. It returns how many were wanted before. If expected is not below 0, that has to be so many.
+func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, expected int32, dryRun string) (before int32, err error) {
+	client := c.Managers.AppsV1().PodManagers(manager.Namespace)
+	for attempt := 1; ; attempt++ {
+		scale, err := client.GetScale(ctx, manager.Name, metav1.GetOptions{})
+		if err != nil {
+			return 0, c.Advise(err, manager.Namespace)
+		}
+		before = scale.Spec.Replicas
+		if expected >= 0 && before != expected {
+			return before, fmt.Errorf("%s has %d replicas, and not %d as --current-replicas says; nothing was changed", manager.Name, before, expected)
+		}
+		if before == replicas || dryRun == DryRunClient {
+			return before, nil
+		}
+		scale.Spec.Replicas = replicas
+		_, err = client.UpdateScale(ctx, manager.Name, scale, metav1.UpdateOptions{FieldManager: change.FieldManager, DryRun: onServer(dryRun)})
+		if !isChanged(err) || attempt == attempts {
+			return before, c.Advise(err, manager.Namespace)
+		}
+	}
+}
+
+// WithDefaults is a PodManager of a file as the API server would complete it; with an error if the user may not ask.
+func (c *Cluster) WithDefaults(ctx context.Context, live, file *v1.PodManager) (*v1.PodManager, error) {
+	tried := live.DeepCopy()
+	tried.Spec = file.Spec
+	return c.Managers.AppsV1().PodManagers(live.Namespace).Update(ctx, tried,
+		metav1.UpdateOptions{FieldManager: change.FieldManager, DryRun: []string{metav1.DryRunAll}})
+}

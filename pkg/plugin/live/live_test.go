@@ -1,0 +1,155 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	. "github.com/mycompany/podmanager/pkg/plugin/live"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// film is a source that shows one state after the other; the last one stays.
+type film struct {
+	states  [][]snapshot.Snapshot
+	changes chan struct{}
+	errors  chan error
+}
+
+func (f *film) Snapshots(time.Time) []snapshot.Snapshot {
+	state := f.states[0]
+	if len(f.states) > 1 {
+		f.states = f.states[1:]
+		f.changes <- struct{}{}
+	}
+	return state
+}
+func (f *film) Changes() <-chan struct{} { return f.changes }
+func (f *film) Errors() <-chan error     { return f.errors }
+
+func filmOf(reasons ...string) *film {
+	f := &film{changes: make(chan struct{}, 1), errors: make(chan error, 1)}
+	for _, reason := range reasons {
+		f.states = append(f.states, web(reason))
+	}
+	return f
+}
+
+// web is a PodManager whose Ready has this reason; none if the reason is empty.
+func web(reason string) []snapshot.Snapshot {
+	if reason == "" {
+		return nil
+	}
+	m := plantest.Manager(3)
+	isReady := metav1.ConditionFalse
+	if reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking || reason == v1.ReasonPartition {
+		isReady = metav1.ConditionTrue
+	}
+	m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: isReady, Reason: reason, Message: "m"}}}
+	return []snapshot.Snapshot{snapshot.New(m, nil, nil, nil, plantest.Now)}
+}
+
+func TestFollow(t *testing.T) {
+	tests := map[string]struct {
+		reasons        []string
+		untilAvailable bool
+		want           follow.Outcome
+		lines          string
+		fails          bool
+	}{
+		"done":                    {[]string{v1.ReasonRollingOut, v1.ReasonRollingOut, v1.ReasonAllAvailable}, false, follow.Done, "RollingOut AllReplicasAvailable", false},
+		"a revision has to bake":  {[]string{v1.ReasonBaking, v1.ReasonAllAvailable}, false, follow.Done, "Baking AllReplicasAvailable", false},
+		"and may still fail":      {[]string{v1.ReasonBaking, v1.ReasonHalted, v1.ReasonRolledBack}, false, follow.Failed, "Baking RolloutHalted RolledBack", false},
+		"unless nobody waits":     {[]string{v1.ReasonBaking, v1.ReasonRolledBack}, true, follow.Baking, "Baking", false},
+		"held":                    {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, false, follow.Held, "RollingOut Paused", false},
+		"deleted in the meantime": {[]string{v1.ReasonRollingOut, ""}, false, follow.Deleted, "RollingOut", true},
+		"out of time":             {[]string{v1.ReasonRollingOut}, false, follow.UnderWay, "RollingOut", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				var out, errOut bytes.Buffer
+				_, outcome, err := Follow(ctx, "web", test.untilAvailable, filmOf(test.reasons...), &out, &errOut)
+				var reasons []string
+				for line := range strings.Lines(out.String()) {
+					reason, _, _ := strings.Cut(strings.TrimPrefix(line, "web: "), " ")
+					reasons = append(reasons, reason)
+				}
+				if outcome != test.want || strings.Join(reasons, " ") != test.lines || (err != nil) != test.fails {
+					t.Errorf("outcome %d, %v, lines:\n%s", outcome, err, out.String())
+				}
+			})
+		})
+	}
+}
+
+// A connection that is lost is no end: the user is told, and it goes on.
+func TestFollowGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		source := filmOf(v1.ReasonRollingOut)
+		source.errors <- errors.New("connection refused")
+		var out, errOut bytes.Buffer
+		_, outcome, err := Follow(ctx, "web", false, source, &out, &errOut)
+		if outcome != follow.UnderWay || err != nil || !strings.Contains(errOut.String(), "lost and is made again: connection refused") {
+			t.Errorf("outcome %d, %v: %s", outcome, err, errOut.String())
+		}
+	})
+}
+
+func TestShow(t *testing.T) {
+	tests := map[string]struct {
+		reasons    []string
+		untilReady bool
+		code       int
+	}{
+		"ready":                             {[]string{v1.ReasonRollingOut, v1.ReasonAllAvailable}, true, 0},
+		"ready, and the revision bakes":     {[]string{v1.ReasonRollingOut, v1.ReasonBaking}, true, 0},
+		"ready with the partition":          {[]string{v1.ReasonRollingOut, v1.ReasonPartition}, true, 0},
+		"rolled back":                       {[]string{v1.ReasonRollingOut, v1.ReasonRolledBack}, true, 3},
+		"paused":                            {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, true, 4},
+		"never":                             {[]string{v1.ReasonRollingOut}, true, 124},
+		"until the time is over, all along": {[]string{v1.ReasonAllAvailable}, false, 124},
+	}
+	for name, test := range tests {
+		for _, onTerminal := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					var out, errOut bytes.Buffer
+					show := Show{Out: &out, ErrOut: &errOut, UntilReady: test.untilReady}
+					if onTerminal {
+						show.Size = func() (int, int) { return 80, 24 }
+						show.Draw = func(all []snapshot.Snapshot, _ text.Style) []string { return []string{follow.Reason(all[0].Manager)} }
+					}
+					code, _ := show.Run(ctx, filmOf(test.reasons...))
+					if code != test.code {
+						t.Errorf("exit code %d", code)
+					}
+					for _, reason := range test.reasons {
+						if !strings.Contains(out.String(), reason) {
+							t.Errorf("%s was not shown: %s", reason, out.String())
+						}
+					}
+					if hasEscapes := strings.Contains(out.String(), "\x1b"); !onTerminal && hasEscapes || onTerminal && len(test.reasons) > 1 && !hasEscapes {
+						t.Errorf("escape sequences: %q", out.String())
+					}
+				})
+			})
+		}
+	}
+}

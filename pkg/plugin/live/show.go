@@ -1,0 +1,135 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+	"github.com/mycompany/podmanager/pkg/plugin/tree"
+)
+
+// Source is where the PodManagers come from; see cluster.Watch.
+type Source interface {
+	Snapshots(now time.Time) []snapshot.Snapshot
+	// Changes has an element when something has changed, Errors the last error of a connection that is made again.
+	Changes() <-chan struct{}
+	Errors() <-chan error
+}
+
+// pace is the shortest time between two pictures, so that a busy rollout costs no more than a person can see. Ages change every second.
+const (
+	pace = 100 * time.Millisecond
+	tick = time.Second
+)
+
+// exitInterrupted is how a shell sees an interrupt.
+const exitInterrupted = 130
+
+// Show is what get -w shows.
+type Show struct {
+	Out, ErrOut io.Writer
+	// Draw makes the picture for a terminal.
+	Draw func([]snapshot.Snapshot, text.Style) []string
+	// Coloured allows escape sequences for colours. Size is that of the terminal; nil if there is none, and lines are appended.
+	Coloured bool
+	Size     func() (columns, lines int)
+	// WithNamespace puts the namespace before each name.
+	WithNamespace bool
+	// UntilReady ends when all are ready, or one has failed or is held.
+	UntilReady bool
+}
+
+// Run shows until the context ends, and returns the exit code.
+func (show Show) Run(ctx context.Context, source Source) (int, error) {
+	screen, log := text.Screen{Out: show.Out}, tree.Log{}
+	trouble := ""
+	for {
+		all := source.Snapshots(time.Now())
+		if err := show.print(&screen, &log, all, trouble); err != nil {
+			return follow.ExitError, err
+		}
+		if code, ended := endOf(all); ended && show.UntilReady {
+			return code, nil
+		}
+		var err error
+		if trouble, err = show.await(ctx, source, trouble); err != nil {
+			return Interrupted(ctx)
+		}
+	}
+}
+
+// await waits for something to show.
+func (show Show) await(ctx context.Context, source Source, trouble string) (string, error) {
+	var clock <-chan time.Time
+	if show.Size != nil {
+		timer := time.NewTimer(tick)
+		defer timer.Stop()
+		clock = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return trouble, ctx.Err()
+	case <-clock:
+	case err := <-source.Errors():
+		trouble = lost(err)
+		if show.Size == nil {
+			fmt.Fprintln(show.ErrOut, trouble)
+		}
+	case <-source.Changes():
+		trouble = ""
+	}
+	select {
+	case <-ctx.Done():
+		return trouble, ctx.Err()
+	case <-time.After(pace):
+		return trouble, nil
+	}
+}
+
+func (show Show) print(screen *text.Screen, log *tree.Log, all []snapshot.Snapshot, trouble string) error {
+	if show.Size == nil {
+		_, err := io.WriteString(show.Out, text.Join(log.Lines(all, show.WithNamespace)))
+		return err
+	}
+	columns, lines := show.Size()
+	style := text.Style{Coloured: show.Coloured, Width: columns}
+	picture := show.Draw(all, style)
+	if trouble != "" {
+		picture = append(picture, style.Paint(text.Bad, text.Cut(trouble, max(1, columns))))
+	}
+	return screen.Draw(picture, columns, lines)
+}
+
+func lost(err error) string { return "The connection was lost and is made again: " + err.Error() }
+
+// endOf tells whether none of them is under way any more, and the exit code for the worst.
+func endOf(all []snapshot.Snapshot) (int, bool) {
+	code := follow.ExitDone
+	for _, s := range all {
+		outcome := follow.Of(s.Manager)
+		switch {
+		case outcome == follow.UnderWay:
+			return 0, false
+		case outcome == follow.Held && s.Condition(v1.ConditionReady).Status == metav1.ConditionTrue: // ready is what was asked for
+		default:
+			code = max(code, outcome.ExitCode(false))
+		}
+	}
+	return code, true
+}
+
+// Interrupted is the exit code for a context that has ended before the rollout, and what to say.
+func Interrupted(ctx context.Context) (int, error) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return follow.ExitTimeout, errors.New("the time of --timeout is over")
+	}
+	return exitInterrupted, nil
+}

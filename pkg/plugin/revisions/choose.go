@@ -1,0 +1,52 @@
+package revisions
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+)
+
+// Choose finds the revision that a user means: by its number, its hash or its name.
+func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
+	var known []string
+	for _, revision := range s.History() {
+		number := strconv.FormatInt(revision.Number, 10)
+		if wanted == revision.Name || wanted == revision.Hash || revision.Number > 0 && wanted == number {
+			if revision.Template == nil {
+				return revision, fmt.Errorf("the template of revision %s of %s is not known any more", wanted, s.Manager.Name)
+			}
+			return revision, nil
+		}
+		if revision.Number > 0 {
+			known = append(known, number)
+		}
+	}
+	if len(known) == 0 {
+		return snapshot.Revision{}, fmt.Errorf("%s has no stored revision yet, so there is none to choose", s.Manager.Name)
+	}
+	return snapshot.Revision{}, fmt.Errorf("%s has no revision %s; there are %s (see kubectl podmanager history %[1]s)",
+		s.Manager.Name, wanted, strings.Join(known, ", "))
+}
+
+// Present is the revision of the present template.
+func Present(s snapshot.Snapshot) snapshot.Revision { return s.History()[0] }
+
+// Previous is the revision that undo returns to: the last good one if the present template is not that, and else the newest other one. So
+// undo leaves a failed revision behind at the first try, and undo after undo returns to where one was.
+func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
+	all := s.History()
+	for _, revision := range all[1:] {
+		if revision.Name == s.Manager.Status.CurrentRevision && revision.Template != nil {
+			return revision, nil
+		}
+	}
+	for _, revision := range all[1:] {
+		if revision.Number > 0 && revision.Template != nil {
+			return revision, nil
+		}
+	}
+	return snapshot.Revision{}, errors.New(s.Manager.Name + " has no other revision to return to; kubectl podmanager history " + s.Manager.Name + " shows them")
+}

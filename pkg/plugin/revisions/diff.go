@@ -1,0 +1,142 @@
+package revisions
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/compare"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// How a field can be changed.
+const (
+	InPlace = "in place"
+	Resize  = "resize"
+	NewPod  = "new pod"
+)
+
+// Difference is what differs between two templates.
+type Difference struct {
+	From   string   `json:"from"`
+	To     string   `json:"to"`
+	Fields []Change `json:"fields"`
+	// How is the way that pods get from one template to the other, all fields together, and Why says why not in place.
+	How string `json:"how,omitempty"`
+	Why string `json:"why,omitempty"`
+}
+
+// Change is one field that differs.
+type Change struct {
+	Path string `json:"path"`
+	From any    `json:"from,omitempty"`
+	To   any    `json:"to,omitempty"`
+	// How is the way to change this field alone, and Why says more.
+	How string `json:"how"`
+	Why string `json:"why,omitempty"`
+}
+
+// Diff compares two templates of a PodManager.
+func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, toTitle string) Difference {
+	d := Difference{From: fromTitle, To: toTitle, Fields: []Change{}}
+	for _, field := range differing(from, to) {
+		how, why := judge(from, with(from, field))
+		d.Fields = append(d.Fields, Change{Path: field.path, From: field.from, To: field.to, How: how, Why: why})
+	}
+	if len(d.Fields) == 0 {
+		return d
+	}
+	d.How, d.Why = judge(from, to)
+	if d.How != NewPod && manager.PodUpdatePolicy() == v1.RecreatePods {
+		d.How, d.Why = NewPod, "podUpdatePolicy is Recreate"
+	}
+	return d
+}
+
+// with is the template with one field changed.
+func with(template *corev1.PodTemplateSpec, changed field) *corev1.PodTemplateSpec {
+	data, err := json.Marshal(changed.change(decode(template)))
+	result := &corev1.PodTemplateSpec{}
+	if err != nil || json.Unmarshal(data, result) != nil {
+		return nil // which is no template to update to in place
+	}
+	return result
+}
+
+// judge asks how a pod gets from one template to the other.
+func judge(from, to *corev1.PodTemplateSpec) (how, why string) {
+	diff, obstacle := compare.Templates(from, to)
+	switch {
+	case obstacle != "":
+		return NewPod, obstacle
+	case len(diff.Images) > 0 && len(diff.Resources) > 0:
+		return InPlace, "with a resize; restarts " + containers(diff.Images)
+	case len(diff.Images) > 0:
+		return InPlace, "restarts " + containers(diff.Images)
+	case len(diff.Resources) > 0:
+		return Resize, ""
+	default:
+		return InPlace, ""
+	}
+}
+
+func containers(images map[string]string) string {
+	return strings.Join(slices.Sorted(maps.Keys(images)), ", ")
+}
+
+// longest is how much of a value a table shows.
+const longest = 60
+
+// Lines are the difference for people.
+func (d Difference) Lines(style text.Style) []string {
+	if len(d.Fields) == 0 {
+		return []string{d.From + " and " + d.To + " have the same template."}
+	}
+	table := text.Table{Columns: []text.Column{{Title: "FIELD"}, {Title: "FROM"}, {Title: "TO"}, {Title: "HOW"}}}
+	colours := map[string]text.Colour{InPlace: text.Good, Resize: text.Good, NewPod: text.Notable}
+	for _, change := range d.Fields {
+		how := change.How
+		if change.Why != "" && change.How != NewPod {
+			how += ", " + change.Why
+		}
+		table.Add(text.Plainly(change.Path), text.Plainly(show(change.From)), text.Plainly(show(change.To)), text.Cell{Text: how, Colour: colours[change.How]})
+	}
+	lines := append([]string{style.Paint(text.Bold, d.From+" -> "+d.To)}, table.Lines(style)...)
+	return append(lines, d.summary())
+}
+
+// summary says what becomes of the pods, in a sentence.
+func (d Difference) summary() string {
+	switch d.How {
+	case NewPod:
+		return "Pods are replaced: " + d.Why + "."
+	case Resize:
+		return "Pods are resized in place, if their node has room."
+	default:
+		if d.Why != "" {
+			return "Pods are updated in place, " + d.Why + "."
+		}
+		return "Pods are updated in place, without a restart."
+	}
+}
+
+// show is a value in one line.
+func show(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return "<none>"
+	case string:
+		return text.Cut(fmt.Sprintf("%q", value)[1:len(fmt.Sprintf("%q", value))-1], longest)
+	default:
+		data, err := json.Marshal(value)
+		if err != nil {
+			return "?"
+		}
+		return text.Cut(string(data), longest)
+	}
+}

@@ -1,0 +1,156 @@
+package revisions_test
+
+import (
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plugin/revisions"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// stored has revisions of images, the oldest first, and the present template has the image that is named first.
+func stored(present, current string, images ...string) snapshot.Snapshot {
+	m := Manager(3, Image(present))
+	var list []*appsv1.ControllerRevision
+	for i, image := range images {
+		revision := Stored(Manager(3, Image(image)), int64(i+1))
+		if revision.Annotations = map[string]string{}; image == "bad" {
+			m.Status.FailedRevision = revision.Name
+			revision.Annotations[v1.AnnotationChangeCause] = "a try"
+		}
+		if image == current {
+			m.Status.CurrentRevision = revision.Name
+		}
+		revision.CreationTimestamp = metav1.NewTime(Now.Add(-1e9 * 60))
+		list = append(list, revision)
+	}
+	return snapshot.New(m, Pods3(), list, nil, Now)
+}
+
+func TestPrevious(t *testing.T) {
+	tests := map[string]struct {
+		snapshot snapshot.Snapshot
+		want     string
+	}{
+		"a rollout that has ended":     {stored("c", "c", "a", "b", "c"), "b"},
+		"one under way":                {stored("c", "b", "a", "b", "c"), "b"},
+		"two that have failed in turn": {stored("d", "a", "a", "bad", "d"), "a"},
+		"one that is not stored yet":   {stored("c", "b", "a", "b"), "b"},
+		"undone, and done again":       {stored("b", "b", "c", "a", "b"), "a"},
+		"nothing else":                 {stored("a", "a", "a"), ""},
+		"nothing at all":               {stored("a", ""), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := revisions.Previous(test.snapshot)
+			if images := snapshot.Images(got.Template); images != test.want || (err != nil) != (test.want == "") {
+				t.Errorf("got %q, %v; want %q", images, err, test.want)
+			}
+		})
+	}
+}
+
+func TestChoose(t *testing.T) {
+	s := stored("b", "b", "a", "b")
+	for _, wanted := range []string{"1", s.Stored[0].Name, s.Stored[0].Labels[v1.LabelRevision]} {
+		if got, err := revisions.Choose(s, wanted); err != nil || snapshot.Images(got.Template) != "a" {
+			t.Errorf("%s: got %v, %v", wanted, got, err)
+		}
+	}
+	for _, wanted := range []string{"3", "0", "-1", "latest"} {
+		if _, err := revisions.Choose(s, wanted); err == nil || !strings.Contains(err.Error(), "there are 2, 1") {
+			t.Errorf("%s: %v", wanted, err)
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	s := stored("bad", "nginx", "old", "nginx", "bad")
+	got := text.Join(revisions.History(s, text.Style{}))
+	for _, revision := range s.History() {
+		got = strings.ReplaceAll(got, revision.Hash, "HASH")
+	}
+	want := "REVISION HASH AGE STATE PODS IMAGES CHANGE-CAUSE|3 HASH 60s new, failed 0 bad a try|2 HASH 60s current 3 nginx <none>|1 HASH 60s 0 old <none>|"
+	if got = strings.ReplaceAll(got, "\n", "|"); strings.Join(strings.Fields(got), " ") != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// template is a pod template with two containers.
+func template(changes ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
+	cpu := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
+	t := &corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"tier": "front"}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{
+			{Name: "app", Image: "app:1", Env: []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "B", Value: "2"}}, Resources: corev1.ResourceRequirements{Requests: cpu}},
+			{Name: "log", Image: "log:1", Args: []string{"-v"}},
+		}},
+	}
+	for _, change := range changes {
+		change(t)
+	}
+	return t
+}
+
+func TestDiff(t *testing.T) {
+	image := func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "app:2" }
+	cpu := func(t *corev1.PodTemplateSpec) {
+		t.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("200m")
+	}
+	tests := map[string]struct {
+		change func(*corev1.PodTemplateSpec)
+		policy v1.PodUpdatePolicy
+		want   string
+	}{
+		"nothing":      {func(*corev1.PodTemplateSpec) {}, v1.InPlaceIfPossible, "A and B have the same template."},
+		"an image":     {image, v1.InPlaceIfPossible, "spec.containers[app].image app:1 app:2 in place, restarts app | Pods are updated in place, restarts app."},
+		"not in place": {image, v1.RecreatePods, "spec.containers[app].image app:1 app:2 in place, restarts app | Pods are replaced: podUpdatePolicy is Recreate."},
+		"CPU":          {cpu, v1.InPlaceOnly, "spec.containers[app].resources.requests.cpu 100m 200m resize | Pods are resized in place, if their node has room."},
+		"image and CPU": {func(t *corev1.PodTemplateSpec) { image(t); cpu(t) }, v1.InPlaceOnly,
+			"spec.containers[app].image app:1 app:2 in place, restarts app | spec.containers[app].resources.requests.cpu 100m 200m resize | " +
+				"Pods are updated in place, with a resize; restarts app."},
+		"a label": {func(t *corev1.PodTemplateSpec) { t.Labels["tier"] = "back" }, v1.InPlaceOnly,
+			"metadata.labels.tier front back in place | Pods are updated in place, without a restart."},
+		"the first annotation": {func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"a": "x"} }, v1.InPlaceOnly,
+			"metadata.annotations.a <none> x in place | Pods are updated in place, without a restart."},
+		"all labels gone": {func(t *corev1.PodTemplateSpec) { t.Labels = nil }, v1.InPlaceOnly,
+			"metadata.labels.tier front <none> in place | Pods are updated in place, without a restart."},
+		"a variable": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env[1].Value = "3" }, v1.InPlaceIfPossible,
+			"spec.containers[app].env[B].value 2 3 new pod | Pods are replaced: template.spec.containers[0].env[1].value differs."},
+		"a variable less": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env = t.Spec.Containers[0].Env[1:] }, v1.InPlaceIfPossible,
+			`spec.containers[app].env[A] {"name":"A","value":"1"} <none> new pod | Pods are replaced: template.spec.containers[0].env differs.`},
+		"another order": {func(t *corev1.PodTemplateSpec) {
+			t.Spec.Containers[0].Env[0], t.Spec.Containers[0].Env[1] = t.Spec.Containers[0].Env[1], t.Spec.Containers[0].Env[0]
+		}, v1.InPlaceIfPossible,
+			`spec.containers[app].env [{"name":"A","value":"1"},{"name":"B","value":"2"}] [{"name":"B","value":"2"},{"name":"A","value":"1"}] new pod | ` +
+				"Pods are replaced: template.spec.containers[0].env[0].name differs."},
+		"a container more": {func(t *corev1.PodTemplateSpec) {
+			t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "new", Image: "new:1"})
+		}, v1.InPlaceIfPossible,
+			`spec.containers[new] <none> {"image":"new:1","name":"new","resources":{}} new pod | Pods are replaced: template.spec.containers differs.`},
+		"an argument": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[1].Args = []string{"-q", "-x"} }, v1.InPlaceIfPossible,
+			`spec.containers[log].args ["-v"] ["-q","-x"] new pod | Pods are replaced: template.spec.containers[1].args differs.`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			lines := revisions.Diff(Manager(3, InPlace(test.policy, 0)), template(), template(test.change), "A", "B").Lines(text.Style{})
+			if len(lines) > 2 {
+				lines = lines[2:] // the titles
+			}
+			for i := range lines {
+				lines[i] = strings.Join(strings.Fields(lines[i]), " ")
+			}
+			if got := strings.Join(lines, " | "); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}

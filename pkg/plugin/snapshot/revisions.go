@@ -1,0 +1,102 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+)
+
+// Revision is one revision, and what it is to the PodManager.
+type Revision struct {
+	Name, Hash string
+	// Number is its number in the history; 0 while it is not stored.
+	Number int64
+	// Roles are "new", "current" and "failed", as far as they apply.
+	Roles    []string
+	Created  time.Time
+	Cause    string
+	Template *corev1.PodTemplateSpec
+	// Pods are the pods that have the revision.
+	Pods []*corev1.Pod
+}
+
+// Title names it for people: "revision 3" or, where it is not stored yet, "revision 5d9c7b6f4".
+func (r Revision) Title() string {
+	if r.Number == 0 {
+		return "revision " + cmp.Or(r.Hash, r.Name)
+	}
+	return "revision " + strconv.FormatInt(r.Number, 10)
+}
+
+// Role is the roles in one text.
+func (r Revision) Role() string { return strings.Join(r.Roles, ", ") }
+
+// History is all revisions, the newest first: those that are stored, that of the present template, and those that only pods or the
+// status know.
+func (s Snapshot) History() []Revision {
+	known := s.Revisions()
+	byHash := map[string]*Revision{}
+	var order []*Revision
+	add := func(revision *history.Revision) {
+		if byHash[revision.Hash] != nil {
+			return
+		}
+		entry := &Revision{Name: revision.Name, Hash: revision.Hash, Template: revision.Template()}
+		byHash[revision.Hash] = entry
+		order = append(order, entry)
+	}
+	for _, stored := range s.Stored {
+		hash := stored.Labels[v1.LabelRevision]
+		if found := known.WithHash(hash); found != nil {
+			add(found)
+			entry := byHash[hash]
+			entry.Number, entry.Created, entry.Cause = stored.Revision, stored.CreationTimestamp.Time, stored.Annotations[v1.AnnotationChangeCause]
+		}
+	}
+	add(known.Update)
+	for _, pod := range s.Pods {
+		hash := known.HashOf(pod)
+		if byHash[hash] == nil { // somebody has deleted its ControllerRevision, or the user may not read it
+			order = append(order, &Revision{Name: s.Manager.Name + "-" + hash, Hash: hash})
+			byHash[hash] = order[len(order)-1]
+		}
+		byHash[hash].Pods = append(byHash[hash].Pods, pod)
+	}
+	list := make([]Revision, 0, len(order))
+	for _, entry := range order {
+		entry.Roles = s.rolesOf(entry.Name, known)
+		list = append(list, *entry)
+	}
+	slices.SortStableFunc(list, func(a, b Revision) int { return cmp.Compare(rank(b, known), rank(a, known)) })
+	return list
+}
+
+// rank orders revisions: that of the present template is the newest, those without a number are the oldest.
+func rank(r Revision, known history.Revisions) int64 {
+	if r.Hash == known.Update.Hash {
+		return 1 << 62
+	}
+	return r.Number
+}
+
+func (s Snapshot) rolesOf(name string, known history.Revisions) []string {
+	status := &s.Manager.Status
+	var roles []string
+	if name == known.Update.Name && name != status.CurrentRevision {
+		roles = append(roles, "new")
+	}
+	if name == status.CurrentRevision {
+		roles = append(roles, "current")
+	}
+	if name == status.FailedRevision {
+		roles = append(roles, "failed")
+	}
+	return roles
+}

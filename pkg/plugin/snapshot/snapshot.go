@@ -1,0 +1,84 @@
+package snapshot
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// Snapshot is what is known of one PodManager.
+type Snapshot struct {
+	Manager *v1.PodManager
+	// Pods and Stored are the pods and ControllerRevisions whose controller is Manager.
+	Pods   []*corev1.Pod
+	Stored []*appsv1.ControllerRevision
+	// Missing says what the user may not read, such as "pods".
+	Missing []string
+	Now     time.Time
+}
+
+// New picks a PodManager's pods and revisions out of all that were read.
+func New(manager *v1.PodManager, pods []*corev1.Pod, stored []*appsv1.ControllerRevision, missing []string, now time.Time) Snapshot {
+	s := Snapshot{Manager: manager, Missing: missing, Now: now}
+	for _, pod := range pods {
+		if metav1.IsControlledBy(pod, manager) {
+			s.Pods = append(s.Pods, pod)
+		}
+	}
+	for _, revision := range stored {
+		if metav1.IsControlledBy(revision, manager) {
+			s.Stored = append(s.Stored, revision)
+		}
+	}
+	slices.SortFunc(s.Pods, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	return s
+}
+
+// Reads tells whether the user may read a kind of object.
+func (s Snapshot) Reads(kind string) bool { return !slices.Contains(s.Missing, kind) }
+
+// Revisions are the revisions as the controller sees them.
+func (s Snapshot) Revisions() history.Revisions {
+	return history.Find(history.Sources{Manager: s.Manager, Stored: s.Stored, Pods: s.Pods})
+}
+
+// Rollout is the rollout as the controller sees it. It is of no use without pods.
+func (s Snapshot) Rollout() *rollout.State {
+	active, finished, _ := podstate.Split(s.Pods)
+	return rollout.Assess(s.Manager, s.Revisions(), active, finished, s.Now)
+}
+
+// Condition is a condition of the status; empty if there is none of this type.
+func (s Snapshot) Condition(kind string) metav1.Condition {
+	if found := meta.FindStatusCondition(s.Manager.Status.Conditions, kind); found != nil {
+		return *found
+	}
+	return metav1.Condition{}
+}
+
+// IsObserved tells whether the status speaks of the present spec.
+func (s Snapshot) IsObserved() bool {
+	return s.Manager.Status.ObservedGeneration == s.Manager.Generation
+}
+
+// Images are the images of a template, separated by commas.
+func Images(template *corev1.PodTemplateSpec) string {
+	if template == nil {
+		return ""
+	}
+	var images []string
+	for i := range template.Spec.Containers {
+		images = append(images, template.Spec.Containers[i].Image)
+	}
+	return strings.Join(images, ",")
+}

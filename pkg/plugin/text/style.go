@@ -1,0 +1,100 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// Colour is what a text means; a Style decides what that looks like.
+type Colour int
+
+// The colours.
+const (
+	Plain Colour = iota
+	Good
+	Bad
+	Notable
+	Faint
+	Bold
+)
+
+// codes are the escape sequences of ECMA-48, which every terminal knows.
+var codes = map[Colour]string{Good: "32", Bad: "31", Notable: "33", Faint: "2", Bold: "1"}
+
+// Style decides how text is shown.
+type Style struct {
+	// Coloured allows escape sequences.
+	Coloured bool
+	// Width is the number of columns of the terminal; 0 if lines may have any length.
+	Width int
+}
+
+// Paint gives a text its colour.
+func (s Style) Paint(colour Colour, text string) string {
+	if !s.Coloured || colour == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + codes[colour] + "m" + text + "\x1b[0m"
+}
+
+// UsesColour decides about colours: the flag --color (auto, always or never), then NO_COLOR, then whether it is a terminal that knows them.
+func UsesColour(flag string, getenv func(string) string, isTerminal bool) (bool, error) {
+	switch flag {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto", "":
+		return isTerminal && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", nil
+	default:
+		return false, fmt.Errorf("--color is %q; use auto, always or never", flag)
+	}
+}
+
+// Cut shortens a text to so many characters; the last one then is an ellipsis.
+func Cut(text string, width int) string {
+	runes := []rune(text)
+	switch {
+	case len(runes) <= width:
+		return text
+	case width <= 0:
+		return ""
+	default:
+		return string(runes[:width-1]) + "…"
+	}
+}
+
+// Wrap breaks a text at blanks into lines of at most so many characters; width 0 leaves it in one line.
+func Wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case width <= 0 || len([]rune(line))+1+len([]rune(word)) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	lines = append(lines, line)
+	if width > 0 {
+		for i := range lines {
+			lines[i] = Cut(lines[i], width)
+		}
+	}
+	return lines
+}
+
+// Age is how long ago something was, as kubectl prints it.
+func Age(then, now time.Time) string {
+	if then.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(max(0, now.Sub(then)))
+}

@@ -1,0 +1,64 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+)
+
+// Log turns snapshots into lines for a pipe: one for each change of a PodManager or a pod.
+type Log struct {
+	// said is the last line about each object.
+	said map[string]string
+}
+
+// Lines are the lines that are new since the last call.
+func (l *Log) Lines(all []snapshot.Snapshot, withNamespace bool) []string {
+	if l.said == nil {
+		l.said = map[string]string{}
+	}
+	var lines []string
+	seen := map[string]bool{}
+	say := func(key, line string) {
+		seen[key] = true
+		if l.said[key] != line {
+			l.said[key] = line
+			lines = append(lines, line)
+		}
+	}
+	for _, s := range all {
+		prefix := ""
+		if withNamespace {
+			prefix = s.Manager.Namespace + "/"
+		}
+		own := prefix + s.Manager.Name
+		say(own, prefix+follow.Line(s.Manager))
+		state := s.Rollout()
+		for _, pod := range s.Pods {
+			is := s.StateOf(pod, state)
+			line := fmt.Sprintf("%spod %s: %s", prefix, pod.Name, is.Word)
+			if is.Detail != "" && is.Word != snapshot.Terminating && is.Word != snapshot.Ready { // those two tell a time, which changes
+				line += ": " + is.Detail
+			}
+			say(own+"/"+string(pod.UID), line)
+		}
+	}
+	return append(lines, l.gone(seen)...)
+}
+
+// gone says what is there no longer.
+func (l *Log) gone(seen map[string]bool) []string {
+	var lines []string
+	for key, last := range l.said {
+		if !seen[key] {
+			name, _, _ := strings.Cut(last, ": ")
+			lines = append(lines, name+": gone")
+			delete(l.said, key)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}

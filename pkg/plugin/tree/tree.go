@@ -1,0 +1,206 @@
+package tree
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// Draw is the header and the tree of one PodManager, in lines that fit the style.
+func Draw(s snapshot.Snapshot, style text.Style) []string {
+	lines := header(s, style)
+	lines = append(lines, "")
+	table := text.Table{Columns: []text.Column{
+		{Title: "NAME"}, {Title: "STATE"}, {Title: "READY", Drop: 2}, {Title: "RESTARTS", Drop: 3}, {Title: "AGE", Drop: 4},
+		{Title: "NODE", Drop: 5}, {Title: "DETAIL", Drop: 1},
+	}}
+	manager := s.Manager
+	table.Add(text.Cell{Text: manager.Name, Colour: text.Bold}, stateCell(manager),
+		text.Plainly(fmt.Sprintf("%d/%d", manager.Status.ReadyReplicas, manager.DesiredReplicas())),
+		text.Cell{}, text.Plainly(text.Age(manager.CreationTimestamp.Time, s.Now)))
+	addRevisions(&table, s)
+	return append(lines, fit(table, style)...)
+}
+
+// fit drops the detail only where even that does not help: a cut sentence says more than none.
+func fit(table text.Table, style text.Style) []string {
+	last := len(table.Columns) - 1
+	const enough = 20 // characters of a detail that are still worth their room
+	for row := range table.Rows {
+		if len(table.Rows[row]) <= last || style.Width == 0 {
+			continue
+		}
+		table.Rows[row][last].Text = text.Cut(table.Rows[row][last].Text, max(enough, style.Width-60))
+	}
+	return table.Lines(style)
+}
+
+func addRevisions(table *text.Table, s snapshot.Snapshot) {
+	var shown []snapshot.Revision
+	for _, revision := range s.History() {
+		if len(revision.Pods) > 0 || len(revision.Roles) > 0 {
+			shown = append(shown, revision)
+		}
+	}
+	state := s.Rollout()
+	for i, revision := range shown {
+		branch, stem := "├─ ", "│  "
+		if i == len(shown)-1 {
+			branch, stem = "└─ ", "   "
+		}
+		name := branch + revision.Title()
+		if role := revision.Role(); role != "" {
+			name += " (" + role + ")"
+		}
+		detail := snapshot.Images(revision.Template)
+		if s.Reads("pods") {
+			detail = strings.TrimPrefix(detail+", ", ", ") + plural(len(revision.Pods), "pod")
+		}
+		table.Add(text.Plainly(name), text.Cell{}, text.Cell{}, text.Cell{}, text.Plainly(ageOf(revision, s)), text.Cell{},
+			text.Cell{Text: detail, Colour: text.Faint})
+		for j, pod := range revision.Pods {
+			twig := "├─ "
+			if j == len(revision.Pods)-1 {
+				twig = "└─ "
+			}
+			addPod(table, stem+twig, pod, s, state)
+		}
+	}
+}
+
+func ageOf(revision snapshot.Revision, s snapshot.Snapshot) string {
+	if revision.Created.IsZero() {
+		return ""
+	}
+	return text.Age(revision.Created, s.Now)
+}
+
+func addPod(table *text.Table, prefix string, pod *corev1.Pod, s snapshot.Snapshot, state *rollout.State) {
+	is := s.StateOf(pod, state)
+	node := pod.Spec.NodeName
+	if node == "" {
+		node = "<none>"
+	}
+	table.Add(text.Plainly(prefix+pod.Name), text.Cell{Text: is.Word, Colour: colourOf(is.Word)}, text.Plainly(snapshot.ReadyContainers(pod)),
+		text.Plainly(strconv.Itoa(int(podstate.MostRestarts(pod)))), text.Plainly(text.Age(pod.CreationTimestamp.Time, s.Now)),
+		text.Plainly(node), text.Plainly(is.Detail))
+}
+
+func colourOf(word string) text.Colour {
+	switch word {
+	case snapshot.Available:
+		return text.Good
+	case snapshot.Failing, string(corev1.PodFailed):
+		return text.Bad
+	case snapshot.Terminating:
+		return text.Faint
+	default:
+		return text.Notable
+	}
+}
+
+// stateCell is the state of the PodManager in one word.
+func stateCell(manager *v1.PodManager) text.Cell {
+	colours := map[follow.Outcome]text.Colour{
+		follow.Done: text.Good, follow.Baking: text.Good, follow.Failed: text.Bad, follow.Held: text.Notable, follow.UnderWay: text.Notable, follow.Deleted: text.Faint,
+	}
+	return text.Cell{Text: follow.Reason(manager), Colour: colours[follow.Of(manager)]}
+}
+
+// header is what is said of the PodManager above its tree.
+func header(s snapshot.Snapshot, style text.Style) []string {
+	manager, status := s.Manager, &s.Manager.Status
+	var lines []string
+	say := func(title, value string, colour text.Colour) {
+		const column = 12
+		width := 0
+		if style.Width > 0 {
+			width = max(1, style.Width-column)
+		}
+		for i, line := range text.Wrap(value, width) {
+			if i > 0 {
+				title = ""
+			}
+			head := fmt.Sprintf("%-*s", column, title)
+			if style.Width > 0 {
+				head = text.Cut(head, max(0, style.Width-1))
+				line = text.Cut(line, style.Width-len([]rune(head)))
+			}
+			lines = append(lines, strings.TrimRight(head+style.Paint(colour, line), " "))
+		}
+	}
+	say("Name:", manager.Name, text.Bold)
+	say("Namespace:", manager.Namespace, text.Plain)
+	cell := stateCell(manager)
+	say("Status:", cell.Text, cell.Colour)
+	if message := follow.Message(manager); message != "" {
+		say("Message:", message, text.Plain)
+	}
+	say("Strategy:", strategy(manager), text.Plain)
+	say("On failure:", failurePolicy(manager), text.Plain)
+	say("Images:", images(s), text.Plain)
+	say("Pods:", fmt.Sprintf("%d wanted, %d exist, %d updated, %d ready, %d available, %d terminating", manager.DesiredReplicas(),
+		status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas, status.TerminatingReplicas), text.Plain)
+	if len(s.Missing) > 0 {
+		say("Not shown:", "you may not read "+strings.Join(s.Missing, " and ")+" in this namespace", text.Notable)
+	}
+	return lines
+}
+
+// strategy is the update strategy in a line.
+func strategy(manager *v1.PodManager) string {
+	kind := string(manager.Strategy())
+	if manager.Strategy() == v1.RollingUpdateStrategy {
+		kind += fmt.Sprintf(", at most %s more and %d unavailable", plural(manager.MaxSurge(), "pod"), manager.MaxUnavailable())
+		if limits := manager.Spec.UpdateStrategy.RollingUpdate; limits != nil {
+			if partition := ptr.Deref(limits.Partition, intstr.FromInt32(0)); partition.String() != "0" {
+				kind += ", partition " + partition.String()
+			}
+		}
+		if policy := manager.PodUpdatePolicy(); policy != v1.RecreatePods {
+			kind += ", " + string(policy)
+		}
+	}
+	if manager.Spec.Paused {
+		kind += ", paused"
+	}
+	return kind
+}
+
+func failurePolicy(manager *v1.PodManager) string {
+	if manager.OnFailure() == v1.ContinueOnFailure {
+		return string(v1.ContinueOnFailure)
+	}
+	return fmt.Sprintf("%s at %s, %v to recover", manager.OnFailure(), plural(manager.MaxFailedPods(), "failed pod"), manager.FailureGrace())
+}
+
+// images are the images of the new revision and, during a rollout, of the current one.
+func images(s snapshot.Snapshot) string {
+	known := s.Revisions()
+	shown := snapshot.Images(known.Update.Template())
+	if known.Current != nil && known.Current != known.Update {
+		if current := snapshot.Images(known.Current.Template()); current != shown {
+			return shown + " (new), " + current + " (current)"
+		}
+	}
+	return shown
+}
+
+// plural is a number of things: 1 pod, 2 pods.
+func plural(count int, thing string) string {
+	if count == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", count, thing)
+}

@@ -1,0 +1,130 @@
+package tree_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+	. "github.com/mycompany/podmanager/pkg/plugin/tree"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	got, file := text.Join(lines), filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// seen is what the user sees of an observation: the status is what the controller would write.
+func seen(o plan.Observed, missing ...string) snapshot.Snapshot {
+	m := o.Manager
+	report := ReportOf(o)
+	report.Plan = plan.Make(o).ForStatus()
+	m.Status, _ = status.Of(report)
+	m.CreationTimestamp.Time = o.Now.Add(-time.Hour)
+	s := snapshot.New(m, o.Pods, o.Revisions, missing, o.Now)
+	for _, revision := range s.Stored {
+		revision.CreationTimestamp.Time = o.Now.Add(-time.Duration(10-revision.Revision) * time.Minute)
+	}
+	return s
+}
+
+// halted is a rollout of which pods fail: one new pod crashes, one is drained to be updated in place, one old pod is terminating.
+func halted() snapshot.Snapshot {
+	failing := Pod(3, OfImage("v2"), Crashing)
+	failing.OwnerReferences[0].UID = "uid-web"
+	m := Manager(4, Image("v2"), InPlace(v1.InPlaceIfPossible, 5), Limits("1", "1"))
+	o := RollingOut(m, Pod(0), Pod(1, Gated(corev1.ConditionFalse, time.Second)), Pod(2, Terminating), failing, Pod(10, Phase(corev1.PodPending), OnNode("")))
+	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
+	return seen(o)
+}
+
+func TestDraw(t *testing.T) {
+	tests := map[string]struct {
+		snapshot snapshot.Snapshot
+		style    text.Style
+	}{
+		"ready":                {seen(Observe(Manager(3), Pods3()...)), text.Style{}},
+		"halted":               {halted(), text.Style{}},
+		"halted-coloured":      {halted(), text.Style{Coloured: true}},
+		"halted-80-columns":    {halted(), text.Style{Width: 80}},
+		"halted-20-columns":    {halted(), text.Style{Width: 20}},
+		"pods-may-not-be-read": {withoutPods(), text.Style{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			lines := Draw(test.snapshot, test.style)
+			golden(t, name, lines)
+			for _, line := range lines {
+				if width := len([]rune(line)); test.style.Width > 0 && width > test.style.Width {
+					t.Errorf("%d columns: %s", width, line)
+				}
+			}
+		})
+	}
+}
+
+// No terminal is too narrow to be drawn on.
+func TestDrawOnAnyWidth(t *testing.T) {
+	for width := 1; width < 200; width++ {
+		for _, line := range Draw(halted(), text.Style{Width: width}) {
+			if got := len([]rune(line)); got > width {
+				t.Fatalf("%d columns instead of %d: %s", got, width, line)
+			}
+		}
+	}
+}
+
+func withoutPods() snapshot.Snapshot {
+	s := halted()
+	return snapshot.New(s.Manager, nil, nil, []string{"pods", "controllerrevisions"}, s.Now)
+}
+
+func TestList(t *testing.T) {
+	all := []snapshot.Snapshot{seen(Observe(Manager(3), Pods3()...)), halted()}
+	golden(t, "list", List(all, false, text.Style{}))
+	golden(t, "list-of-all-namespaces", List(all, true, text.Style{}))
+	golden(t, "list-60-columns", List(all, false, text.Style{Width: 60}))
+}
+
+// In a pipe, each change is one line, and what does not change is not repeated.
+func TestLog(t *testing.T) {
+	var log Log
+	first := log.Lines([]snapshot.Snapshot{seen(Observe(Manager(3), Pods3()...))}, false)
+	want := "web: AllReplicasAvailable (3 wanted, 3 updated, 3 available): 3 of 3 pods available\npod web-0: Available\npod web-1: Available\npod web-2: Available"
+	if got := strings.Join(first, "\n"); got != want {
+		t.Errorf("at first: %s", got)
+	}
+	if again := log.Lines([]snapshot.Snapshot{seen(Observe(Manager(3), Pods3()...))}, false); len(again) > 0 {
+		t.Errorf("nothing has changed, but: %v", again)
+	}
+	fewer := seen(Observe(Manager(2), Pod(0), Pod(1, NotReady)))
+	want = "web: PodsNotReady (2 wanted, 2 updated, 1 available): 1 of 2 pods ready; web-1: running\npod web-1: NotReady: running\npod web-2: gone"
+	if got := strings.Join(log.Lines([]snapshot.Snapshot{fewer}, false), "\n"); got != want {
+		t.Errorf("then: %s", got)
+	}
+}

@@ -1,0 +1,82 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// LogLines is how many lines of a log are read and shown.
+const LogLines = 5
+
+func (a *Answer) say(format string, args ...any) {
+	a.Evidence = append(a.Evidence, fmt.Sprintf(format, args...))
+}
+
+// AddLog adds the end of the container's log.
+func (a *Answer) AddLog(log string) {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return
+	}
+	a.Log = lines[max(0, len(lines)-LogLines):]
+}
+
+// AddExit adds how the containers of the pod have ended last.
+func (a *Answer) AddExit(pods []*corev1.Pod, now time.Time) {
+	for _, pod := range pods {
+		if pod.Name != a.Pod {
+			continue
+		}
+		for status := range podstate.ContainerStatuses(pod) {
+			ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated)
+			if ended != nil && status.Name == a.Container {
+				a.say("container %s: %s, %s ago, %d restarts", status.Name, podstate.DescribeExit(ended), text.Age(ended.FinishedAt.Time, now), status.RestartCount)
+			}
+		}
+	}
+}
+
+// AddEvent adds the last warning among events about the pod or the PodManager.
+func (a *Answer) AddEvent(events []corev1.Event, now time.Time) {
+	warnings := slices.DeleteFunc(slices.Clone(events), func(event corev1.Event) bool {
+		about := event.InvolvedObject.Name
+		return event.Type != corev1.EventTypeWarning || about != a.Pod && about != a.Name
+	})
+	if len(warnings) == 0 {
+		return
+	}
+	// That of the pod says more than that of the PodManager, which is about the same.
+	last := slices.MaxFunc(warnings, func(x, y corev1.Event) int {
+		isPods := func(event corev1.Event) int {
+			if event.InvolvedObject.Name == a.Pod {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(isPods(x)-isPods(y), happened(x).Compare(happened(y)))
+	})
+	a.say("event %s, %s ago, about %s: %s", last.Reason, text.Age(happened(last), now), last.InvolvedObject.Name, podstate.OneLine("", last.Message))
+}
+
+// happened is when an event was last seen; its two API groups have different fields for that.
+func happened(event corev1.Event) time.Time {
+	latest := event.CreationTimestamp.Time
+	times := []time.Time{event.LastTimestamp.Time, event.EventTime.Time}
+	if event.Series != nil {
+		times = append(times, event.Series.LastObservedTime.Time)
+	}
+	for _, at := range times {
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	return latest
+}

@@ -1,0 +1,156 @@
+package why
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// Answer is why a PodManager is as it is.
+type Answer struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+	// Cause is one sentence.
+	Cause    string   `json:"cause"`
+	Evidence []string `json:"evidence,omitempty"`
+	// Next are commands to type.
+	Next []string `json:"next,omitempty"`
+
+	// Pod and Container are the ones to look at; empty if there is none.
+	Pod       string `json:"pod,omitempty"`
+	Container string `json:"container,omitempty"`
+	// Log has the last lines of the container.
+	Log []string `json:"log,omitempty"`
+	// HasLog tells that the container has run, and Previous that the log of the run before is of interest.
+	HasLog   bool `json:"-"`
+	Previous bool `json:"-"`
+}
+
+// Find finds the cause. The command is how the user calls the plugin, such as "kubectl podmanager".
+func Find(s snapshot.Snapshot, command string) Answer {
+	manager := s.Manager
+	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager)}
+	pod, trouble := worst(s)
+	if pod != nil {
+		answer.Pod = pod.Name
+		if status := culprit(pod); status != nil {
+			answer.Container = status.Name
+			answer.HasLog = status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
+			answer.Previous = status.State.Terminated == nil && status.LastTerminationState.Terminated != nil
+		}
+		answer.say("pod %s: %s", pod.Name, trouble)
+	}
+	cause := causeOf(answer.Reason)
+	answer.Cause = sentence(cause.lead, follow.Message(manager))
+	for _, command := range cause.next(s, answer) {
+		answer.Next = append(answer.Next, strings.TrimSpace(command))
+	}
+	for i := range answer.Next {
+		answer.Next[i] = strings.ReplaceAll(answer.Next[i], "PLUGIN", command) + namespaceFlag(answer.Next[i], manager)
+	}
+	for _, kind := range []string{v1.ConditionStalled, v1.ConditionReplicaFailure, v1.ConditionMisconfigured} {
+		if condition := s.Condition(kind); condition.Message != "" && !strings.Contains(answer.Cause, condition.Message) {
+			answer.say("%s: %s: %s", kind, condition.Reason, condition.Message)
+		}
+	}
+	if !s.Reads("pods") && s.Condition(v1.ConditionReady).Status != metav1.ConditionTrue {
+		answer.say("you may not read pods in namespace %s, so more is not known", manager.Namespace)
+	}
+	return answer
+}
+
+// namespaceFlag goes with every command, so that it can be pasted wherever one is.
+func namespaceFlag(command string, manager *v1.PodManager) string {
+	if command == "" || strings.Contains(command, " -n ") {
+		return ""
+	}
+	return " -n " + manager.Namespace
+}
+
+// worst is the pod to look at, and what is wrong with it: a failing one or, failing that, the one that the controller names.
+func worst(s snapshot.Snapshot) (*corev1.Pod, string) {
+	if !s.Reads("pods") {
+		return nil, ""
+	}
+	active, finished, _ := podstate.Split(s.Pods)
+	state := s.Rollout()
+	said := health.DescribeFailure(state.FailingPods)
+	if said == "" {
+		said = health.Diagnose(active, s.Now)
+	}
+	if said == "" && len(active) < s.Manager.DesiredReplicas() {
+		said = health.DescribeFailure(health.NewestFirst(finished, s.Now))
+	}
+	if said == "" {
+		said = health.DescribeHeldUp(active, s.Now)
+	}
+	for _, pod := range s.Pods {
+		if is, found := strings.CutPrefix(said, pod.Name+": "); found {
+			return pod, is
+		}
+		if is, found := strings.CutPrefix(said, pod.Name+" has failed"); found {
+			return pod, "has failed" + is
+		}
+	}
+	return nil, ""
+}
+
+// culprit is the container to blame: one that does not run, one that has crashed, or one that is not ready; nil if there is none.
+func culprit(pod *corev1.Pod) *corev1.ContainerStatus {
+	statuses := slices.Collect(podstate.ContainerStatuses(pod))
+	for _, isCulprit := range []func(*corev1.ContainerStatus) bool{
+		func(status *corev1.ContainerStatus) bool { return podstate.ContainerTrouble(status) != "" },
+		func(status *corev1.ContainerStatus) bool { return inplace.Crashes(pod, status) > 0 },
+		func(status *corev1.ContainerStatus) bool { return status.State.Running != nil && !status.Ready },
+	} {
+		if found := slices.IndexFunc(statuses, isCulprit); found >= 0 {
+			return statuses[found]
+		}
+	}
+	return nil
+}
+
+// Lines are the answer for people.
+func (a Answer) Lines(style text.Style) []string {
+	lines := text.Wrap(a.Cause, style.Width)
+	add := func(title string, entries []string) {
+		if len(entries) == 0 {
+			return
+		}
+		lines = append(lines, "", style.Paint(text.Bold, title))
+		for _, entry := range entries {
+			if style.Width > 0 {
+				entry = text.Cut(entry, max(1, style.Width-2))
+			}
+			lines = append(lines, "  "+entry)
+		}
+	}
+	add("Evidence", a.Evidence)
+	if a.Container != "" {
+		add("Last lines of container "+a.Container, a.Log)
+	}
+	lines = append(lines, nextLines(a.Next, style)...)
+	return lines
+}
+
+// nextLines are not cut: they are to be copied.
+func nextLines(next []string, style text.Style) []string {
+	if len(next) == 0 {
+		return nil
+	}
+	lines := []string{"", style.Paint(text.Bold, "Next")}
+	for _, command := range next {
+		lines = append(lines, "  "+command)
+	}
+	return lines
+}

@@ -1,0 +1,140 @@
+package why_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+	. "github.com/mycompany/podmanager/pkg/plugin/why"
+)
+
+// seen is what the user sees of an observation: the status is what the controller would write.
+func seen(o plan.Observed) snapshot.Snapshot {
+	report := ReportOf(o)
+	report.Plan = plan.Make(o).ForStatus()
+	o.Manager.Status, _ = status.Of(report)
+	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
+}
+
+// of is web with pods of which the last one is new.
+func of(last func(*corev1.Pod), change ...func(*v1.PodManager)) snapshot.Snapshot {
+	m := Manager(3, append(change, Image("v2"), Limits("0", "1"))...)
+	o := RollingOut(m, Pod(0), Pod(1), Pod(2, OfImage("v2"), last))
+	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
+	return seen(o)
+}
+
+func TestFind(t *testing.T) {
+	tests := map[string]struct {
+		snapshot              snapshot.Snapshot
+		cause, evidence, next string
+		pod, container        string
+		hasLog, previous      bool
+	}{
+		"all is well": {snapshot: seen(Observe(Manager(3), Pods3()...)), cause: "Nothing holds it up: 3 of 3 pods available."},
+		"halted": {snapshot: of(Crashing), cause: "The rollout is halted, because pods of the new revision fail: halted with 1 pod updated",
+			evidence: "pod web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
+		"an image that is not there": {snapshot: of(Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})),
+			cause: "The rollout is halted", evidence: "pod web-2: container app: ErrImagePull: not found",
+			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-2", container: "app"},
+		"rolled back": {snapshot: of(ReadyFor(time.Hour), OnFailure(v1.RollbackOnFailure), func(m *v1.PodManager) {
+			m.Status.FailedRevision = RevisionFor(Manager(3, Image("v2"))).Name
+		}), cause: "The new revision has failed and was rolled back: ",
+			next: "kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns|kubectl pm undo web -n ns"},
+		"under way": {snapshot: of(Phase(corev1.PodPending)), cause: "The rollout is under way: 1 of 3 pods updated, 2 available; web-2: ",
+			evidence: "pod web-2: ", next: "kubectl pm get web -w -n ns|kubectl describe pod web-2 -n ns", pod: "web-2"},
+		"paused": {snapshot: of(ReadyFor(time.Hour), Paused), cause: "The rollout is paused: paused, 1 of 3 pods updated.", next: "kubectl pm resume web -n ns"},
+		"partition": {snapshot: of(ReadyFor(time.Hour), Partition("2")), cause: "The partition holds the rollout: ",
+			next: "kubectl pm promote web -n ns"},
+		"not ready": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1), Pod(2, Container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})))),
+			cause: "Not all pods are ready: 2 of 3 pods ready; web-2: container app: not ready.", evidence: "pod web-2: container app: not ready",
+			next: "kubectl describe pod web-2 -n ns|kubectl logs web-2 -c app -n ns", pod: "web-2", container: "app", hasLog: true},
+		"being deleted": {snapshot: seen(Observe(Manager(3, Deleting), Pods3()...)), cause: "It is being deleted, and waits for its pods: ",
+			next: "kubectl get pods -l podmanager=web -n ns"},
+		"not seen by a controller": {snapshot: snapshot.New(Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = -1 }), nil, nil, nil, Now),
+			cause: "The last change has not been taken up: no controller has seen it yet.", next: "kubectl pm check web -n ns"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Find(test.snapshot, "kubectl pm")
+			if !strings.HasPrefix(got.Cause, test.cause) || !strings.HasPrefix(strings.Join(got.Evidence, "|"), test.evidence) ||
+				strings.Join(got.Next, "|") != test.next {
+				t.Errorf("got %+v", got)
+			}
+			if got.Pod != test.pod || got.Container != test.container || got.HasLog != test.hasLog || got.Previous != test.previous {
+				t.Errorf("to look at: %+v", got)
+			}
+		})
+	}
+}
+
+// There is something to say for every reason that the controller gives, and for those of a later one.
+func TestEveryReasonIsKnown(t *testing.T) {
+	for _, reason := range []string{
+		v1.ReasonAllAvailable, v1.ReasonBaking, v1.ReasonScaledToZero, v1.ReasonTooFew, v1.ReasonTooMany, v1.ReasonPodsNotReady, v1.ReasonMinReady,
+		v1.ReasonPartition, v1.ReasonRollingOut, v1.ReasonPaused, v1.ReasonHalted, v1.ReasonRolledBack, v1.ReasonDeadline, v1.ReasonNotInPlace,
+		v1.ReasonTerminating, v1.ReasonBackOff, v1.ReasonUpdateOnDelete, v1.ReasonInvalidPod, v1.ReasonForbidden, v1.ReasonFailedCreate,
+		v1.ReasonFailedDelete, v1.ReasonFailedInPlaceUpdate, v1.ReasonFailedStore, v1.ReasonFailedClaim, v1.ReasonFailedFinal,
+		v1.ReasonInternalError, v1.ReasonUndecodable,
+	} {
+		m := Manager(3)
+		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: reason, Message: "x"}}}
+		if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); strings.HasPrefix(got.Cause, "It is not ready") {
+			t.Errorf("%s: %s", reason, got.Cause)
+		}
+	}
+	m := Manager(3)
+	m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: "Novel", Message: "x"}}}
+	if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); got.Cause != "It is not ready: Novel: x." {
+		t.Errorf("a reason of a later controller: %s", got.Cause)
+	}
+}
+
+func TestEvidence(t *testing.T) {
+	event := func(kind, about, reason string, ago time.Duration) corev1.Event {
+		return corev1.Event{Type: kind, Reason: reason, Message: "said " + reason, InvolvedObject: corev1.ObjectReference{Name: about},
+			LastTimestamp: metav1.NewTime(Now.Add(-ago))}
+	}
+	s := of(Crashing)
+	answer := Find(s, "kubectl pm")
+	answer.AddExit(s.Pods, s.Now)
+	answer.AddEvent([]corev1.Event{
+		event(corev1.EventTypeWarning, "web", "RolloutHalted", time.Second),
+		event(corev1.EventTypeWarning, "web-2", "BackOff", time.Minute),
+		event(corev1.EventTypeWarning, "web-2", "Older", time.Hour),
+		event(corev1.EventTypeNormal, "web-2", "Pulled", time.Second),
+		event(corev1.EventTypeWarning, "other", "Other", time.Second),
+	}, Now)
+	answer.AddLog("1\n2\n3\n4\n5\npanic: no database\n")
+	got := text.Join(answer.Lines(text.Style{}))
+	for _, want := range []string{
+		"container app: Error, exit code 3", "2 restarts", "event BackOff, 60s ago, about web-2: said BackOff",
+		"Last lines of container app\n  2\n  3\n  4\n  5\n  panic: no database\n", "\nNext\n  kubectl pm undo web -n ns\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "Other") || strings.Contains(got, "Pulled") {
+		t.Errorf("what has nothing to do with it:\n%s", got)
+	}
+}
+
+// Whoever may not read pods is told so, and gets the controller's own words.
+func TestFindWithoutPods(t *testing.T) {
+	s := of(Crashing)
+	got := Find(snapshot.New(s.Manager, nil, nil, []string{"pods"}, s.Now), "kubectl pm")
+	if !strings.Contains(got.Cause, "exit code 3") || strings.Join(got.Evidence, "") != "you may not read pods in namespace ns, so more is not known" {
+		t.Errorf("got %+v", got)
+	}
+}
