@@ -39,7 +39,7 @@ func (u Update) newRecord(now time.Time) Record {
 // that. It compares the update with what the kubelet has given the container so far, not with the pod's spec: the kubelet may not have
 // carried out earlier updates, and this update may revert them.
 func (u Update) expectRestart(container *corev1.Container) (before ContainerBefore, isExpected bool) {
-	before = u.snapshot(container.Name)
+	before = u.snapshot(container)
 	old := u.oldContainer(container.Name)
 	image, resources := old.Image, &old.Resources
 	earlier, isOutstanding := u.outstanding(container)
@@ -114,13 +114,16 @@ func (u Update) oldContainer(name string) *corev1.Container {
 }
 
 // snapshot is the present state of a container, as far as the kubelet has reported it.
-func (u Update) snapshot(container string) ContainerBefore {
+func (u Update) snapshot(container *corev1.Container) ContainerBefore {
 	for status := range podstate.ContainerStatuses(u.Pod) {
-		if status.Name == container {
-			return ContainerBefore{
-				ImageID: status.ImageID, Restarts: status.RestartCount, Generation: u.Pod.Generation, Trouble: podstate.TroubleKind(u.Pod, status),
-			}
+		if status.Name != container.Name {
+			continue
 		}
+		trouble := podstate.TroubleKind(u.Pod, status)
+		if trouble == podstate.TroubleImage && u.Pod.Status.ObservedGeneration == 0 && podstate.Mentions(status.State.Waiting.Message, container.Image) {
+			trouble += " " + container.Image // the update returns to that image, and nobody can tell whether the kubelet ever left it
+		}
+		return ContainerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Generation: u.Pod.Generation, Trouble: trouble}
 	}
 	return ContainerBefore{Generation: u.Pod.Generation}
 }
@@ -131,7 +134,7 @@ func (u Update) snapshot(container string) ContainerBefore {
 // if nobody can tell even which image the container runs.
 func (u Update) outstanding(container *corev1.Container) (ContainerBefore, bool) {
 	earlier, found := CompletedRecord(u.Pod).Containers[container.Name]
-	now := u.snapshot(container.Name)
+	now := u.snapshot(container)
 	isRestarted := found && IsRestarted(u.Pod, container.Name, earlier) && podstate.HasObserved(u.Pod)
 	isAsBefore := earlier.Optional && earlier.ImageID != "" && now.Restarts == earlier.Restarts // without a restart it has what it had
 	switch {

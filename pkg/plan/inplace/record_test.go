@@ -174,3 +174,30 @@ func TestExpectations(t *testing.T) {
 		})
 	}
 }
+
+// A pod goes from an image that is missing to another and back, faster than its kubelet. Whether the kubelet ever left the missing image,
+// only its observed generation tells: without it, the trouble may be that of before.
+func TestReturnToMissingImage(t *testing.T) {
+	for name, test := range map[string]struct {
+		observed int64
+		want     bool
+	}{
+		"an old kubelet": {observed: 0},
+		"one that tells": {observed: 3, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Pod(0, Container(Waiting("ErrImagePull", `Back-off pulling image "missing:1"`), corev1.ContainerState{}))
+			image := func(name string) func(*corev1.PodTemplateSpec) { return App(func(c *corev1.Container) { c.Image = name }) }
+			missing, other := RevisionWith("one", TemplateWith(image("missing:1"))), RevisionWith("two", TemplateWith(image("app:2")))
+			p.Spec.Containers = missing.Template().DeepCopy().Spec.Containers
+			p.Labels[v1.LabelRevision] = "one"
+			p.Status.ObservedGeneration = min(1, test.observed)
+			updateTo(t, p, missing, other)
+			updateTo(t, p, other, missing)
+			p.Status.ObservedGeneration = test.observed
+			if got := HasOwnTrouble(p, &p.Status.ContainerStatuses[0]); got != test.want {
+				t.Errorf("own trouble: %v, %s", got, p.Annotations[v1.AnnotationInPlace])
+			}
+		})
+	}
+}
