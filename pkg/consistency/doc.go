@@ -2,7 +2,8 @@
 //
 // An informer's store lags behind the writes of its own process, and a decision made on the older state would repeat a write.
 // The Tracker remembers the resourceVersion of each write per owner. A sync asks the Tracker whether the stores show all writes of the
-// owner, and waits until they do. The Tracker does the work of expectations, but with resourceVersions instead of counts.
+// owner, and waits until they do. The Tracker does the work of expectations, but with resourceVersions instead of counts. It lives in
+// memory: after a restart the caches are filled anew, and the names of pods keep a second one from being made.
 //
 // An echo is a watch event that shows nothing but a write of this process: no sync is needed for it.
 //

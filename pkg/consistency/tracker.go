@@ -143,7 +143,7 @@ func (t *Tracker) MarkUnsettled(owner cache.ObjectName, name string) {
 	t.recordOf(owner).unsettled[name] = true
 }
 
-// Unsettled returns the names that were passed to Unknown and not yet to Settled.
+// Unsettled returns the names that were passed to MarkUnsettled and not yet to MarkSettled.
 func (t *Tracker) Unsettled(owner cache.ObjectName) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,5 +12,5 @@
 //	live       showing what changes, until it ends
 //	cluster    the only package with clients: it reads, watches and writes
 //
-// They judge nothing themselves: package plan and the packages below it do, as for the controller.
+// What they say of pods and rollouts comes from package plan and the packages below it, as for the controller.
 package plugin
