@@ -187,7 +187,9 @@ func TestReturnToMissingImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Pod(0, Container(Waiting("ErrImagePull", `Back-off pulling image "missing:1"`), corev1.ContainerState{}))
-			image := func(name string) func(*corev1.PodTemplateSpec) { return App(func(c *corev1.Container) { c.Image = name }) }
+			image := func(name string) func(*corev1.PodTemplateSpec) {
+				return App(func(c *corev1.Container) { c.Image = name })
+			}
 			missing, other := RevisionWith("one", TemplateWith(image("missing:1"))), RevisionWith("two", TemplateWith(image("app:2")))
 			p.Spec.Containers = missing.Template().DeepCopy().Spec.Containers
 			p.Labels[v1.LabelRevision] = "one"
