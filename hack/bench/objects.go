@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	oldImage = "nginx:1.27"
-	newImage = "nginx:1.28"
-	// The images of the real node; its runtime calls them by these whole names.
+	// Whole names, as nodes tell them: what runs is compared with what is asked for.
+	oldImage = "docker.io/library/nginx:1.27"
+	newImage = "docker.io/library/nginx:1.28"
+	// The images of the real node.
 	oldWeb = "docker.io/local/web:1"
 	newWeb = "docker.io/local/web:2"
 	// nobody is a scheduler that does not exist: pods that wait for it cost nobody anything.

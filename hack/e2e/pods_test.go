@@ -17,7 +17,8 @@ func isActive(pod *corev1.Pod) bool {
 }
 
 // serves tells whether this version of a pod serves: it is ready, no closed readiness gate keeps it out of its Services, and its node has
-// carried out its spec. Gate and spec change before the node changes the Ready condition.
+// carried out its spec. Gate and spec change before the node changes the Ready condition, which may stay true while the node restarts a
+// container for another image.
 func serves(pod *corev1.Pod) bool {
 	is := map[corev1.PodConditionType]bool{}
 	for _, condition := range pod.Status.Conditions {
@@ -28,7 +29,25 @@ func serves(pod *corev1.Pod) bool {
 			return false
 		}
 	}
-	return is[corev1.PodReady] && pod.Status.Phase == corev1.PodRunning && pod.Status.ObservedGeneration >= pod.Generation
+	return is[corev1.PodReady] && pod.Status.Phase == corev1.PodRunning && pod.Status.ObservedGeneration >= pod.Generation &&
+		!is[corev1.PodResizeInProgress] && runsItsImages(pod)
+}
+
+// runsItsImages tells whether the containers that run are those of the spec.
+func runsItsImages(pod *corev1.Pod) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		for _, container := range pod.Spec.Containers {
+			if container.Name == status.Name && !isImage(status.Image, container.Image) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isImage tells whether a name is that of an image: nodes name images as container runtimes do, docker.io/library/app:latest for app.
+func isImage(name, image string) bool {
+	return name == image || strings.HasSuffix(strings.TrimSuffix(name, ":latest"), "/"+strings.TrimSuffix(image, ":latest"))
 }
 
 // servesImage is serves for pods of one image. Pods of a crashing image are ready now and then, too.

@@ -78,7 +78,7 @@ func (s *space) hasRestarted(pods []corev1.Pod, times ...int32) {
 	s.t.Helper()
 	for _, pod := range pods {
 		for i, status := range pod.Status.ContainerStatuses {
-			if status.RestartCount != times[i] || status.Image != pod.Spec.Containers[i].Image {
+			if status.RestartCount != times[i] || !runsItsImages(&pod) {
 				s.t.Errorf("%s: container %s runs %s and was restarted %d times, want %s and %d", pod.Name, status.Name,
 					status.Image, status.RestartCount, pod.Spec.Containers[i].Image, times[i])
 			}

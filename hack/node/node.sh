@@ -11,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 node=real-node
 # Tags of the image docker.io/local/web; what is not a number says how it misbehaves.
-versions='1 2 3 done crash unready dead'
+versions='1 2 3 done crash crash-later unready dead'
 # What a kubelet changes for the whole machine, below /proc/sys.
 sysctls='vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes'
 # Places that containerd, CNI and the kubelet use whatever their configuration says. In the node's own mounts they are ours.

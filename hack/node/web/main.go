@@ -47,12 +47,14 @@ func main() {
 	case "crash":
 		log.Printf("Crashing, as MODE asks")
 		os.Exit(crashCode)
+	case "crash-later":
+		time.AfterFunc(2*time.Second, func() { os.Exit(crashCode) })
 	case "unready":
 		s.unready.Store(true)
 	case "dead":
 		s.dead.Store(true)
 	default:
-		log.Fatalf("MODE is %q, but must be done, crash, unready, dead or nothing", mode)
+		log.Fatalf("MODE is %q, but must be done, crash, crash-later, unready, dead or nothing", mode)
 	}
 	go s.obeySignals()
 	port := os.Getenv("LISTEN_PORT")
@@ -63,7 +65,7 @@ func main() {
 }
 
 // obeySignals ends the program; as the first process of a container it would otherwise ignore the signal. LINGER is how
-// long it takes to say goodbye.
+// long it takes to say goodbye, EXIT_CODE what it ends with instead of 0.
 func (s *server) obeySignals() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -71,7 +73,8 @@ func (s *server) obeySignals() {
 	if linger, err := time.ParseDuration(os.Getenv("LINGER")); err == nil {
 		time.Sleep(linger)
 	}
-	os.Exit(0)
+	code, _ := strconv.Atoi(os.Getenv("EXIT_CODE"))
+	os.Exit(code)
 }
 
 func (s *server) routes() http.Handler {
