@@ -4,7 +4,6 @@ package e2enode
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -63,8 +62,8 @@ func operations() map[string]operation {
 		"deferred resize": {pod: both(delayed("deferred"), requesting), steps: []step{
 			{toMostMemory, pending("Deferred")}, {makeRoom, serves}, {toMemory(64), serves},
 		}},
-		"resize and image":                {pod: sized(keep, keep), steps: []step{{toSizeAndImage, changed}}, isRare: true},
-		"resize with a restart and image": {pod: sized(restart, keep), steps: []step{{toSizeAndImage, changed}}, isRare: true},
+		"resize, then image":                {pod: sized(keep, keep), steps: []step{{toSize(200, 96), serves}, {toImage("2"), restarted(1)}}},
+		"resize with a restart, then image": {pod: sized(restart, keep), steps: []step{{toSize(200, 64), restarted(1)}, {toImage("2"), restarted(2)}}},
 	}
 }
 
@@ -74,9 +73,6 @@ func serves(r reading) bool { return r.isServing() }
 func restarted(times int32) func(reading) bool {
 	return func(r reading) bool { return r.isServing() && r.container.restarts == times }
 }
-
-// changed tells whether the pod serves with another image.
-func changed(r reading) bool { return r.isServing() && r.container.imageID == 2 }
 
 // waits tells whether the container waits for the reason.
 func waits(reason string) func(reading) bool {
@@ -179,24 +175,6 @@ func toSize(cpu, memory int64) func(*actor) (*corev1.Pod, error) {
 	return func(a *actor) (*corev1.Pod, error) {
 		return a.patch(container(map[string]any{"resources": resources}), "resize")
 	}
-}
-
-// errTooSlow tells that two requests, which should have come at once, did not.
-var errTooSlow = errors.New("the kubelet was faster than the second request")
-
-// toSizeAndImage does it in the controller's order, at once. Whether the kubelet sees one or both is its affair; but if it has answered to
-// the first before the second is sent, that is another operation. The pod shrinks: on cgroup v1 a container cannot be restarted with
-// more CPU than its pod still has.
-func toSizeAndImage(a *actor) (*corev1.Pod, error) {
-	sized, err := toSize(50, 48)(a)
-	if err != nil {
-		return nil, err
-	}
-	written, err := toImage("2")(a)
-	if err == nil && written.Status.ObservedGeneration >= sized.Generation {
-		err = errTooSlow
-	}
-	return written, err
 }
 
 func setGate(status corev1.ConditionStatus) func(*actor) (*corev1.Pod, error) {
