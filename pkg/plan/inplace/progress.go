@@ -51,13 +51,30 @@ func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool
 		equality.Semantic.DeepEqual(compare.Resizable(container.Resources), *had)
 }
 
-// isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up. If the resize restarts a container, the
-// kubelet reports it as in progress until then.
-func isBeingResized(pod *corev1.Pod) bool {
-	if last := lastRecord(pod); !podstate.HasObserved(pod) {
-		return last.Begun || last.Resized
+// maxRestartLag is how long after the begin of an update the restarts that its resize may need are waited for. The kubelet may report the
+// resize as done before it reports the restart; but whether there is a restart at all, nobody can tell after interrupted updates.
+const maxRestartLag = 30 * time.Second
+
+// isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up. The duration is when to look again
+// without an event; zero for never.
+func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
+	last := lastRecord(pod)
+	switch {
+	case !podstate.HasObserved(pod):
+		return last.Begun || last.Resized, 0
+	case podstate.ResizeTrouble(pod) != "":
+		return false, 0
+	case podstate.IsResizing(pod):
+		return true, 0
 	}
-	return podstate.IsResizing(pod) && podstate.ResizeTrouble(pod) == ""
+	wait := last.At.Add(maxRestartLag).Sub(now)
+	for status := range podstate.ContainerStatuses(pod) {
+		before, found := last.Containers[status.Name]
+		if last.Begun && found && wait > 0 && !IsRestarted(pod, status.Name, before) {
+			return true, wait
+		}
+	}
+	return false, 0
 }
 
 // IsResizeHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod

@@ -36,20 +36,24 @@ func TestImageWaitsForResize(t *testing.T) {
 		then     func(*corev1.Pod)
 		from, to *v1.PodManager
 		want     Step
+		// wait is until the next look; after is how much later than a second after the update it is.
+		wait, after time.Duration
 	}{
-		"resized first":                          {pod: fresh(), from: one, to: both, want: StepResize},
-		"begun, but not resized":                 {pod: interrupted(one, both, 1, false), from: one, to: both, want: StepResize},
-		"not observed":                           {pod: interrupted(one, both, 2, false), from: one, to: both},
-		"in progress":                            {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, ""), from: one, to: both},
-		"resized":                                {pod: interrupted(one, both, 2, false), then: observed, from: one, to: both, want: StepUpdate},
-		"deferred":                               {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonDeferred), from: one, to: both, want: StepUpdate},
-		"infeasible":                             {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonInfeasible), from: one, to: both, want: StepUpdate},
-		"failed":                                 {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, corev1.PodReasonError), from: one, to: both, want: StepUpdate},
-		"the resize has restarted the container": {pod: interrupted(one, restarting, 2, false), then: restarted, from: one, to: restarting, want: StepUpdate},
-		"an interrupted resize to another":       {pod: interrupted(one, memory, 2, false), then: restarted, from: one, to: both, want: StepResize},
-		"no other image":                         {pod: fresh(), from: one, to: cpu, want: StepUpdate},
-		"no resize":                              {pod: fresh(), from: one, to: sizedManager("1", "1Gi", withImage), want: StepUpdate},
-		"an image after a resize":                {pod: fresh(), then: updated, from: cpu, to: both},
+		"resized first":                            {pod: fresh(), from: one, to: both, want: StepResize},
+		"begun, but not resized":                   {pod: interrupted(one, both, 1, false), from: one, to: both, want: StepResize},
+		"not observed":                             {pod: interrupted(one, both, 2, false), from: one, to: both},
+		"in progress":                              {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, ""), from: one, to: both},
+		"resized":                                  {pod: interrupted(one, both, 2, false), then: observed, from: one, to: both, want: StepUpdate},
+		"deferred":                                 {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonDeferred), from: one, to: both, want: StepUpdate},
+		"infeasible":                               {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonInfeasible), from: one, to: both, want: StepUpdate},
+		"failed":                                   {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, corev1.PodReasonError), from: one, to: both, want: StepUpdate},
+		"the resize has yet to restart":            {pod: interrupted(one, restarting, 2, false), then: observed, from: one, to: restarting, wait: 29 * time.Second},
+		"no restart in half a minute":              {pod: interrupted(one, restarting, 2, false), then: observed, from: one, to: restarting, after: 29 * time.Second, want: StepUpdate},
+		"the resize has restarted the container":   {pod: interrupted(one, restarting, 2, false), then: restarted, from: one, to: restarting, want: StepUpdate},
+		"an interrupted resize to another":         {pod: interrupted(one, memory, 2, false), then: restarted, from: one, to: both, want: StepResize},
+		"no other image":                           {pod: fresh(), from: one, to: cpu, want: StepUpdate},
+		"no resize":                                {pod: fresh(), from: one, to: sizedManager("1", "1Gi", withImage), want: StepUpdate},
+		"an image after a resize":                  {pod: fresh(), then: updated, from: cpu, to: both},
 		"an image after a resize that is observed": {pod: fresh(), then: func(p *corev1.Pod) { updated(p); observed(p) }, from: cpu, to: both, want: StepUpdate},
 		"a kubelet that does not tell":             {pod: fresh(), then: old, from: one, to: both, want: StepUpdate},
 	}
@@ -59,8 +63,8 @@ func TestImageWaitsForResize(t *testing.T) {
 				test.then(test.pod)
 			}
 			update := Update{Pod: test.pod, From: RevisionFor(test.from), To: RevisionFor(test.to)}
-			step, wait := update.NextStep(test.to, update.Diff(), Now.Add(time.Second))
-			if step != test.want || wait != 0 {
+			step, wait := update.NextStep(test.to, update.Diff(), Now.Add(time.Second+test.after))
+			if step != test.want || wait != test.wait {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
 			}
 		})

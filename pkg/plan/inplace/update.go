@@ -65,11 +65,11 @@ func (u Update) NextStep(manager *v1.PodManager, diff compare.Diff, now time.Tim
 	}
 	// A kubelet that reports no observed generation does not tell either when it has resized a pod.
 	if len(diff.Images) > 0 && u.Pod.Status.ObservedGeneration > 0 {
-		switch {
-		case u.hasToResize(diff):
+		if u.hasToResize(diff) {
 			return StepResize, 0
-		case isBeingResized(u.Pod):
-			return "", 0
+		}
+		if isResizing, wait := isBeingResized(u.Pod, now); isResizing {
+			return "", wait
 		}
 	}
 	return StepUpdate, 0
