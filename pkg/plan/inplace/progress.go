@@ -77,6 +77,15 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 	return false, 0
 }
 
+// UntilRestored is how long an update of the pod to this revision, which has begun, may wait before it is to be reverted; zero if the pod has
+// begun none.
+func UntilRestored(pod *corev1.Pod, revision string, now time.Time) time.Duration {
+	if last := lastRecord(pod); last.Begun && last.Refused == "" && last.Revision == revision {
+		return max(0, last.At.Add(maxRestartLag).Sub(now))
+	}
+	return 0
+}
+
 // IsResizeHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod
 // serves as before.
 func IsResizeHeldUp(pod *corev1.Pod) bool {

@@ -95,6 +95,7 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 	for _, pod := range pods {
 		to := m.target(pod)
 		if !m.mayTakeDown(pod) || (to == m.Revisions.Update && used >= quota) {
+			m.delayRestoration(pod, to)
 			continue
 		}
 		if to == m.Revisions.Update {
@@ -114,6 +115,15 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 		}
 	}
 	return used
+}
+
+// delayRestoration keeps an update that has begun from being reverted at once because the limits do not let it go on: another pod may be
+// unavailable for a moment only. If no pod may be unavailable, the update waits for a surge pod, which takes longer.
+func (m *mover) delayRestoration(pod *corev1.Pod, to *history.Revision) {
+	if wait := inplace.UntilRestored(pod, to.Hash, m.Now); wait > 0 && m.Manager.MaxUnavailable() > 0 {
+		m.updating[pod] = true
+		m.again = requeue.Sooner(m.again, wait)
+	}
 }
 
 // restorations give pods back the CPU and memory of their revision if an update in place was interrupted and this plan does not complete
