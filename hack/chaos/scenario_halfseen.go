@@ -25,11 +25,7 @@ func halfSeen(a *arena) {
 	}
 	owners := a.proxy.Stall(watches)
 	a.logf("the watch of the owner stands still")
-	a.deletePod(a.podsOf("web")[0].Name) // the controller writes the loss to the status, and does not see its own write
-	a.await("the pod to be replaced", time.Minute, func() (string, bool) {
-		n := len(a.podsOf("web"))
-		return fmt.Sprint(n), n == few
-	})
+	a.losePod("web")
 	slow := a.proxy.Inject(faults.Rule{Name: "slow", Match: a.own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 2 * time.Second}}})
 	a.scale("web", many)
 	a.awaitOwned("web", few+1)
@@ -49,6 +45,30 @@ func halfSeen(a *arena) {
 	a.endStall(pods, a.own("watch", "pods"))
 	a.settle()
 	a.judge()
+}
+
+// losePod deletes a pod and waits until it is replaced. Our controller then has written the loss to the status, which it does not see: if
+// the replacement came before the status was due, nothing was written, and another pod has to go.
+func (a *arena) losePod(owner string) {
+	version := func() string {
+		manager, err := a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(a.ctx, owner, metav1.GetOptions{})
+		if err != nil || !a.contender.updates() {
+			return ""
+		}
+		return manager.ResourceVersion
+	}
+	before, count, lost := version(), len(a.podsOf(owner)), time.Time{}
+	a.await("a lost pod to be replaced and told", time.Minute, func() (string, bool) {
+		pods := a.podsOf(owner)
+		if !lost.IsZero() && len(pods) == count && (version() != before || !a.contender.updates()) {
+			return "", true
+		}
+		if len(pods) == count && time.Since(lost) > 5*time.Second {
+			a.deletePod(pods[0].Name)
+			lost = time.Now()
+		}
+		return fmt.Sprintf("%d pods", len(pods)), false
+	})
 }
 
 // takeNames creates pods of another controller with the names of an owner's pods from one index up to another.
