@@ -92,6 +92,37 @@ func TestInterruptedResize(t *testing.T) {
 	}
 }
 
+// An update that has begun is not reverted because another pod is unavailable for a moment: it goes on when that pod is available again,
+// and is reverted if that takes long.
+func TestInterruptedWaitsForAnotherPod(t *testing.T) {
+	before, after := sizedManager("1", "1Gi"), sizedManager("2", "1Gi")
+	after.Spec.Replicas = new(int32(2))
+	tests := map[string]struct {
+		other func(*corev1.Pod)
+		later time.Duration
+		want  string
+		again time.Duration
+	}{
+		"the other is available":                           {other: func(*corev1.Pod) {}, want: "Update 0"},
+		"the other is unavailable":                         {other: NotReady, later: 10 * time.Second, again: 30 * time.Second},
+		"the other has been unavailable for half a minute": {other: NotReady, later: 30 * time.Second, want: "Restore 0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			other := Pod(1, Runs("app:1", "id-1", 0), Labelled(v1.LabelRevision, RevisionFor(after).Hash), test.other)
+			other.Spec.Containers = after.Spec.Template.DeepCopy().Spec.Containers
+			o := Observe(after, interrupted(before, after, 1, false), other)
+			o.Revisions = append(o.Revisions, Stored(before, 1))
+			o.Manager.Status.CurrentRevision = o.Revisions[1].Name
+			o.Now = Now.Add(test.later)
+			plan := plan.Make(o)
+			if got := MovesOf(plan); got != test.want || Until(plan.Again) != test.again {
+				t.Errorf("got %q, again %v; want %q, again %v", got, plan.Again, test.want, test.again)
+			}
+		})
+	}
+}
+
 // checkCompleted sends the requests of a step, lets the kubelet carry it out, and checks that the pod has what its revision says.
 func checkCompleted(t *testing.T, step Update, m *v1.PodManager, restarts int32) {
 	t.Helper()

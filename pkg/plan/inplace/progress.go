@@ -51,9 +51,10 @@ func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool
 		equality.Semantic.DeepEqual(compare.Resizable(container.Resources), *had)
 }
 
-// maxRestartLag is how long after the begin of an update the restarts that its resize may need are waited for. The kubelet may report the
-// resize as done before it reports the restart; but whether there is a restart at all, nobody can tell after interrupted updates.
-const maxRestartLag = 30 * time.Second
+// maxResizeTime is how long an update that has begun with a resize may wait for what usually takes seconds. It may wait for a restart: the
+// kubelet may report the resize as done before it reports the restart, but whether there is one at all, nobody can tell after interrupted
+// updates. And it may wait for another pod to become available, before the resize is reverted.
+const maxResizeTime = 30 * time.Second
 
 // isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up. The duration is when to look again
 // without an event; zero for never.
@@ -67,7 +68,7 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 	case podstate.IsResizing(pod):
 		return true, 0
 	}
-	wait := last.At.Add(maxRestartLag).Sub(now)
+	wait := last.At.Add(maxResizeTime).Sub(now)
 	for status := range podstate.ContainerStatuses(pod) {
 		before, found := last.Containers[status.Name]
 		if last.Begun && found && wait > 0 && !IsRestarted(pod, status.Name, before) {
@@ -81,7 +82,7 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 // begun none.
 func UntilRestored(pod *corev1.Pod, revision string, now time.Time) time.Duration {
 	if last := lastRecord(pod); last.Begun && last.Refused == "" && last.Revision == revision {
-		return max(0, last.At.Add(maxRestartLag).Sub(now))
+		return max(0, last.At.Add(maxResizeTime).Sub(now))
 	}
 	return 0
 }

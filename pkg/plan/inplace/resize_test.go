@@ -1,6 +1,7 @@
 package inplace_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -68,5 +69,25 @@ func TestImageWaitsForResize(t *testing.T) {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
 			}
 		})
+	}
+}
+
+// The patch that completes an update after StepResize does not resize the pod again. It fails if somebody has changed the pod since: the
+// resize may have been reverted.
+func TestPatchAfterResize(t *testing.T) {
+	one := sizedManager("1", "1Gi")
+	both := sizedManager("2", "1Gi", func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" })
+	for requests, resized := range map[int]bool{1: false, 2: true} {
+		p := interrupted(one, both, requests, false)
+		p.ResourceVersion = "42"
+		update := Update{Pod: p, Step: StepUpdate, From: RevisionFor(one), To: RevisionFor(both)}
+		resize, err := update.ResizePatch()
+		if err != nil || (resize == nil) != resized {
+			t.Errorf("after %d requests the pod is resized by %s, error %v", requests, resize, err)
+		}
+		patch, err := update.Patch(both, Now)
+		if err != nil || strings.Contains(string(patch), `"resourceVersion":"42"`) != resized {
+			t.Errorf("after %d requests the update is completed by %s, error %v", requests, patch, err)
+		}
 	}
 }

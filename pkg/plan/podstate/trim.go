@@ -34,14 +34,15 @@ func Trim(pod *corev1.Pod) {
 // shared has the containers of trimmed pods by their content: the pods of a revision have the same ones.
 var shared = lru.New(1 << 12)
 
-// sharedContainers are the containers with their names, images, resources and the period of their startup probe alone. Callers must not
+// sharedContainers are the containers with their names, images, requests, limits and the period of their startup probe alone. Callers must not
 // modify them: other pods share them.
 func sharedContainers(containers []corev1.Container) []corev1.Container {
 	var content strings.Builder
 	trimmed := make([]corev1.Container, len(containers))
 	for i := range containers {
 		c := &containers[i]
-		trimmed[i] = corev1.Container{Name: c.Name, Image: c.Image, Resources: c.Resources}
+		trimmed[i] = corev1.Container{Name: c.Name, Image: c.Image}
+		trimmed[i].Resources = corev1.ResourceRequirements{Requests: c.Resources.Requests, Limits: c.Resources.Limits}
 		content.WriteString(c.Name + " " + c.Image + " ")
 		if c.StartupProbe != nil {
 			trimmed[i].StartupProbe = &corev1.Probe{PeriodSeconds: c.StartupProbe.PeriodSeconds}
