@@ -19,6 +19,7 @@ const (
 	inPlace    = "PodManager, in place"
 	replicaSet = "ReplicaSet"
 	deployment = "Deployment"
+	noSurge    = "Deployment, no surge"
 	limit      = "bare requests"
 )
 

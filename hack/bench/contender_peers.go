@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/lab"
 )
@@ -55,9 +57,16 @@ type deployments struct {
 	owners  *census[ownerState]
 	// template is what the pods are like.
 	template func(owner string) corev1.PodTemplateSpec
+	// noSurge sets maxSurge to 0. Then a Deployment has as many pods under way as an update in place, which makes no surge pods.
+	noSurge bool
 }
 
-func (d *deployments) name() string { return deployment }
+func (d *deployments) name() string {
+	if d.noSurge {
+		return noSurge
+	}
+	return deployment
+}
 
 func (d *deployments) made(q request) bool { return q.user == peerUser }
 
@@ -69,6 +78,9 @@ func (d *deployments) create(ctx context.Context, space string, owners, replicas
 	return eachOwner(ctx, owners, func(ctx context.Context, name string) error {
 		deployment := newDeployment(name, replicas)
 		deployment.Spec.Template = d.template(name)
+		if d.noSurge {
+			deployment.Spec.Strategy.RollingUpdate.MaxSurge = ptr.To(intstr.FromInt32(0))
+		}
 		_, err := d.kube.AppsV1().Deployments(space).Create(ctx, deployment, metav1.CreateOptions{})
 		return err
 	})

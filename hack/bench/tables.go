@@ -134,7 +134,8 @@ func (r *report) realNodeTable() table {
 		"contender", "pods", "created: Ready s", "least to most s", "x Deployment", "updated: Ready s", "least to most s", "x Deployment",
 		"old pods gone s", "least available", "most pods", "addresses kept",
 	}, note: "Containers run, and a pod is Ready when its web server answers a probe, which comes every second. maxSurge and maxUnavailable are 25 % in all " +
-		"specs: a Deployment makes surge pods and so has twice as many pods under way at a time as an update in place, which needs none. " +
+		"specs but that without surge. An update in place makes no surge pods: a Deployment with maxSurge 0 has the same budget, one with 25 % has " +
+		"twice as many pods under way at a time. " +
 		"Updated: as many pods as wanted run the new image and are Ready, and the others, if any, are on their way out. " +
 		"Least available, most pods: seen during an update, in all rounds, without pods on their way out; a pod whose image was changed in place is not available " +
 		"from the change on. Addresses kept: pods that are the same and have the same address after the update."}

@@ -12,16 +12,17 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// runRealNode creates pods whose containers run, and changes their image. The contenders are those of runRollout.
+// runRealNode creates pods whose containers run, and changes their image. The contenders are those of runRollout, and a Deployment without
+// surge pods.
 func (b *bench) runRealNode(ctx context.Context) error {
 	if err := b.warmUp(ctx); err != nil {
 		return fmt.Errorf("trying the images: %w", err)
 	}
 	replaced, deployments := b.managers.hasty(), *b.deployments
 	replaced.template, deployments.template = webTemplate, webTemplate
-	changed := *replaced
-	changed.policy = v1.InPlaceIfPossible
-	return b.inTurn(ctx, []contender{&changed, &deployments, replaced}, func(s *step) error {
+	changed, sameBudget := *replaced, deployments
+	changed.policy, sameBudget.noSurge = v1.InPlaceIfPossible, true
+	return b.inTurn(ctx, []contender{&changed, &sameBudget, &deployments, replaced}, func(s *step) error {
 		s.grace = nil // the kubelet ends containers after their pods are gone if it is given no time, and that would count for the next
 		if err := s.measureCreate(ctx, realCreate, 1, b.sizes.RealNode); err != nil {
 			return err
