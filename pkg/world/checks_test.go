@@ -210,13 +210,15 @@ func (s *synced) countUnproven() error {
 }
 
 // checkUnproven: a rollout has no unproven pods. This does not hold while it is halted or not possible in place, because lost pods are then
-// replaced by pods of the same revision; nor after the revision has failed.
+// replaced by pods of the same revision; nor after the revision has failed. Where a request has failed, the status tells that instead of
+// what is not possible in place.
 func (s *synced) checkUnproven() error {
+	isHidden := s.failure != nil && s.Manager.PodUpdatePolicy() == v1.InPlaceOnly
 	keepsRevisions := func(status *v1.PodManagerStatus) bool {
 		reason := reasonOf(status, v1.ConditionReady)
 		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
 	}
-	if s.unproven > 0 && s.before.FailedRevision == "" && !keepsRevisions(&s.before) && !keepsRevisions(&s.status) {
+	if s.unproven > 0 && !isHidden && s.before.FailedRevision == "" && !keepsRevisions(&s.before) && !keepsRevisions(&s.status) {
 		return fmt.Errorf("%d pods of the new revision too many are unavailable", s.unproven)
 	}
 	return nil
