@@ -51,8 +51,8 @@ demo: ## See it work: a local cluster, the controller, and a tour with kubectl; 
 demo-down: ## Stop what demo has left running
 	@hack/demo.sh down
 
-test: ## Run all tests but image-test: unit, verify, vulncheck, e2e, e2e-node, and short versions of chaos and bench
-	@hack/test.sh unit verify vulncheck e2e e2e-node chaos-short bench-short
+test: ## Run all tests: unit, verify, vulncheck, image-test, e2e, e2e-node, and short versions of chaos and bench
+	@hack/test.sh unit verify vulncheck image-test e2e e2e-node chaos-short bench-short
 
 ##@ Develop
 .PHONY: build plugin generate verify lint vulncheck unit e2e e2e-node
