@@ -13,6 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 func closed(p *corev1.Pod) { NotReady(p); Gated(corev1.ConditionFalse, time.Minute)(p) }
@@ -20,6 +21,18 @@ func closed(p *corev1.Pod) { NotReady(p); Gated(corev1.ConditionFalse, time.Minu
 func refusedChange(p *corev1.Pod) {
 	note := `{"revision":"` + RevisionFor(Next(0)).Hash + `","refused":"no such thing"}`
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
+}
+
+// forbiddenChange is a change that the API server forbade: it may be tried again at some time.
+func forbiddenChange(retryIn time.Duration) func(p *corev1.Pod) {
+	return func(p *corev1.Pod) {
+		step := inplace.Update{Pod: p, Step: inplace.StepUpdate, From: RevisionFor(Manager(0)), To: RevisionFor(Next(0))}
+		patch, err := step.RefusalPatch(requeue.Failure{Reason: v1.ReasonForbidden, Message: "quota"}, false, Now.Add(retryIn-5*time.Minute))
+		if err != nil {
+			panic(err)
+		}
+		ApplyPatch(p, patch)
+	}
 }
 
 // mayBeRestarted gives a pod a deferred resize: the kubelet restarts it once the node has the memory.
@@ -97,6 +110,18 @@ func TestInPlaceMoves(t *testing.T) {
 		},
 		"InPlaceOnly: a refused update stops the rollout": {
 			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, refusedChange)),
+		},
+		"InPlaceOnly: a forbidden update waits": {
+			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, forbiddenChange(time.Minute))),
+			again:    time.Minute,
+		},
+		"InPlaceOnly: a forbidden update is tried again": {
+			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, forbiddenChange(0))),
+			want:     "Update 1",
+		},
+		"InPlaceIfPossible: a pod whose update was forbidden is replaced at any time": {
+			observed: RollingOut(Next(1, possible, one), Pod(1, forbiddenChange(0))),
+			want:     "+0 new, -1",
 		},
 		"InPlaceIfPossible: a pod whose resize is infeasible is replaced": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), infeasible)),
@@ -254,7 +279,7 @@ func TestAvailableAfterARefusal(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
 		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))
 		step := inplace.Update{Pod: p, Step: inplace.StepUpdate, From: RevisionWith("", TemplateWith()), To: RevisionWith("other", TemplateWith())}
-		patch, err := step.RefusalPatch("no", true)
+		patch, err := step.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, true, Now)
 		if err != nil {
 			t.Fatal(err)
 		}

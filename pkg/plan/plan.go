@@ -152,7 +152,7 @@ func Make(o Observed) Plan {
 	hold, refused := o.Holds[CreateHold(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
 	plan.Delete, plan.Update = moves.Delete, moves.Update
-	plan.Again = requeue.After(o.Now, moves.Again, requeue.AgainDrained)
+	plan.Again = requeue.After(o.Now, moves.Again, requeue.AgainDrained).Sooner(requeue.After(o.Now, moves.Retry, requeue.AgainHold))
 
 	unreplaced := slices.Concat(
 		plan.fill(o, r.Old, moves.CreateOld, health.FindRetries(r.Old, r.OldPods, finished, o.Now)),

@@ -162,7 +162,11 @@ func (w *World) updatePod(change inplace.Update) {
 		return
 	}
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
-	isRefused := change.Step != inplace.StepRestore && w.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible && w.fails(0.05)
+	isRefused := change.Step != inplace.StepRestore && w.fails(0.05)
+	refusal := requeue.Failure{Reason: v1.ReasonForbidden, Message: "quota"}
+	if w.Manager.PodUpdatePolicy() != v1.InPlaceOnly && w.chance(0.5) { // otherwise nothing but an edit would help
+		refusal = requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no such thing"}
+	}
 	switch {
 	case isRefused:
 		// The resize may have succeeded before.
@@ -171,7 +175,7 @@ func (w *World) updatePod(change inplace.Update) {
 		if resized {
 			patches = append(patches, must(change.ResizePatch()))
 		}
-		patches = append(patches, must(change.RefusalPatch("no such thing", resized)))
+		patches = append(patches, must(change.RefusalPatch(refusal, resized, w.Now)))
 	case change.Step == inplace.StepResize:
 		patches = append(patches, must(change.ResizePatch()))
 	default:

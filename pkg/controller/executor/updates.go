@@ -81,13 +81,17 @@ func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *core
 }
 
 // noteRefusal returns the result of an update, unless the API server has refused it. Then it writes the refusal to an annotation of the
-// pod, so that the next sync, even by another controller, does not try the update again. resized tells that the resize succeeded before.
+// pod, so that the next sync, even by another controller, does not repeat the update. resized tells that the resize succeeded before.
 func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update inplace.Update, resized bool, r PodResult) PodResult {
-	if r.Err == nil || update.Step == inplace.StepRestore || !requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused() {
+	if r.Err == nil || update.Step == inplace.StepRestore {
 		return r
 	}
-	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(update.Pod), "err", requeue.ErrorText(r.Err))
-	patch, err := update.RefusalPatch(requeue.ErrorText(r.Err), resized)
+	failure := requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err)
+	if !failure.Refused() {
+		return r
+	}
+	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(update.Pod), "err", failure.Message)
+	patch, err := update.RefusalPatch(failure, resized, e.Clock.Now())
 	noted := e.patchInPlace(ctx, key, update, patch, err)
 	noted.refused = noted.Pod != nil
 	return noted

@@ -13,6 +13,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // sizedManager is a PodManager with one pod that requests this CPU and memory. A resize of memory restarts the container.
@@ -248,7 +249,7 @@ func TestRefusedAfterResize(t *testing.T) {
 	p := Pod(3, Labelled(v1.LabelRevision, "one"))
 	p.Spec = *from.Template().Spec.DeepCopy()
 	step := Update{Pod: p, Step: StepUpdate, From: from, To: to}
-	patch, err := step.RefusalPatch("no", true)
+	patch, err := step.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, true, Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // BeginPatch is the patch before the resize: it records that the pod may have other CPU and memory than its revision says, so that a
@@ -44,9 +45,9 @@ func (u Update) restartedByResize() map[string]ContainerBefore {
 func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	record := u.newRecord(now)
 	if last := lastRecord(u.Pod); u.Step == StepRestore && last.Refused != "" {
-		// Keep the refusal, so that the refused update is not tried again.
+		// Keep the refusal, so that the refused update is not tried again at once.
 		restored := record
-		record = Record{Revision: last.Revision, Refused: last.Refused, Before: &restored}
+		record = Record{Revision: last.Revision, Refused: last.Refused, RetryAt: last.RetryAt, Before: &restored}
 	}
 	encoded, err := json.Marshal(record)
 	if err != nil {
@@ -93,10 +94,16 @@ func (u Update) ResizePatch() ([]byte, error) {
 	})
 }
 
-// RefusalPatch records that the API server refused the update, so that it is not tried again. resized tells that the API server had
-// accepted the resize before: StepRestore has to revert it.
-func (u Update) RefusalPatch(message string, resized bool) ([]byte, error) {
-	refusal := Record{Revision: u.To.Hash, Refused: podstate.OneLine("", message), Before: u.recordBefore()}
+// retryAfter is how long after a refusal an update that was forbidden may be tried again. Each try may drain the pod, so it is long.
+const retryAfter = 5 * time.Minute
+
+// RefusalPatch records that the API server refused the update, so that it is not tried again at once. resized tells that the API server
+// had accepted the resize before: StepRestore has to revert it.
+func (u Update) RefusalPatch(failure requeue.Failure, resized bool, now time.Time) ([]byte, error) {
+	refusal := Record{Revision: u.To.Hash, Refused: podstate.OneLine("", failure.Message), Before: u.recordBefore()}
+	if failure.Reason == v1.ReasonForbidden {
+		refusal.RetryAt = now.Add(retryAfter).UTC().Truncate(time.Second)
+	}
 	if refusal.Begun = resized || IsInterrupted(u.Pod); refusal.Begun {
 		refusal.Containers = u.restartedByResize()
 	}

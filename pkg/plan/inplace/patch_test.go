@@ -12,6 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // between is a step of pod web-3 from revision "one" to revision "two", with these templates.
@@ -140,7 +141,7 @@ func TestPatchReverted(t *testing.T) {
 
 func TestRefusalPatch(t *testing.T) {
 	step := between(StepUpdate, TemplateWith(), TemplateWith())
-	patch, err := step.RefusalPatch("no such\nthing", false)
+	patch, err := step.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no such\nthing"}, false, Now)
 	checkPatch(t, patch, err,
 		`{"metadata":{"annotations":{"apps.mycompany.com/in-place-update":"{\"revision\":\"two\",\"refused\":\"no such thing\"}"},"uid":"uid-web-3"}}`)
 	p := Pod(0, Labelled(v1.LabelRevision, "one"))
@@ -150,10 +151,40 @@ func TestRefusalPatch(t *testing.T) {
 	}
 }
 
+// What was forbidden may be tried again later. A restore of the pod's CPU and memory does not make it forget that.
+func TestRetryOfForbidden(t *testing.T) {
+	from, to := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("2", "1Gi"))
+	p := interrupted(sizedManager("1", "1Gi"), sizedManager("2", "1Gi"), 2, false)
+	patch, err := Update{Pod: p, Step: StepUpdate, From: from, To: to}.RefusalPatch(requeue.Failure{Reason: v1.ReasonForbidden, Message: "quota"}, true, Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, patch)
+	if patch, err = (Update{Pod: p, Step: StepRestore, From: from, To: from}).Patch(Manager(3), Now); err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, patch)
+	if wait, known := UntilRetry(p, Now.Add(4*time.Minute)); !known || wait != time.Minute {
+		t.Errorf("retried in %v, known %v", wait, known)
+	}
+	if wait, known := UntilRetry(p, Now.Add(6*time.Minute)); !known || wait != 0 {
+		t.Errorf("later retried in %v, known %v", wait, known)
+	}
+	refused := Pod(0)
+	patch, err = Update{Pod: refused, Step: StepUpdate, From: from, To: to}.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, false, Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(refused, patch)
+	if wait, known := UntilRetry(refused, Now); known {
+		t.Errorf("what is invalid is retried in %v", wait)
+	}
+}
+
 // After a refused update, the record of the update before it still counts: the kubelet may not have carried that out yet.
 func TestRefusalKeepsTheRecord(t *testing.T) {
 	p := Pod(0, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))
-	patch, err := Update{Pod: p, Step: StepUpdate, To: RevisionFor(Manager(0, Image("v3")))}.RefusalPatch("no", false)
+	patch, err := Update{Pod: p, Step: StepUpdate, To: RevisionFor(Manager(0, Image("v3")))}.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, false, Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,11 @@ type Record struct {
 	Containers map[string]ContainerBefore `json:"containers,omitempty"`
 	// Others has the state of all other containers and init containers that had restarts or trouble before the update.
 	Others map[string]OtherBefore `json:"others,omitempty"`
-	// Refused is why the API server refused the update. The pod keeps its old revision, and the update is not tried again.
+	// Refused is why the API server refused the update. The pod keeps its old revision.
 	Refused string `json:"refused,omitempty"`
+	// RetryAt is when an update that was forbidden may be tried again: a quota or a policy may have changed. It is zero if the API
+	// server found the update invalid, which does not change.
+	RetryAt time.Time `json:"retryAt,omitzero"`
 	// Before is for an update that has Begun or was Refused: the Record of the update by which the pod got the revision that it still
 	// has; nil if the pod was created from that revision.
 	Before *Record `json:"before,omitempty"`
@@ -106,6 +109,16 @@ func RefusalOf(pod *corev1.Pod, revision string) string {
 		return last.Refused
 	}
 	return ""
+}
+
+// UntilRetry is how long it is until the pod's last update, which was refused, may be tried again. known is false if it must not be, or if
+// it was not refused.
+func UntilRetry(pod *corev1.Pod, now time.Time) (wait time.Duration, known bool) {
+	if !hasRecord(pod) {
+		return 0, false
+	}
+	last := lastRecord(pod)
+	return max(0, last.RetryAt.Sub(now)), last.Refused != "" && !last.RetryAt.IsZero()
 }
 
 // IsInterrupted tells whether an update of the pod has begun and is not complete, see Record: it waits for the kubelet, the controller died or

@@ -20,8 +20,9 @@ type Moves struct {
 	CreateOld, CreateUpdated int
 	// Held tells that pods of the new revision are missing, and not created before the backoff after a refusal is over.
 	Held bool
-	// Again is how long it is until the grace period of a drained pod is over; zero if no pod waits.
-	Again time.Duration
+	// Again is how long it is until the grace period of a drained pod is over, Retry until a refused update in place may be tried again;
+	// zero if no pod waits.
+	Again, Retry time.Duration
 }
 
 // Decide decides which active pods to delete or to update in place, and how many to create. refused tells that the API server refused
@@ -35,7 +36,7 @@ func Decide(r *State, terminating []*corev1.Pod, refused, held bool) Moves {
 	create := m.decide(terminating)
 	return Moves{
 		Delete: m.deletions, Update: slices.Concat(m.updates, m.restorations(), m.openings()),
-		CreateOld: create.old, CreateUpdated: create.updated, Held: m.held && m.missingUpdated() > 0, Again: m.again,
+		CreateOld: create.old, CreateUpdated: create.updated, Held: m.held && m.missingUpdated() > 0, Again: m.again, Retry: r.untilRetry(),
 	}
 }
 

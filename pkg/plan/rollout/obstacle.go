@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // comparison is what an update in place from one revision to another changes, or why it is impossible.
@@ -68,7 +70,7 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	if from == nil {
 		return "the template that the pod was made from is not known any more"
 	}
-	if refused := inplace.RefusalOf(pod, to.Hash); refused != "" {
+	if refused := inplace.RefusalOf(pod, to.Hash); refused != "" && !r.mayRetry(pod) {
 		return refused
 	}
 	if podstate.IsInfeasible(pod) && from == to { // another revision may ask for less
@@ -76,6 +78,26 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	}
 	_, why := r.compare(from, to)
 	return why
+}
+
+// mayRetry tells whether a refused update of the pod may be tried again. Where pods may be replaced instead, it is not.
+func (r *State) mayRetry(pod *corev1.Pod) bool {
+	wait, known := inplace.UntilRetry(pod, r.Now)
+	return known && wait == 0 && r.Manager.PodUpdatePolicy() == v1.InPlaceOnly
+}
+
+// untilRetry is how long it is until the first refused update may be tried again; zero if none waits.
+func (r *State) untilRetry() (first time.Duration) {
+	if r.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
+		return 0
+	}
+	for _, pods := range [][]*corev1.Pod{r.UpdatedPods, r.OldPods, r.StrayPods} {
+		for _, pod := range pods {
+			wait, _ := inplace.UntilRetry(pod, r.Now)
+			first = requeue.Sooner(first, wait)
+		}
+	}
+	return first
 }
 
 // compare caches compare.Templates: most pods of a rollout move between the same two revisions.
