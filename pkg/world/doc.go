@@ -12,6 +12,10 @@
 //	users        random specs, and the users who edit them
 //	dice         what is decided at random
 //
+// The promises of the planner are the list in properties_test.go; the checks are beside it. The tests play a fixed set of scenarios.
+// PLAN_TIME=10m go test . -run TestProperties -v plays others for that long. A failure prints its seed: PLAN_SEED=<seed> plays the scenario
+// again and tells each step.
+//
 // The world uses only exported parts of pkg/plan, and works out by itself what it has to know about a pod, so that it can prove the
 // planner wrong. Nothing here may import testing; the tests of this package check the promises of the planner.
 package world

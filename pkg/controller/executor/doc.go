@@ -1,7 +1,8 @@
 // Package executor carries out a plan. Each request can be repeated, and a lost answer does no harm.
 //
-// Start with executor.go: Begin makes sure that the plan still fits the live PodManager, Apply carries the plan out in order. pods.go,
-// updates.go, revisions.go and finalizer.go make the single requests, parallel.go makes many at a time. outcome.go has the outcome of a
+// Start with executor.go: Begin makes sure that the plan still fits the live PodManager, Apply carries the plan out in order. pods.go
+// creates, deletes, adopts and releases pods, updates.go patches them in place, revisions.go and finalizer.go write what their names say,
+// parallel.go makes many requests at a time. outcome.go has the outcome of a
 // plan, panic.go turns a panic into an error.
 //
 // A lane is a limit on the requests that all syncs together make at the same time: there is a wide lane for syncs with many requests, and a
