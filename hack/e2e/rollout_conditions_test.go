@@ -141,21 +141,21 @@ func TestProgressDeadline(t *testing.T) {
 	s.awaitState("late", "2 pods, 2 current, 2 updated, 2 available: "+allDone)
 }
 
-// The time during which a rollout is paused does not count.
+// The time during which a rollout is paused does not count. The deadline leaves enough time on a slow machine to pause and to resume.
 func TestProgressDeadlineDuringPause(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 4"))
+	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 25"))
 	s.awaitReady("web", 4)
-	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 4"))
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25"))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
-	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 4, paused: true"))
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: true"))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+onHold)
 	notStalled := func() (any, bool) {
 		stalled := s.condition("web", v1.ConditionStalled)
 		return stalled, stalled.Type == ""
 	}
-	s.steadily(5*time.Second, "no deadline during a pause", notStalled)
-	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 4, paused: false"))
+	s.steadily(26*time.Second, "no deadline during a pause", notStalled)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: false"))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
 }

@@ -53,8 +53,11 @@ func (p *Progress) runClock(r *State, available int) {
 		spent += max(0, r.Now.Sub(next.Since.Time))
 	}
 	switch {
-	case runs && spent >= deadline, !runs && next.Since != nil:
-		next.SpentSeconds, next.Since = int32(min(spent, deadline)/time.Second), nil
+	case runs && spent >= deadline:
+		next.SpentSeconds, next.Since = int32(deadline/time.Second), nil
+	case !runs && next.Since != nil:
+		// The deadline passes only while the clock runs, so that it passes in the same status that tells it.
+		next.SpentSeconds, next.Since = int32(min(spent, deadline-time.Second)/time.Second), nil
 	case runs && next.Since == nil:
 		next.Since = WholeSecond(r.Now)
 	}

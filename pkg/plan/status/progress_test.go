@@ -93,6 +93,10 @@ func TestDeadline(t *testing.T) {
 			observed: RollingOut(Next(3, Paused, Rolled(0, time.Minute, 100)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      -1, spent: 160,
 		},
+		"a pause that comes too late is in time all the same: nobody was told": {
+			observed: RollingOut(Next(3, Paused, Rolled(0, deadline, 0)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 599,
+		},
 		"during a pause no deadline passes": {
 			observed: RollingOut(Next(3, Paused, Rolled(0, 0, 900)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      -1, spent: 900,
