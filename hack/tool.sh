@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the path of a program, and builds it into the cache if it is not there: a development tool in the version that
-# hack/tools/go.mod pins, golangci-lint, which has a module of its own, or one of our own programs:
+# hack/tools/go.mod pins, golangci-lint or helm, which have modules of their own, or one of our own programs:
 #   "$(hack/tool.sh golangci-lint)" run
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -15,8 +15,8 @@ own="image kstatus registry"
 if [[ " $own " == *" $name "* ]]; then
 	module=$hack/$name
 	pattern=.
-elif [ "$name" = golangci-lint ]; then
-	module=$hack/golangci-lint
+elif [ "$name" = golangci-lint ] || [ "$name" = helm ]; then
+	module=$hack/$name
 	takes=', which takes some minutes'
 fi
 # The nested module alone decides the versions: the vendor folder and a workspace of the user have no influence.
@@ -41,7 +41,7 @@ if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
 	packages=$(go -C "$module" list "$pattern")
 	if ! package=$(grep -x ".*/$name" <<<"$packages") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" \
-			"$(printf '%s\n' "$packages" golangci-lint $own | sed 's:.*/::' | sort)" >&2
+			"$(printf '%s\n' "$packages" golangci-lint helm $own | sed 's:.*/::' | sort)" >&2
 		exit 2
 	fi
 	build "$package" "$program"
