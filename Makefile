@@ -67,11 +67,12 @@ plugin: ## Build kubectl podmanager, also called kubectl pm, into .bin/ with its
 	done
 	@echo 'To use it: export PATH="$(CURDIR)/.bin:$$PATH"    then: kubectl podmanager get, or kubectl pm get'
 
-generate: ## Generate client code, deepcopy functions and the CRD from the types
+generate: ## Generate client code, deepcopy functions and the CRD from the types, and what the chart takes from elsewhere
 	@hack/update-codegen.sh
 
-verify: lint ## Check that nothing is left to generate, format or vendor; changes no file
+verify: lint ## Check that nothing is left to generate, format or vendor, and that chart and manifests agree; changes no file
 	@hack/verify-codegen.sh
+	@hack/verify-chart.sh
 
 lint: ## Check with gofmt and golangci-lint; changes no file
 	@hack/lint.sh

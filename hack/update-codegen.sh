@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates deepcopy, register, clientset, informers, listers, applyconfigurations and the CRD.
+# Generates deepcopy, register, clientset, informers, listers, applyconfigurations, the CRD, and parts of the chart.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -31,3 +31,6 @@ controller_gen=$("$root/hack/tool.sh" controller-gen)
 "$controller_gen" crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:stdout |
 	go run ./hack/trimcrd >"$root/artifacts/.crd.yaml.new"
 mv "$root/artifacts/.crd.yaml.new" "$root/artifacts/crd.yaml"
+
+echo "Generating artifacts/chart: CRD and table of values"
+go run ./hack/chart generate

@@ -1,0 +1,88 @@
+{{/* The beginning of all names. 52 characters leave room for what is added. */}}
+{{- define "podmanager.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The name of most objects, and of the Lease. */}}
+{{- define "podmanager.controller" -}}
+{{ include "podmanager.fullname" . }}-controller
+{{- end -}}
+
+{{- define "podmanager.serviceAccount" -}}
+{{- default (include "podmanager.controller" .) .Values.serviceAccount.name -}}
+{{- end -}}
+
+{{/* What tells the replicas from all other pods. A Deployment's selector cannot be changed: these stay as they are. */}}
+{{- define "podmanager.selectorLabels" -}}
+app.kubernetes.io/name: podmanager
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: controller
+{{- end -}}
+
+{{- define "podmanager.labels" -}}
+app.kubernetes.io/name: podmanager
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end -}}
+
+{{- define "podmanager.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{/* Nine tenths of the memory limit, for GOMEMLIMIT: collect garbage harder rather than be killed. Empty without a limit. */}}
+{{- define "podmanager.memoryLimit" -}}
+{{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
+{{- $factors := dict "Ki" 0.0009765625 "Mi" 1.0 "Gi" 1024.0 "k" 0.00095367431640625 "M" 0.95367431640625 "G" 953.67431640625 -}}
+{{- $unit := regexFind "[A-Za-z]+$" $limit -}}
+{{- if hasKey $factors $unit -}}
+{{ printf "%dMiB" (mulf (trimSuffix $unit $limit | float64) (get $factors $unit) 0.9 | floor | int) }}
+{{- end -}}
+{{- end -}}
+
+{{/* Flags that are given, by their names at the controller. */}}
+{{- define "podmanager.args" -}}
+{{- $flags := .Values.flags -}}
+{{- if $flags.leaderElect }}
+- -leader-elect
+{{- end }}
+{{- range $flag, $value := dict
+      "v" $flags.verbosity
+      "vmodule" $flags.vmodule
+      "logging-format" $flags.loggingFormat
+      "workers" $flags.workers
+      "selector" $flags.selector
+      "resync" $flags.resync
+      "kube-api-qps" $flags.kubeAPIQPS
+      "kube-api-burst" $flags.kubeAPIBurst
+      "leader-elect-lease-duration" $flags.leaderElectLeaseDuration
+      "leader-elect-renew-deadline" $flags.leaderElectRenewDeadline
+      "leader-elect-retry-period" $flags.leaderElectRetryPeriod }}
+{{- if not (kindIs "invalid" $value) }}
+- {{ printf "-%s=%s" $flag (kindIs "string" $value | ternary $value (toJson $value)) | quote }}
+{{- end }}
+{{- end }}
+{{- /* Two releases in one namespace must not share a Lease. */}}
+{{- $name := include "podmanager.controller" . }}
+{{- if and $flags.leaderElect (ne $name "podmanager-controller") }}
+- -leader-elect-resource-name={{ $name }}
+{{- end }}
+{{- range .Values.namespaces }}
+- -namespace={{ . }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,78 @@
+// Command chart keeps artifacts/chart and the manifests in artifacts together. The manifests are the truth.
+//
+//	chart generate                     writes what the chart takes from elsewhere: the CRD, and the table of values in its README
+//	chart compare MANIFESTS RENDERED   fails if the rendered chart has other objects than the manifests, but for what Helm adds
+//
+// make generate and make verify run it, from the root of the project.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+const (
+	crdFile    = "artifacts/crd.yaml"
+	crdCopy    = "artifacts/chart/files/crd.yaml"
+	valuesFile = "artifacts/chart/values.yaml"
+	readmeFile = "artifacts/chart/README.md"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "chart:", err)
+		os.Exit(1)
+	}
+}
+
+func run(arguments []string) error {
+	switch {
+	case len(arguments) == 1 && arguments[0] == "generate":
+		return generate()
+	case len(arguments) == 3 && arguments[0] == "compare":
+		return compareFiles(arguments[1], arguments[2])
+	}
+	return errors.New("usage: chart generate, or chart compare MANIFESTS RENDERED")
+}
+
+func generate() error {
+	crd, err := os.ReadFile(crdFile)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(crdCopy, crd, 0o644); err != nil {
+		return err
+	}
+	values, err := os.ReadFile(valuesFile)
+	if err != nil {
+		return err
+	}
+	readme, err := os.ReadFile(readmeFile)
+	if err != nil {
+		return err
+	}
+	updated, err := withTable(string(readme), values)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(readmeFile, []byte(updated), 0o644)
+}
+
+func compareFiles(manifests, rendered string) error {
+	var found [2]objects
+	for i, file := range []string{manifests, rendered} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if found[i], err = readObjects(data); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if all := differences(found[0], found[1]); len(all) > 0 {
+		return fmt.Errorf("the chart and artifacts/*.yaml do not agree:\n  %s", strings.Join(all, "\n  "))
+	}
+	return nil
+}

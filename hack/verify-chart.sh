@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Fails when artifacts/chart is not sound, or installs something else than artifacts/*.yaml. hack/chart/compare.go says which differences
+# are allowed. Changes no file.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+helm=$(hack/tool.sh helm)
+kubectl=$(command -v kubectl || echo "$(hack/cluster/cluster.sh bin)/kubectl")
+mkdir -p .bin
+work=$(mktemp -d .bin/verify-chart.XXXXXX) # in the tree, because a kustomization names its bases by relative paths
+trap 'rm -rf "$work"' EXIT
+
+# render NAMESPACE ARGS...: prints what helm install podmanager would install.
+render() {
+	"$helm" template podmanager artifacts/chart --namespace "$@"
+}
+
+"$helm" lint --strict --quiet artifacts/chart
+"$kubectl" kustomize artifacts >"$work/manifests.yaml"
+render podmanager-system >"$work/chart.yaml"
+go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+
+# The same for the controller of one namespace. The chart is told its name; the manifest lets the kubelet put it in.
+cat >"$work/kustomization.yaml" <<-'END'
+	apiVersion: kustomize.config.k8s.io/v1beta1
+	kind: Kustomization
+	namespace: team-a
+	resources: [../../artifacts]
+	components: [../../artifacts/namespaced]
+END
+"$kubectl" kustomize "$work" | sed 's/\$(POD_NAMESPACE)/team-a/' >"$work/manifests.yaml"
+render team-a --set 'namespaces={team-a},crds.enabled=false,priorityClassName=' >"$work/chart.yaml"
+go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+echo "The chart and artifacts/*.yaml install the same."
