@@ -1,0 +1,111 @@
+//go:build e2e
+
+package e2echart
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A release takes over what kubectl apply has installed, is upgraded with its CRD, goes back, and goes away. PodManagers and their pods
+// are not touched by any of this, and a new release takes over the CRD that was left.
+func TestLifecycle(t *testing.T) {
+	namespace := newNamespace(t)
+	inSystem := []string{"--namespace", systemSpace, "--timeout", "3m"}
+	run := func(arguments ...string) string { t.Helper(); return helm(t, append(arguments, inSystem...)...) }
+
+	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // of a run before that was interrupted
+	notes := run("install", "podmanager", shared.previous, "--take-ownership", "--force-conflicts", "--wait")
+	if want := "kubectl --namespace " + systemSpace + " rollout status deployment/" + controllerName; !strings.Contains(notes, want) {
+		t.Errorf("the notes do not say what to type, %q:\n%s", want, notes)
+	}
+	installed(t, "v0.9.0", formerShortName)
+	controller := runDeployed(t, systemSpace)
+	apply(t, namespace, "web", "replicas: 3, image: nginx")
+	before := awaitReady(t, namespace, "web", 3)
+
+	run("upgrade", "podmanager", shared.chart, "--wait")
+	installed(t, "v1.0.0", shortName)
+	stop(t, controller)
+	controller = runDeployed(t, systemSpace)
+	untouched(t, namespace, before, "helm upgrade")
+	kubectl(t, "", "scale", "podmanagers/web", "--replicas", "2", "--namespace", namespace)
+	before = awaitReady(t, namespace, "web", 2)
+
+	run("rollback", "podmanager", "1", "--wait")
+	installed(t, "v0.9.0", formerShortName)
+	stop(t, controller)
+	controller = runDeployed(t, systemSpace)
+	untouched(t, namespace, before, "helm rollback")
+
+	run("uninstall", "podmanager", "--wait")
+	stop(t, controller)
+	gone(t)
+	untouched(t, namespace, before, "helm uninstall")
+
+	run("install", "podmanager", shared.chart, "--wait")
+	installed(t, "v1.0.0", shortName)
+	controller = runDeployed(t, systemSpace)
+	kubectl(t, "", "scale", "podmanagers/web", "--replicas", "3", "--namespace", namespace)
+	awaitReady(t, namespace, "web", 3)
+	stop(t, controller)
+	run("uninstall", "podmanager", "--wait")
+}
+
+// installed checks the Deployment's image and replicas, and that the CRD came with the release.
+func installed(t *testing.T, version, shortName string) {
+	t.Helper()
+	deployment, err := shared.cluster.Kube.AppsV1().Deployments(systemSpace).Get(t.Context(), controllerName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image := deployment.Spec.Template.Spec.Containers[0].Image; image != "mycompany/podmanager:"+version {
+		t.Errorf("the Deployment has the image %s, want the version %s", image, version)
+	}
+	if ready := deployment.Status.ReadyReplicas; ready != 2 {
+		t.Errorf("helm --wait has not waited: %d replicas are ready, want 2", ready)
+	}
+	const crd = "crd/podmanagers.apps.mycompany.com"
+	if names := kubectl(t, "", "get", crd, "-o", "jsonpath={.spec.names.shortNames}"); names != `["`+shortName+`"]` {
+		t.Errorf("the CRD has the short names %s, want %s", names, shortName)
+	}
+	// The API server serves the names of the CRD a moment after it has stored them.
+	await(t, "the short name to be accepted", func() (any, bool) {
+		names := kubectl(t, "", "get", crd, "-o", "jsonpath={.status.acceptedNames.shortNames}")
+		return names, names == `["`+shortName+`"]`
+	})
+}
+
+func untouched(t *testing.T, namespace, before, by string) {
+	t.Helper()
+	if after := versions(t, namespace, "web"); after != before {
+		t.Errorf("%s has touched the PodManager or its pods: before\n%s\nafter\n%s", by, before, after)
+	}
+}
+
+// gone checks that what belongs to the controller went with the release.
+func gone(t *testing.T) {
+	t.Helper()
+	kube := shared.cluster.Kube
+	for what, get := range map[string]func() (any, error){
+		"the Deployment": func() (any, error) {
+			return kube.AppsV1().Deployments(systemSpace).Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ServiceAccount": func() (any, error) {
+			return kube.CoreV1().ServiceAccounts(systemSpace).Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ClusterRole": func() (any, error) {
+			return kube.RbacV1().ClusterRoles().Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ClusterRoleBinding": func() (any, error) {
+			return kube.RbacV1().ClusterRoleBindings().Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+	} {
+		if _, err := get(); !apierrors.IsNotFound(err) {
+			t.Errorf("%s is still there after helm uninstall, or not: %v", what, err)
+		}
+	}
+}

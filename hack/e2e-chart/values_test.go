@@ -1,0 +1,202 @@
+//go:build e2e
+
+package e2echart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const valuesFolder = "hack/e2e-chart/testdata/values"
+
+// Each value file is rendered, has what it asks for and nothing that it forbids, and the API server would take every object.
+func TestValues(t *testing.T) {
+	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/servicemonitor-crd.yaml")
+	t.Cleanup(func() { kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com") })
+	for _, namespace := range []string{"chart-team-a", "chart-team-b"} {
+		kubectlQuietly("create", "namespace", namespace)
+		t.Cleanup(func() { kubectlQuietly("delete", "namespace", namespace, "--wait=false") })
+	}
+	tests := map[string]struct{ has, lacks []string }{
+		"minimal": {
+			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m"},
+			lacks: []string{"CustomResourceDefinition", "PodDisruptionBudget", "ResourceQuota", "topologySpread", "priorityClassName", "GOMEMLIMIT",
+				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:"},
+		},
+		"everything": {
+			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
+				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n"},
+			lacks: []string{"zone", "resource-name="},
+		},
+		"namespaces": {
+			has:   []string{"-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
+			lacks: []string{"ClusterRole", "CustomResourceDefinition", "ResourceQuota", "pods/status", "pods/resize"},
+		},
+		"digest": {
+			has:   []string{`image: "mycompany/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition"},
+			lacks: []string{"resource-policy", "podmanager:v"},
+		},
+		"monitoring":  {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None"}},
+		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role"}},
+		"names": {
+			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "name: 'podmanager-plain'", "name: second-text"},
+			lacks: []string{"name: podmanager-controller"},
+		},
+	}
+	files, err := filepath.Glob(valuesFolder + "/*.yaml")
+	if err != nil || len(files) != len(tests) {
+		t.Errorf("%d value files, %d tests: %v", len(files), len(tests), err)
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rendered := render(t, name)
+			for _, part := range test.has {
+				if !strings.Contains(rendered, part) {
+					t.Errorf("what is rendered lacks %q", part)
+				}
+			}
+			for _, part := range test.lacks {
+				if strings.Contains(rendered, part) {
+					t.Errorf("what is rendered has %q", part)
+				}
+			}
+			out := kubectl(t, rendered, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "-f", "-")
+			for line := range strings.Lines(out) {
+				// That pods would violate the namespace's level of security is such a warning. That kubectl cannot take over the CRD, which
+				// another manager has applied, is of no matter here.
+				if strings.HasPrefix(line, "Warning") && !strings.Contains(line, "failed to migrate") {
+					t.Error(line)
+				}
+			}
+		})
+	}
+}
+
+func kubectlQuietly(arguments ...string) {
+	_ = exec.Command("kubectl", arguments...).Run()
+}
+
+// render renders the chart with a value file, as a release of the usual name.
+func render(t *testing.T, values string) string {
+	t.Helper()
+	return helm(t, "template", "podmanager", shared.chart, "--namespace", systemSpace, "--values", filepath.Join(valuesFolder, values+".yaml"))
+}
+
+// Every flag of the controller has a value, but for those that the Deployment has no use for, and the controller takes them all.
+func TestFlags(t *testing.T) {
+	program := filepath.Join(shared.cluster.Folder, "controller")
+	help, err := exec.CommandContext(t.Context(), program, "-help").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, help)
+	}
+	// How to connect, and what the chart decides: addresses, the Lease, and, by values of their own, namespaces.
+	expected := []string{"kubeconfig", "master", "version", "metrics-bind-address", "health-probe-bind-address", "namespace",
+		"leader-elect-resource-namespace", "leader-elect-resource-name"}
+	arguments := deploymentArguments(t, render(t, "everything"))
+	for _, argument := range arguments {
+		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+		expected = append(expected, name)
+	}
+	slices.Sort(expected)
+	expected = slices.Compact(expected)
+	var flags []string
+	for _, match := range regexp.MustCompile(`(?m)^  -([\w-]+)`).FindAllStringSubmatch(string(help), -1) {
+		flags = append(flags, match[1])
+	}
+	slices.Sort(flags)
+	flags = slices.DeleteFunc(flags, func(name string) bool { return name == "help" })
+	if !slices.Equal(flags, expected) {
+		t.Errorf("the controller has the flags\n%q, the chart knows\n%q", flags, expected)
+	}
+	// Of all that could be wrong, only the kubeconfig is.
+	command := exec.CommandContext(t.Context(), program, append(arguments, "-leader-elect-resource-namespace=a", "-kubeconfig=/no/such/file")...)
+	out, err := command.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "/no/such/file") {
+		t.Errorf("the controller does not take %q: %v\n%s", arguments, err, out)
+	}
+}
+
+// deploymentArguments are the controller's arguments in a rendered chart.
+func deploymentArguments(t *testing.T, rendered string) []string {
+	t.Helper()
+	for document := range strings.SplitSeq(rendered, "\n---\n") {
+		var deployment appsv1.Deployment
+		if err := yaml.Unmarshal([]byte(document), &deployment); err == nil && deployment.Kind == "Deployment" {
+			return deployment.Spec.Template.Spec.Containers[0].Args
+		}
+	}
+	t.Fatal("there is no Deployment")
+	return nil
+}
+
+// Helm refuses typing errors and what cannot work, and says where.
+func TestRefusedValues(t *testing.T) {
+	for value, want := range map[string]string{
+		"replicacount=3":                          "'replicacount' not allowed",
+		"image.tagg=v1":                           "'tagg' not allowed",
+		"image.tag=a b":                           "/image/tag",
+		"image.digest=sha256:12":                  "/image/digest",
+		"image.pullPolicy=Sometimes":              "/image/pullPolicy",
+		"replicaCount=-1":                         "/replicaCount",
+		"replicaCount=2.5":                        "/replicaCount",
+		"flags.leaderElect=false":                 "/replicaCount", // two replicas without election
+		"flags.workers=many":                      "/flags/workers",
+		"flags.resync=5":                          "/flags/resync",
+		"flags.loggingFormat=xml":                 "/flags/loggingFormat",
+		"namespaces={Team_A}":                     "/namespaces/0",
+		"namespaces={a,a}":                        "/namespaces",
+		"extraArgs={v=2}":                         "/extraArgs/0",
+		"resources.limits.memory=1 GB":            "/resources/limits/memory",
+		"resources.limit.memory=1Gi":              "'limit' not allowed",
+		"podDisruptionBudget.maxUnavailable=half": "/podDisruptionBudget/maxUnavailable",
+		"metrics.serviceMonitor.interval=often":   "/metrics/serviceMonitor/interval",
+		"crds.kept=true":                          "'kept' not allowed",
+	} {
+		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("--set %s: got %v\n%s\nwant a refusal that has %q", value, err, firstLines(out), want)
+		}
+	}
+}
+
+func firstLines(text string) string {
+	return strings.Join(strings.SplitN(text, "\n", 6)[:min(5, strings.Count(text, "\n"))], "\n")
+}
+
+// A parent chart has this one as a dependency, with a condition and with global values.
+func TestSubchart(t *testing.T) {
+	parent := t.TempDir()
+	for file, content := range map[string]string{
+		"Chart.yaml":  "apiVersion: v2\nname: parent\nversion: 0.0.1\ndependencies: [{name: podmanager, version: 1.0.0, condition: podmanager.enabled}]\n",
+		"values.yaml": "global: {registry: example.com}\npodmanager: {enabled: true, replicaCount: 5}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(parent, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive, err := os.ReadFile(shared.chart)
+	if err == nil {
+		err = os.Mkdir(filepath.Join(parent, "charts"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(parent, "charts", filepath.Base(shared.chart)), archive, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := helm(t, "template", "app", parent, "--namespace", systemSpace); !strings.Contains(out, "replicas: 5\n") || !strings.Contains(out, "name: app-podmanager-controller\n") {
+		t.Errorf("the parent's values do not count:\n%s", out)
+	}
+	if out := helm(t, "template", "app", parent, "--set", "podmanager.enabled=false"); strings.Contains(out, "kind:") {
+		t.Errorf("the condition does not count:\n%s", out)
+	}
+}
