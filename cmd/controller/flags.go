@@ -9,11 +9,14 @@ import (
 	"time"
 
 	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/mycompany/podmanager/pkg/serve"
 )
 
 // Names of flags that error messages mention, too.
 const (
 	metricsFlag = "metrics-bind-address"
+	objectsFlag = "object-metrics"
 	healthFlag  = "health-probe-bind-address"
 )
 
@@ -110,6 +113,8 @@ func (o *Options) addLeaderFlags(flags *flag.FlagSet) {
 
 func (o *Options) addServerFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.MetricsAddress, metricsFlag, o.MetricsAddress, "`address` of /metrics; 0 for none")
+	flags.BoolVar(&o.ObjectMetrics, objectsFlag, o.ObjectMetrics,
+		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; the leader only")
 	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
 }
 

@@ -42,6 +42,7 @@ type Options struct {
 	Lease       leader.Config
 
 	MetricsAddress string
+	ObjectMetrics  bool
 	HealthAddress  string
 
 	Logging *logsapi.LoggingConfiguration
@@ -143,6 +144,7 @@ func (o *Options) validateAddresses() problems {
 		return address
 	}
 	metrics, health := check(metricsFlag, o.MetricsAddress), check(healthFlag, o.HealthAddress)
+	p.refuse(o.ObjectMetrics && o.MetricsAddress == serve.Off, "-%s needs an address: leave -%s 0 out", objectsFlag, metricsFlag)
 	p.refuse(metrics != "" && metrics == health,
 		"-%s and -%s are both %s: give them different ports", metricsFlag, healthFlag, metrics)
 	return p
@@ -196,6 +198,7 @@ type Config struct {
 	Lease *leader.Config // nil without leader election
 
 	MetricsAddress string // or serve.Off
+	ObjectMetrics  bool
 	HealthAddress  string
 }
 
@@ -214,6 +217,7 @@ func (o *Options) Config() *Config {
 		Selector:       o.Selector,
 		Resync:         o.Resync,
 		MetricsAddress: o.MetricsAddress,
+		ObjectMetrics:  o.ObjectMetrics,
 		HealthAddress:  o.HealthAddress,
 	}
 	if len(config.Namespaces) == 0 {

@@ -44,6 +44,8 @@ func TestFlags(t *testing.T) {
 		"port by name":              {"-health-probe-bind-address :http", []string{"-health-probe-bind-address must be host:port"}},
 		"empty address":             {"-metrics-bind-address=", []string{"-metrics-bind-address must be host:port"}},
 		"same port":                 {"-metrics-bind-address :1 -health-probe-bind-address :1", []string{"-metrics-bind-address and -health-probe-bind-address are both :1"}},
+		"object metrics":            {"-object-metrics", nil},
+		"object metrics nowhere":    {"-object-metrics -metrics-bind-address 0", []string{"-object-metrics needs an address"}},
 		"no namespace for a lease":  {"-leader-elect", []string{"-leader-elect-resource-namespace is needed"}},
 		"lease in a bad namespace":  {"-leader-elect -leader-elect-resource-namespace A", []string{"-leader-elect-resource-namespace must be"}},
 		"lease of a bad name":       {"-leader-elect -leader-elect-resource-namespace a -leader-elect-resource-name A", []string{"-leader-elect-resource-name must be"}},

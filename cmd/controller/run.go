@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/labels"
 	clientfeatures "k8s.io/client-go/features"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
@@ -30,6 +33,7 @@ type process struct {
 	election   *leader.Election      // nil without leader election
 	metrics    *serve.Server         // nil if turned off
 	health     *serve.Server         // nil if turned off
+	leading    atomic.Bool           // whether the workers run
 }
 
 // reconciler is the part of *controller.Controller that the process needs.
@@ -43,6 +47,7 @@ type scopes interface {
 	Run(ctx context.Context)
 	Served() <-chan struct{}
 	States() []source.ScopeState
+	PodManagers() []*v1.PodManager
 }
 
 // prepare does everything at the start that can fail. Nothing runs yet when it returns.
@@ -104,7 +109,7 @@ func (p *process) run(ctx context.Context) error {
 	// Informers and servers outlive the signal, because the workers need them until they have stopped.
 	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	p.metrics.Start(outlivingCtx, serve.Metrics())
+	p.metrics.Start(outlivingCtx, p.metricsHandler())
 	p.health.Start(outlivingCtx, serve.Health(p.liveChecks(), p.readyChecks()))
 	var running sync.WaitGroup
 	running.Go(func() { p.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
@@ -123,9 +128,26 @@ func (p *process) run(ctx context.Context) error {
 	return err
 }
 
+// metricsHandler serves the metrics.
+func (p *process) metricsHandler() http.Handler {
+	if !p.config.ObjectMetrics {
+		return serve.Metrics(nil)
+	}
+	return serve.Metrics(func() []*v1.PodManager {
+		if !p.leading.Load() {
+			return nil // a standby would tell the same once more
+		}
+		return p.scopes.PodManagers()
+	})
+}
+
 // runWorkers runs the workers; with leader election, only while leading.
 func (p *process) runWorkers(ctx context.Context) error {
-	run := func(ctx context.Context) error { return p.controller.Run(ctx, p.config.Workers) }
+	run := func(ctx context.Context) error {
+		p.leading.Store(true)
+		defer p.leading.Store(false)
+		return p.controller.Run(ctx, p.config.Workers)
+	}
 	if p.election == nil {
 		return leader.RunAndDrain(ctx, run)
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // workqueue_*, rest_client_*, leader_election_*
 	"k8s.io/klog/v2"
 )
 
@@ -76,11 +74,4 @@ func (s *Server) ShutDown(ctx context.Context) {
 	if err := s.http.Shutdown(ctx); err != nil {
 		klog.FromContext(ctx).V(2).Info("Server was busy to the end", "what", s.name, "err", err)
 	}
-}
-
-// Metrics is the handler of /metrics.
-func Metrics() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", legacyregistry.Handler())
-	return mux
 }
