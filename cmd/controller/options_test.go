@@ -44,6 +44,8 @@ func TestFlags(t *testing.T) {
 		"port by name":              {"-health-probe-bind-address :http", []string{"-health-probe-bind-address must be host:port"}},
 		"empty address":             {"-metrics-bind-address=", []string{"-metrics-bind-address must be host:port"}},
 		"same port":                 {"-metrics-bind-address :1 -health-probe-bind-address :1", []string{"-metrics-bind-address and -health-probe-bind-address are both :1"}},
+		"secure":                    {"-metrics-secure -metrics-cert-dir /certificate", nil},
+		"certificate unused":        {"-metrics-cert-dir /certificate", []string{"-metrics-cert-dir needs -metrics-secure"}},
 		"object metrics":            {"-object-metrics", nil},
 		"object metrics nowhere":    {"-object-metrics -metrics-bind-address 0", []string{"-object-metrics needs an address"}},
 		"no namespace for a lease":  {"-leader-elect", []string{"-leader-elect-resource-namespace is needed"}},

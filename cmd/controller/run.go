@@ -33,6 +33,7 @@ type process struct {
 	election   *leader.Election      // nil without leader election
 	metrics    *serve.Server         // nil if turned off
 	health     *serve.Server         // nil if turned off
+	guard      *serve.Guard          // nil if everybody may read the metrics
 	leading    atomic.Bool           // whether the workers run
 }
 
@@ -59,6 +60,14 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	}
 	if p.metrics, err = serve.Listen("metrics", metricsFlag, config.MetricsAddress); err != nil {
 		return nil, err
+	}
+	if config.MetricsSecure {
+		encryption, err := serve.TLS(config.MetricsCertificate)
+		if err != nil {
+			return nil, fmt.Errorf("cannot serve metrics: %w; see -%s", err, certificateFlag)
+		}
+		p.metrics.Encrypt(encryption)
+		p.guard = &serve.Guard{Client: c.Reviews}
 	}
 	if p.health, err = serve.Listen("health", healthFlag, config.HealthAddress); err != nil {
 		return nil, err
@@ -128,17 +137,24 @@ func (p *process) run(ctx context.Context) error {
 	return err
 }
 
-// metricsHandler serves the metrics.
+// metricsHandler serves the metrics; with a guard, to those who may.
 func (p *process) metricsHandler() http.Handler {
-	if !p.config.ObjectMetrics {
-		return serve.Metrics(nil)
+	var list func() []*v1.PodManager
+	if p.config.ObjectMetrics {
+		list = p.ledPodManagers
 	}
-	return serve.Metrics(func() []*v1.PodManager {
-		if !p.leading.Load() {
-			return nil // a standby would tell the same once more
-		}
-		return p.scopes.PodManagers()
-	})
+	if p.guard == nil {
+		return serve.Metrics(list)
+	}
+	return p.guard.Protect(serve.Metrics(list))
+}
+
+// ledPodManagers are those that this process works on. A standby has none: it would tell the same as the leader once more.
+func (p *process) ledPodManagers() []*v1.PodManager {
+	if !p.leading.Load() {
+		return nil
+	}
+	return p.scopes.PodManagers()
 }
 
 // runWorkers runs the workers; with leader election, only while leading.

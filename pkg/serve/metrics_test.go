@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,24 +61,39 @@ func scrape(tb testing.TB, server *httptest.Server, encoding string) string {
 	return string(data)
 }
 
-// The metrics of 10 000 objects are scraped in under a second. A busy machine gets several tries: one is enough to show it.
+// cpuTime is what this process has used so far. Other than the time on the clock, it tells the same on a busy machine.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// The metrics of 10 000 objects are scraped in under a second, both sides together; the race detector may take ten times that.
 func TestObjectMetricsAreFast(t *testing.T) {
-	const count, limit, tries = 10_000, time.Second, 20
+	const count, tries = 10_000, 5
+	limit := time.Second
+	if raceDetector {
+		limit *= 10
+	}
 	managers := crowd(count)
 	server := httptest.NewServer(Metrics(func() []*v1.PodManager { return managers }))
 	defer server.Close()
 	for _, encoding := range []string{"identity", "gzip"} {
-		best := time.Hour
-		for try := 0; try < tries && best >= limit; try++ {
-			began := time.Now()
+		best, wall := time.Hour, time.Hour
+		for try := 0; try < tries && best >= limit/4; try++ {
+			began, used := time.Now(), cpuTime(t)
 			body := scrape(t, server, encoding)
-			best = min(best, time.Since(began))
+			best, wall = min(best, cpuTime(t)-used), min(wall, time.Since(began))
 			if got := strings.Count(body, "\nkube_podmanager_"); got != 14*count {
 				t.Fatalf("%d time series, want %d", got, 14*count)
 			}
 		}
-		if t.Logf("%s: %v", encoding, best); best >= limit {
-			t.Errorf("%s: the best of %d scrapes took %v, want under %v", encoding, tries, best, limit)
+		t.Logf("%s: %v of CPU time, %v on the clock", encoding, best, wall)
+		if best >= limit {
+			t.Errorf("%s: the best of %d scrapes took %v of CPU time, want under %v", encoding, tries, best, limit)
 		}
 	}
 }

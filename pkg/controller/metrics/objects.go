@@ -48,7 +48,7 @@ func WriteObjects(out io.Writer, managers []*v1.PodManager) error {
 	slices.SortFunc(managers, func(a, b *v1.PodManager) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	w := objectWriter{out: bufio.NewWriter(out), labels: make([]string, len(managers))}
+	w := objectWriter{out: bufio.NewWriterSize(out, 64<<10), labels: make([]string, len(managers))}
 	for i, m := range managers {
 		w.labels[i] = label("namespace", m.Namespace) + "," + label("podmanager", m.Name)
 	}
@@ -81,24 +81,21 @@ type objectWriter struct {
 
 func (w *objectWriter) begin(name, help string) {
 	w.name = "kube_podmanager_" + name
-	w.write("# HELP ", w.name, " ", help, "\n# TYPE ", w.name, " gauge\n")
+	_, _ = w.out.WriteString("# HELP " + w.name + " " + help + "\n# TYPE " + w.name + " gauge\n") // Flush returns the error
 }
 
-// series writes a time series of the PodManager with this index.
+// series writes a time series of the PodManager with this index: one line, made in the buffer.
 func (w *objectWriter) series(index int, value int64, more ...string) {
-	w.write(w.name, "{", w.labels[index])
+	line := append(w.out.AvailableBuffer(), w.name...)
+	line = append(line, '{')
+	line = append(line, w.labels[index]...)
 	for _, label := range more {
-		w.write(",", label)
+		line = append(line, ',')
+		line = append(line, label...)
 	}
-	w.write("} ")
-	_, _ = w.out.Write(strconv.AppendInt(w.out.AvailableBuffer(), value, 10))
-	w.write("\n")
-}
-
-func (w *objectWriter) write(parts ...string) {
-	for _, part := range parts {
-		_, _ = w.out.WriteString(part) // Flush returns the error
-	}
+	line = append(line, "} "...)
+	line = strconv.AppendInt(line, value, 10)
+	_, _ = w.out.Write(append(line, '\n'))
 }
 
 var labelEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
