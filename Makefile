@@ -160,7 +160,7 @@ deploy: ## Install the CRD and the controller: make deploy IMG=NAME:TAG
 		$(KUBECTL) apply -f -
 
 undeploy: ## Remove the controller; CRD and PodManagers stay (uninstall removes these, and comes first)
-	$(KUBECTL) delete -f artifacts/deployment.yaml -f artifacts/rbac.yaml --ignore-not-found
+	$(KUBECTL) delete -f artifacts/networkpolicy.yaml -f artifacts/deployment.yaml -f artifacts/rbac.yaml --ignore-not-found
 
 ##@ Container image
 .PHONY: image image-push image-test docker-build docker-push

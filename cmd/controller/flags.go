@@ -9,12 +9,17 @@ import (
 	"time"
 
 	logsapi "k8s.io/component-base/logs/api/v1"
+
+	"github.com/mycompany/podmanager/pkg/serve"
 )
 
 // Names of flags that error messages mention, too.
 const (
-	metricsFlag = "metrics-bind-address"
-	healthFlag  = "health-probe-bind-address"
+	metricsFlag     = "metrics-bind-address"
+	secureFlag      = "metrics-secure"
+	certificateFlag = "metrics-cert-dir"
+	objectsFlag     = "object-metrics"
+	healthFlag      = "health-probe-bind-address"
 )
 
 // flagGroup is a part of the help with a heading of its own.
@@ -110,6 +115,12 @@ func (o *Options) addLeaderFlags(flags *flag.FlagSet) {
 
 func (o *Options) addServerFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.MetricsAddress, metricsFlag, o.MetricsAddress, "`address` of /metrics; 0 for none")
+	flags.BoolVar(&o.MetricsSecure, secureFlag, o.MetricsSecure,
+		"serve metrics over TLS, and only to bearer tokens of those who may get the path: see the ClusterRole podmanager-metrics-reader")
+	flags.StringVar(&o.MetricsCertificate, certificateFlag, o.MetricsCertificate,
+		"`folder` with tls.crt and tls.key for -"+secureFlag+", such as a mounted Secret; without it the certificate is self-signed")
+	flags.BoolVar(&o.ObjectMetrics, objectsFlag, o.ObjectMetrics,
+		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; the leader only")
 	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
 }
 

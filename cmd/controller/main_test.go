@@ -53,6 +53,8 @@ func TestCommand(t *testing.T) {
 		"no kubeconfig": {"-kubeconfig /nonexistent" + free, 1, "", []string{"/nonexistent", "no such file"}, 1},
 		"no CRD":        {"-v 9 -logging-format json -master " + noCRD.URL + free, 1, "", []string{"kubectl apply -f artifacts/crd.yaml"}, 0},
 		"no CRD, quiet": {"-master " + noCRD.URL + free, 1, "", []string{"kubectl apply -f artifacts/crd.yaml"}, 1},
+		"no certificate": {"-master " + served.URL + " -metrics-secure -metrics-cert-dir /nonexistent" + free, 1, "",
+			[]string{"cannot serve metrics", "the certificate in /nonexistent cannot be used", "-metrics-cert-dir"}, 1},
 		"port taken": {"-master " + served.URL + " -health-probe-bind-address 0 -metrics-bind-address " + taken.Addr().String(), 1, "",
 			[]string{"cannot serve metrics", "in use", "choose another address with -metrics-bind-address"}, 1},
 	}

@@ -41,8 +41,11 @@ type Options struct {
 	LeaderElect bool
 	Lease       leader.Config
 
-	MetricsAddress string
-	HealthAddress  string
+	MetricsAddress     string
+	MetricsSecure      bool
+	MetricsCertificate string
+	ObjectMetrics      bool
+	HealthAddress      string
 
 	Logging *logsapi.LoggingConfiguration
 	Version bool
@@ -143,6 +146,8 @@ func (o *Options) validateAddresses() problems {
 		return address
 	}
 	metrics, health := check(metricsFlag, o.MetricsAddress), check(healthFlag, o.HealthAddress)
+	p.refuse(o.MetricsCertificate != "" && !o.MetricsSecure, "-%s needs -%s", certificateFlag, secureFlag)
+	p.refuse(o.ObjectMetrics && o.MetricsAddress == serve.Off, "-%s needs an address: leave -%s 0 out", objectsFlag, metricsFlag)
 	p.refuse(metrics != "" && metrics == health,
 		"-%s and -%s are both %s: give them different ports", metricsFlag, healthFlag, metrics)
 	return p
@@ -195,8 +200,11 @@ type Config struct {
 
 	Lease *leader.Config // nil without leader election
 
-	MetricsAddress string // or serve.Off
-	HealthAddress  string
+	MetricsAddress     string // or serve.Off
+	MetricsSecure      bool
+	MetricsCertificate string // a folder, or empty
+	ObjectMetrics      bool
+	HealthAddress      string
 }
 
 // Config turns valid options into a Config.
@@ -209,12 +217,16 @@ func (o *Options) Config() *Config {
 			QPS:        float32(o.QPS),
 			Burst:      o.Burst,
 		},
-		Workers:        o.Workers,
-		Namespaces:     slices.Compact(slices.Sorted(slices.Values(o.Namespaces))),
-		Selector:       o.Selector,
-		Resync:         o.Resync,
-		MetricsAddress: o.MetricsAddress,
-		HealthAddress:  o.HealthAddress,
+		Workers:    o.Workers,
+		Namespaces: slices.Compact(slices.Sorted(slices.Values(o.Namespaces))),
+		Selector:   o.Selector,
+		Resync:     o.Resync,
+
+		MetricsAddress:     o.MetricsAddress,
+		MetricsSecure:      o.MetricsSecure,
+		MetricsCertificate: o.MetricsCertificate,
+		ObjectMetrics:      o.ObjectMetrics,
+		HealthAddress:      o.HealthAddress,
 	}
 	if len(config.Namespaces) == 0 {
 		config.Namespaces = []string{metav1.NamespaceAll}

@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/labels"
 	clientfeatures "k8s.io/client-go/features"
 	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/klog/v2"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
@@ -30,6 +33,8 @@ type process struct {
 	election   *leader.Election      // nil without leader election
 	metrics    *serve.Server         // nil if turned off
 	health     *serve.Server         // nil if turned off
+	guard      *serve.Guard          // nil if everybody may read the metrics
+	leading    atomic.Bool           // whether the workers run
 }
 
 // reconciler is the part of *controller.Controller that the process needs.
@@ -43,6 +48,7 @@ type scopes interface {
 	Run(ctx context.Context)
 	Served() <-chan struct{}
 	States() []source.ScopeState
+	PodManagers() []*v1.PodManager
 }
 
 // prepare does everything at the start that can fail. Nothing runs yet when it returns.
@@ -54,6 +60,14 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	}
 	if p.metrics, err = serve.Listen("metrics", metricsFlag, config.MetricsAddress); err != nil {
 		return nil, err
+	}
+	if config.MetricsSecure {
+		encryption, err := serve.TLS(config.MetricsCertificate)
+		if err != nil {
+			return nil, fmt.Errorf("cannot serve metrics: %w; see -%s", err, certificateFlag)
+		}
+		p.metrics.Encrypt(encryption)
+		p.guard = &serve.Guard{Client: c.Reviews}
 	}
 	if p.health, err = serve.Listen("health", healthFlag, config.HealthAddress); err != nil {
 		return nil, err
@@ -104,7 +118,7 @@ func (p *process) run(ctx context.Context) error {
 	// Informers and servers outlive the signal, because the workers need them until they have stopped.
 	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	p.metrics.Start(outlivingCtx, serve.Metrics())
+	p.metrics.Start(outlivingCtx, p.metricsHandler())
 	p.health.Start(outlivingCtx, serve.Health(p.liveChecks(), p.readyChecks()))
 	var running sync.WaitGroup
 	running.Go(func() { p.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
@@ -123,9 +137,33 @@ func (p *process) run(ctx context.Context) error {
 	return err
 }
 
+// metricsHandler serves the metrics; with a guard, to those who may.
+func (p *process) metricsHandler() http.Handler {
+	var list func() []*v1.PodManager
+	if p.config.ObjectMetrics {
+		list = p.ledPodManagers
+	}
+	if p.guard == nil {
+		return serve.Metrics(list)
+	}
+	return p.guard.Protect(serve.Metrics(list))
+}
+
+// ledPodManagers are those that this process works on. A standby has none: it would tell the same as the leader once more.
+func (p *process) ledPodManagers() []*v1.PodManager {
+	if !p.leading.Load() {
+		return nil
+	}
+	return p.scopes.PodManagers()
+}
+
 // runWorkers runs the workers; with leader election, only while leading.
 func (p *process) runWorkers(ctx context.Context) error {
-	run := func(ctx context.Context) error { return p.controller.Run(ctx, p.config.Workers) }
+	run := func(ctx context.Context) error {
+		p.leading.Store(true)
+		defer p.leading.Store(false)
+		return p.controller.Run(ctx, p.config.Workers)
+	}
 	if p.election == nil {
 		return leader.RunAndDrain(ctx, run)
 	}

@@ -9,11 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/leader"
@@ -44,8 +46,9 @@ type fakeScopes struct {
 	started, ended time.Time
 	served         chan struct{}
 
-	mu     sync.Mutex
-	states []source.ScopeState
+	mu       sync.Mutex
+	states   []source.ScopeState
+	managers []*v1.PodManager
 }
 
 func (s *fakeScopes) Run(ctx context.Context) {
@@ -61,6 +64,8 @@ func (s *fakeScopes) States() []source.ScopeState {
 	defer s.mu.Unlock()
 	return s.states
 }
+
+func (s *fakeScopes) PodManagers() []*v1.PodManager { return s.managers }
 
 func (s *fakeScopes) serve() {
 	s.mu.Lock()
@@ -242,4 +247,38 @@ func TestReady(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Only the leader tells of single objects, and only while it leads.
+func TestObjectMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		p, _, scopes := testProcess(ctx, t, kubefake.NewClientset())
+		p.config.ObjectMetrics = true
+		scopes.managers = []*v1.PodManager{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}}
+		tells := func() bool {
+			answer := httptest.NewRecorder()
+			p.metricsHandler().ServeHTTP(answer, httptest.NewRequest("GET", serve.ObjectMetricsPath, nil))
+			if answer.Code != 200 {
+				t.Errorf("answers %d", answer.Code)
+			}
+			return strings.Contains(answer.Body.String(), `kube_podmanager_spec_replicas{namespace="ns",podmanager="web"} 3`)
+		}
+		ended := make(chan error)
+		go func() { ended <- p.run(ctx) }()
+		pass(time.Minute)
+		if tells() {
+			t.Error("a standby tells of objects")
+		}
+		scopes.serve()
+		pass(time.Second)
+		if !tells() {
+			t.Error("the leader does not tell of objects")
+		}
+		stop()
+		<-ended
+		if tells() {
+			t.Error("tells of objects after it has led")
+		}
+	})
 }

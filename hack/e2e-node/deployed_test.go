@@ -4,6 +4,7 @@ package e2enode
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -110,8 +111,11 @@ func (d *deployment) isHealthy(image image) {
 	const limit = 512 << 20
 	leader, standby := d.awaitReplicas(image)
 	for leading, pod := range map[float64]corev1.Pod{1: leader, 0: standby} {
-		if answer := d.get(&pod, healthPort, "/readyz"); answer != "ok" {
-			d.t.Errorf("%s: /readyz answers %q", pod.Name, answer)
+		if answer, code := d.health(&pod, "/readyz"); answer != "ok" || code != http.StatusOK {
+			d.t.Errorf("%s: /readyz answers %d %q", pod.Name, code, answer)
+		}
+		if answer, code := d.metrics(&pod, ""); code != http.StatusUnauthorized {
+			d.t.Errorf("%s: a scrape without a token is answered with %d %q", pod.Name, code, answer)
 		}
 		if got := d.metric(&pod, `leader_election_master_status{name="`+leaseName+`"}`); got != leading {
 			d.t.Errorf("%s: leader_election_master_status is %v, want %v", pod.Name, got, leading)

@@ -25,8 +25,10 @@ import (
 const (
 	deploymentName = "podmanager-controller"
 	leaseName      = "podmanager-controller"
-	metricsPort    = 8080
+	metricsPort    = 8443
 	healthPort     = 8081
+	// scraper is the ServiceAccount that may read the metrics.
+	scraper = "scraper"
 )
 
 // deployment is the controller as artifacts/ have it, on the node.
@@ -43,14 +45,33 @@ func deploy(t *testing.T, image image) *deployment {
 			t.Logf("what is in %s:\n%s", systemSpace, out)
 		}
 		// In the foreground: it ends when the last pod is gone.
-		out, err := exec.Command("kubectl", "delete", "--cascade=foreground", "--timeout=90s", "-f", root+"/artifacts/deployment.yaml").CombinedOutput()
+		out, err := exec.Command("kubectl", "delete", "--cascade=foreground", "--timeout=90s", "-f", root+"/artifacts/deployment.yaml", "-f", root+"/artifacts/networkpolicy.yaml").CombinedOutput()
 		if err != nil {
 			t.Errorf("kubectl delete: %v\n%s", err, out)
 		}
 	})
 	d.apply(image)
+	d.addScraper()
 	d.awaitReplicas(image)
 	return d
+}
+
+// addScraper creates the account that reads the metrics, as a user would.
+func (d *deployment) addScraper() {
+	d.t.Helper()
+	run := func(arguments ...string) {
+		if out, err := exec.Command("kubectl", arguments...).CombinedOutput(); err != nil {
+			d.t.Errorf("kubectl %v: %v\n%s", arguments, err, out)
+		}
+	}
+	remove := func() {
+		run("delete", "clusterrolebinding", scraper, "--ignore-not-found")
+		run("delete", "serviceaccount", scraper, "--namespace", systemSpace, "--ignore-not-found")
+	}
+	remove() // a run that was killed may have left it
+	d.t.Cleanup(remove)
+	run("create", "serviceaccount", scraper, "--namespace", systemSpace)
+	run("create", "clusterrolebinding", scraper, "--clusterrole", "podmanager-metrics-reader", "--serviceaccount", systemSpace+":"+scraper)
 }
 
 // in is the same for a part of the test.
@@ -117,28 +138,60 @@ func (d *deployment) holder() string {
 
 func leads(pod *corev1.Pod, holder string) bool { return strings.HasPrefix(holder, pod.Name+"_") }
 
-// get asks a replica.
-func (d *deployment) get(pod *corev1.Pod, port int, path string) string {
+// get asks a replica, with the token of somebody if there is one.
+func (d *deployment) get(pod *corev1.Pod, url, token string) (body string, code int) {
 	d.t.Helper()
 	if pod.Spec.NodeName != realNode {
 		d.t.Fatalf("%s is on %q, which is no real node", pod.Name, pod.Spec.NodeName)
 	}
-	response, err := client.Get(fmt.Sprintf("http://%s:%d%s", pod.Status.PodIP, port, path))
+	request, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		d.t.Fatalf("%s does not answer: %v", pod.Name, err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		d.t.Fatalf("%s answers to %s with %s, error %v: %s", pod.Name, path, response.Status, err, body)
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		d.t.Fatalf("%s answers to %s with %s, error %v", pod.Name, url, response.Status, err)
 	}
-	return string(body)
+	return string(data), response.StatusCode
+}
+
+// health is what a replica answers to a probe, metrics what it tells those who may know it.
+func (d *deployment) health(pod *corev1.Pod, path string) (string, int) {
+	d.t.Helper()
+	return d.get(pod, fmt.Sprintf("http://%s:%d%s", pod.Status.PodIP, healthPort, path), "")
+}
+
+func (d *deployment) metrics(pod *corev1.Pod, token string) (string, int) {
+	d.t.Helper()
+	return d.get(pod, fmt.Sprintf("https://%s:%d/metrics", pod.Status.PodIP, metricsPort), token)
+}
+
+// token is one of the scraper.
+func (d *deployment) token() string {
+	d.t.Helper()
+	token, err := exec.CommandContext(d.t.Context(), "kubectl", "create", "token", scraper, "--namespace", systemSpace).Output()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(token))
 }
 
 // metric is a value that a replica tells.
 func (d *deployment) metric(pod *corev1.Pod, name string) float64 {
 	d.t.Helper()
-	for line := range strings.Lines(d.get(pod, metricsPort, "/metrics")) {
+	body, code := d.metrics(pod, d.token())
+	if code != http.StatusOK {
+		d.t.Fatalf("%s answers a scrape with %d: %s", pod.Name, code, body)
+	}
+	for line := range strings.Lines(body) {
 		if text, ok := strings.CutPrefix(line, name+" "); ok {
 			value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 			if err != nil {

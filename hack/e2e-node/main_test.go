@@ -4,6 +4,7 @@ package e2enode
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -82,7 +83,7 @@ func setUp() error {
 		// As make image compiles it, so that one program serves as a process and in an image.
 		{"env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", shared.folder + "/controller", "./cmd/controller"},
 		// A run that was killed may have left it.
-		{"kubectl", "delete", "--ignore-not-found", "-f", "artifacts/deployment.yaml"},
+		{"kubectl", "delete", "--ignore-not-found", "-f", "artifacts/deployment.yaml", "-f", "artifacts/networkpolicy.yaml"},
 		{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml"},
 		// kubectl wait fails on a CRD that is so new that it has no conditions at all.
 		{"bash", "-c", "for try in {1..100}; do kubectl get podmanagers >/dev/null && exit; sleep 0.2; done; exit 1"},
@@ -164,5 +165,8 @@ func withoutController(t *testing.T) {
 	})
 }
 
-// client asks pods: each request is a connection of its own, since the container behind an address changes.
-var client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+// client asks pods: each request is a connection of its own, since the container behind an address changes. The controller's certificate
+// is self-signed.
+var client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+	DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+}}

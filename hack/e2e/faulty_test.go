@@ -20,7 +20,7 @@ type faulty struct {
 	controller *lab.Process
 }
 
-func newFaulty(t *testing.T) *faulty {
+func newFaulty(t *testing.T, flags ...string) *faulty {
 	t.Helper()
 	f := &faulty{space: newSpace(t)}
 	var err error
@@ -37,7 +37,7 @@ func newFaulty(t *testing.T) *faulty {
 	if err := f.proxy.WriteKubeconfig(kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	f.controller = f.private("-kubeconfig", kubeconfig)
+	f.controller = f.private(append([]string{"-kubeconfig", kubeconfig}, flags...)...)
 	return f
 }
 

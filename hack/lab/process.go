@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mycompany/podmanager/pkg/serve"
 )
 
 // Process is a controller that runs or has ended.
@@ -67,8 +69,14 @@ func (p *Process) Await(ctx context.Context, ready func() bool) error {
 // Ready is the answer of /readyz?verbose; an error if the status code is not 200.
 func (p *Process) Ready() (string, error) { return get("http://" + p.health + "/readyz?verbose") }
 
-// ReadMetrics is the answer of /metrics.
-func (p *Process) ReadMetrics() (string, error) { return get("http://" + p.Metrics + "/metrics") }
+// ReadMetrics is the answer of /metrics, ReadObjectMetrics that about single objects.
+func (p *Process) ReadMetrics() (string, error) {
+	return get("http://" + p.Metrics + serve.MetricsPath)
+}
+
+func (p *Process) ReadObjectMetrics() (string, error) {
+	return get("http://" + p.Metrics + serve.ObjectMetricsPath)
+}
 
 func get(url string) (string, error) {
 	client := http.Client{Timeout: 5 * time.Second}

@@ -27,6 +27,9 @@ type Config struct {
 	RenewDeadline time.Duration
 }
 
+// The limit of Reviews. A scraper that is new needs two requests, and none for a while after that.
+const reviewQPS, reviewBurst = 10, 20
+
 // Clients are the connections to one API server.
 type Clients struct {
 	source.Clients
@@ -34,6 +37,9 @@ type Clients struct {
 	// Lease does not share the rate limiter of the other clients: a leader must not lose the Lease because it is busy. It is nil without
 	// leader election.
 	Lease kubernetes.Interface
+	// Reviews asks who somebody is and what they may do. Its own low limit keeps those who have no right from making the API server or
+	// the controller busy.
+	Reviews kubernetes.Interface
 	// Contact is shared by all clients.
 	Contact *Contact
 }
@@ -83,6 +89,11 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 		return nil, err
 	}
 	if c.Events, err = kubernetes.NewForConfig(withProtobuf(reports)); err != nil {
+		return nil, err
+	}
+	reviews := rest.CopyConfig(leaseConfig)
+	reviews.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(reviewQPS, reviewBurst)
+	if c.Reviews, err = kubernetes.NewForConfig(withProtobuf(reviews)); err != nil {
 		return nil, err
 	}
 	if config.RenewDeadline > 0 {

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,8 +11,6 @@ import (
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/component-base/metrics/legacyregistry"
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // workqueue_*, rest_client_*, leader_election_*
 	"k8s.io/klog/v2"
 )
 
@@ -43,10 +42,20 @@ func Listen(name, flagName, address string) (*Server, error) {
 		http: &http.Server{
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       90 * time.Second,
+			MaxHeaderBytes:    32 << 10, // tokens have a few KB
 			// Recovered panics go here. component-base has made klog the default of slog.
 			ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelError),
 		},
 	}, nil
+}
+
+// Encrypt makes the server speak TLS. Scrapes need no HTTP/2, and whoever has no token yet should find little to play with.
+func (s *Server) Encrypt(config *tls.Config) {
+	if s == nil {
+		return
+	}
+	s.http.TLSConfig, s.http.Protocols = config, &http.Protocols{}
+	s.http.Protocols.SetHTTP1(true)
 }
 
 // Start serves until ShutDown. It does nothing for a server that is off.
@@ -56,14 +65,21 @@ func (s *Server) Start(ctx context.Context, handler http.Handler) {
 	}
 	s.http.Handler = handler
 	logger := klog.FromContext(ctx)
-	logger.Info("Serving", "what", s.name, "address", s.listener.Addr().String())
+	logger.Info("Serving", "what", s.name, "address", s.listener.Addr().String(), "tls", s.http.TLSConfig != nil)
 	go func() {
 		defer utilruntime.HandleCrashWithContext(ctx)
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
 			// No reason to stop the controller. If the health server fails, the kubelet will notice.
 			logger.Error(err, "Server ended", "what", s.name)
 		}
 	}()
+}
+
+func (s *Server) serve() error {
+	if s.http.TLSConfig != nil {
+		return s.http.ServeTLS(s.listener, "", "") // the configuration has the certificate
+	}
+	return s.http.Serve(s.listener)
 }
 
 // ShutDown ends the server, once the requests under way are answered.
@@ -76,11 +92,4 @@ func (s *Server) ShutDown(ctx context.Context) {
 	if err := s.http.Shutdown(ctx); err != nil {
 		klog.FromContext(ctx).V(2).Info("Server was busy to the end", "what", s.name, "err", err)
 	}
-}
-
-// Metrics is the handler of /metrics.
-func Metrics() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", legacyregistry.Handler())
-	return mux
 }

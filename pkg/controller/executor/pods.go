@@ -35,7 +35,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	case apierrors.IsAlreadyExists(err):
 		return e.resolveNameInUse(ctx, key, manager, wanted.Name)
 	default:
-		if outcomeIsUnknown(err) {
+		if OutcomeIsUnknown(err) {
 			e.Tracker.MarkUnsettled(key, wanted.Name)
 		}
 		metrics.PodFailures.WithLabelValues("create").Inc()
@@ -72,8 +72,8 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 	return PodResult{}
 }
 
-// outcomeIsUnknown tells whether a failed create may have created the pod: the API server has not answered, or has given up halfway.
-func outcomeIsUnknown(err error) bool {
+// OutcomeIsUnknown tells whether a failed write may have been carried out: the API server has not answered, or has given up halfway.
+func OutcomeIsUnknown(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }

@@ -39,6 +39,8 @@ type Memory struct {
 	Taken map[string]takenName
 	// Pace limits how often the status is written.
 	Pace status.Pace
+	// UncertainEnd is the end of a rollout that may have been written: the answer was lost.
+	UncertainEnd *status.End
 	// recentCreates is how many pods were created since the last failure, up to lastCreatesAt.
 	recentCreates int
 	lastCreatesAt time.Time

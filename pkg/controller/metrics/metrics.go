@@ -7,6 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
+
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 const subsystem = "podmanager"
@@ -19,6 +21,9 @@ var (
 		"What PodManagers were synced for, by kind; echoes of the controller's own writes are not among them.")
 	PodFailures = counters("pod_request_failures_total", "operation",
 		"Requests to create or delete a pod that failed, by operation.")
+
+	rollouts = counters("rollouts_total", "result",
+		"Rollouts by result, each counted once: completed, halted, rolled_back, deadline or superseded.")
 
 	Namespaces = metrics.NewGaugeVec(&metrics.GaugeOpts{
 		Subsystem: subsystem, Name: "namespaces", StabilityLevel: metrics.ALPHA,
@@ -42,6 +47,11 @@ var (
 
 	reconcileSeconds = histogram("reconcile_duration_seconds", "Duration of a sync.",
 		metrics.ExponentialBuckets(0.001, 2, 15))
+	rolloutSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Subsystem: subsystem, Name: "rollout_duration_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time from a rollout's start until it was counted, by result; pauses, canaries and the bake time included.",
+		Buckets: metrics.ExponentialBuckets(5, 2, 14),
+	}, []string{"result"})
 	PodReadySeconds = histogram("pod_ready_duration_seconds", "Time from a pod's creation until it became ready.",
 		metrics.ExponentialBuckets(1, 2, 12))
 )
@@ -68,7 +78,13 @@ var registerOnce sync.Once
 func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
-			Triggers, EchoSkips, StaleSkips, LiveReads, Panics, Rewinds, Namespaces)
+			Triggers, EchoSkips, StaleSkips, LiveReads, Panics, Rewinds, Namespaces,
+			rollouts, rolloutSeconds)
+		// A series that begins at 1 shows no increase.
+		for _, result := range status.Results {
+			rollouts.WithLabelValues(string(result))
+			rolloutSeconds.WithLabelValues(string(result))
+		}
 	})
 }
 
@@ -92,4 +108,10 @@ func ObserveSync(duration time.Duration, result SyncResult, err error) {
 	}
 	reconciles.WithLabelValues(string(result)).Inc()
 	reconcileSeconds.Observe(duration.Seconds())
+}
+
+// ObserveRollout counts a rollout.
+func ObserveRollout(end status.End, now time.Time) {
+	rollouts.WithLabelValues(string(end.Result)).Inc()
+	rolloutSeconds.WithLabelValues(string(end.Result)).Observe(max(0, now.Sub(end.Started)).Seconds())
 }

@@ -37,6 +37,7 @@ func (r *Reporter) Stop() { r.recorder.stop() }
 
 // Report reports the outcome of a plan in events and in the status. It returns whether it has written the status, or tried to.
 func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) (bool, error) {
+	r.settleUncertainEnd(key, observed.Manager)
 	r.reportEvents(key, decided, done)
 	if done.Collided != "" {
 		return true, r.countCollision(ctx, key, done)

@@ -72,16 +72,20 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 	}
 	r.reportStatusFailure(key, manager, err)
 	if err != nil {
+		r.noteUncertainEnd(key, manager, &status, err)
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	r.WriteLatency.Took(r.Clock.Since(began))
 	metrics.StatusWrites.Inc()
+	r.countRollout(key, manager, &status)
 	executor.WroteManager(r.Tracker, key, manager, current, r.Clock.Now())
 	done.Manager = current
 	klog.FromContext(ctx).V(2).Info("Status written", "replicas", status.Replicas, "ready", status.ReadyReplicas,
 		"available", status.AvailableReplicas, "terminating", status.TerminatingReplicas, "observedGeneration", status.ObservedGeneration)
 	return nil
 }
+
+var errOtherController = errors.New("another controller has written it")
 
 // patchStatus writes a status without a resourceVersion, unless another controller has changed what the status remembers of rollouts.
 func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {
@@ -92,7 +96,7 @@ func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manage
 	}
 	if !status.RemembersTheSame(&live.Status, &manager.Status) {
 		r.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, r.Clock.Now())
-		return nil, errors.New("another controller has written it")
+		return nil, errOtherController
 	}
 	patch, err := json.Marshal([]map[string]any{
 		{"op": "test", "path": "/metadata/uid", "value": manager.UID},

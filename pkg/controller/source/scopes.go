@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -95,6 +96,16 @@ func (s *Scopes) States() []ScopeState {
 		states = append(states, runner.State())
 	}
 	return states
+}
+
+// PodManagers are all PodManagers in the caches.
+func (s *Scopes) PodManagers() []*v1.PodManager {
+	var all []*v1.PodManager
+	for _, runner := range s.runners {
+		managers, _ := runner.scope.PodManagers.Lister().List(labels.Everything()) // a cache does not fail
+		all = append(all, managers...)
+	}
+	return all
 }
 
 // changed counts the scopes by phase after a change of a state.

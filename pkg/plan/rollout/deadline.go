@@ -3,6 +3,8 @@ package rollout
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
@@ -23,7 +25,7 @@ func TrackProgress(r *State, available int) Progress {
 	if !r.isRolling() || r.IsProven() && r.Revisions.Update.IsStored() || r.IsUnstarted() {
 		return Progress{}
 	}
-	next := v1.RolloutStatus{Revision: r.Revisions.Update.Name}
+	next := v1.RolloutStatus{Revision: r.Revisions.Update.Name, StartedAt: r.startsAt()}
 	if old := r.Manager.Status.Rollout; old != nil && old.Revision == next.Revision {
 		next = *old.DeepCopy()
 	}
@@ -37,6 +39,14 @@ func TrackProgress(r *State, available int) Progress {
 	p.Condemned = r.IsHalted() && r.isRevisionCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy
 	p.runClock(r, available)
 	return p
+}
+
+// startsAt is when a rollout without a record starts: now. The first revision of an object is no rollout.
+func (r *State) startsAt() *metav1.Time {
+	if status := &r.Manager.Status; status.UpdateRevision == "" || status.CurrentRevision == "" && status.UpdateRevision == r.Revisions.Update.Name {
+		return nil
+	}
+	return WholeSecond(r.Now)
 }
 
 // runClock starts, stops or resets the clock of progressDeadlineSeconds.

@@ -130,6 +130,7 @@ func statusOfRollout(
 	again = again.Sooner(nameGood(&status, state))
 	status.CurrentReplicas = state.Revisions.Count(active, status.CurrentRevision)
 	status.Conditions = conditions(r, status, in)
+	countEarly(r.Manager, &status, in.progress.DeadlineExceeded)
 	return status, again.Sooner(in.progress.Again).Sooner(in.nextChange(r))
 }
 

@@ -339,6 +339,15 @@ type RolloutStatus struct {
 	// Revision names the revision that is being rolled out.
 	Revision string `json:"revision"`
 
+	// StartedAt is when the rollout began; absent for the first revision of an object, which is no rollout.
+	// +optional
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+
+	// CountedAs is how the rollout was counted in podmanager_rollouts_total if that was before its end: halted or deadline. It
+	// stays if the rollout recovers, so that no rollout is counted twice.
+	// +optional
+	CountedAs string `json:"countedAs,omitempty"`
+
 	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
 	MostAvailable int32 `json:"mostAvailable"`
 

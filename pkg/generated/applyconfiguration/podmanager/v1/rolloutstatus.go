@@ -29,6 +29,11 @@ import (
 type RolloutStatusApplyConfiguration struct {
 	// Revision names the revision that is being rolled out.
 	Revision *string `json:"revision,omitempty"`
+	// StartedAt is when the rollout began; absent for the first revision of an object, which is no rollout.
+	StartedAt *metav1.Time `json:"startedAt,omitempty"`
+	// CountedAs is how the rollout was counted in podmanager_rollouts_total if that was before its end: halted or deadline. It
+	// stays if the rollout recovers, so that no rollout is counted twice.
+	CountedAs *string `json:"countedAs,omitempty"`
 	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
 	MostAvailable *int32 `json:"mostAvailable,omitempty"`
 	// Replicas is how many pods were wanted when the rollout last went on, or the most since. If it is paused and fewer are
@@ -54,6 +59,22 @@ func RolloutStatus() *RolloutStatusApplyConfiguration {
 // If called multiple times, the Revision field is set to the value of the last call.
 func (b *RolloutStatusApplyConfiguration) WithRevision(value string) *RolloutStatusApplyConfiguration {
 	b.Revision = &value
+	return b
+}
+
+// WithStartedAt sets the StartedAt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the StartedAt field is set to the value of the last call.
+func (b *RolloutStatusApplyConfiguration) WithStartedAt(value metav1.Time) *RolloutStatusApplyConfiguration {
+	b.StartedAt = &value
+	return b
+}
+
+// WithCountedAs sets the CountedAs field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CountedAs field is set to the value of the last call.
+func (b *RolloutStatusApplyConfiguration) WithCountedAs(value string) *RolloutStatusApplyConfiguration {
+	b.CountedAs = &value
 	return b
 }
 

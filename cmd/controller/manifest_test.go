@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
+)
+
+// readManifest reads the first object of a file.
+func readManifest(t *testing.T, file string, object any) {
+	t.Helper()
+	data, err := os.ReadFile("../../artifacts/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(data), "\n---\n")
+	if err := yaml.UnmarshalStrict([]byte(first), object); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The Deployment's flags are right, its metrics are secure, and its ports are those that the flags say.
+func TestDeploymentFlags(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "podmanager-system")
+	var deployment appsv1.Deployment
+	readManifest(t, "deployment.yaml", &deployment)
+	container := deployment.Spec.Template.Spec.Containers[0]
+	options := NewOptions()
+	if err := options.Parse(container.Args); err != nil {
+		t.Fatal(err)
+	}
+	if err := options.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if !options.MetricsSecure {
+		t.Error("everybody may read the metrics")
+	}
+	want := map[string]string{}
+	for name, address := range map[string]string{"metrics": options.MetricsAddress, "health": options.HealthAddress} {
+		if _, want[name], _ = net.SplitHostPort(address); want[name] == "" {
+			t.Errorf("%s has the address %q", name, address)
+		}
+	}
+	got := map[string]string{}
+	for _, port := range container.Ports {
+		got[port.Name] = fmt.Sprint(port.ContainerPort)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the ports are %v, and those of the flags %v", got, want)
+	}
+}
+
+// The NetworkPolicy is about the Deployment's pods, and lets in what is for their ports, and nothing else.
+func TestNetworkPolicy(t *testing.T) {
+	var deployment appsv1.Deployment
+	readManifest(t, "deployment.yaml", &deployment)
+	var policy networkingv1.NetworkPolicy
+	readManifest(t, "networkpolicy.yaml", &policy)
+	selector, err := metav1.LabelSelectorAsSelector(&policy.Spec.PodSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if selector.Empty() || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || policy.Namespace != deployment.Namespace {
+		t.Errorf("it selects %v in %s", selector, policy.Namespace)
+	}
+	if !slices.Equal(policy.Spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}) {
+		t.Errorf("it is about %v", policy.Spec.PolicyTypes)
+	}
+	var in, out, ports []string
+	for _, rule := range policy.Spec.Ingress {
+		if len(rule.Ports) == 0 {
+			t.Error("it lets in what is for any port")
+		}
+		for _, port := range rule.Ports {
+			in = append(in, port.Port.String())
+		}
+	}
+	for _, rule := range policy.Spec.Egress {
+		if len(rule.Ports) == 0 {
+			t.Error("it lets out what is for any port")
+		}
+		for _, port := range rule.Ports {
+			out = append(out, port.Port.String())
+		}
+	}
+	for _, port := range deployment.Spec.Template.Spec.Containers[0].Ports {
+		ports = append(ports, port.Name)
+	}
+	if slices.Sort(in); !slices.Equal(in, slices.Sorted(slices.Values(ports))) {
+		t.Errorf("it lets in what is for %v, and the ports are %v", in, ports)
+	}
+	if slices.Sort(out); !slices.Equal(out, []string{"443", "53", "53", "6443"}) {
+		t.Errorf("it lets out what is for %v", out)
+	}
+}

@@ -1,0 +1,82 @@
+package status
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Result is how a rollout has ended, as in the label of the metrics.
+type Result string
+
+const (
+	// Completed: the revision has proved itself, and is the one to return to. The bake time is part of the rollout, because the failure
+	// policy may still roll it back.
+	Completed Result = "completed"
+	// Halted and Deadline: the rollout is Stalled, and somebody has to act.
+	Halted   Result = "halted"
+	Deadline Result = "deadline"
+	// RolledBack: the revision has failed, for whatever reason, and all pods return.
+	RolledBack Result = "rolled_back"
+	// Superseded: the template was changed again before any of these.
+	Superseded Result = "superseded"
+)
+
+// Results are all results.
+var Results = []Result{Completed, Halted, RolledBack, Deadline, Superseded}
+
+// End is the end of a rollout.
+type End struct {
+	// UID is that of the PodManager, Revision the one that was rolled out.
+	UID      types.UID
+	Revision string
+	Result   Result
+	Started  time.Time
+}
+
+// EndBetween is the end of the rollout under way in old that status is the first to tell of; nil if there is none. The status remembers
+// what was counted: a rollout that has halted or missed its deadline is not counted again, however it goes on. The deletion of an object
+// ends no rollout.
+func EndBetween(manager *v1.PodManager, old, status *v1.PodManagerStatus) *End {
+	record := old.Rollout
+	if record == nil || record.StartedAt == nil || record.CountedAs != "" || manager.DeletionTimestamp != nil {
+		return nil
+	}
+	end := &End{UID: manager.UID, Revision: record.Revision, Started: record.StartedAt.Time}
+	switch {
+	case status.UpdateRevision != record.Revision:
+		end.Result = Superseded
+	case status.FailedRevision == record.Revision:
+		end.Result = RolledBack
+	case status.CurrentRevision == record.Revision:
+		end.Result = Completed
+	case status.Rollout != nil && status.Rollout.CountedAs != "":
+		end.Result = Result(status.Rollout.CountedAs)
+	default:
+		return nil
+	}
+	return end
+}
+
+// IsWritten tells whether a status is one of those after the end, so that the end will not be decided again.
+func (e *End) IsWritten(status *v1.PodManagerStatus) bool {
+	record := status.Rollout
+	return record == nil || record.Revision != e.Revision || record.StartedAt == nil || !record.StartedAt.Time.Equal(e.Started) || record.CountedAs != ""
+}
+
+// countEarly notes in a new status that a rollout is Stalled, and counts as such from now on. A paused rollout is not at its end, whatever
+// else it is.
+func countEarly(manager *v1.PodManager, status *v1.PodManagerStatus, deadlineExceeded bool) {
+	record := status.Rollout
+	if record == nil || record.StartedAt == nil || record.CountedAs != "" || manager.Spec.Paused {
+		return
+	}
+	switch {
+	case reasonOf(status, v1.ConditionStalled) == v1.ReasonHalted:
+		record.CountedAs = string(Halted)
+	case deadlineExceeded:
+		record.CountedAs = string(Deadline)
+	}
+}

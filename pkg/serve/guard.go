@@ -1,0 +1,126 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// allowedFor and refusedFor are how long an answer of the API server counts: that is how long a token works after it was revoked, and
+	// how long somebody waits who was just granted the right.
+	allowedFor, refusedFor = time.Minute, 10 * time.Second
+	// maxVerdicts bounds the memory for answers. The client's rate limiter makes it unlikely that so many are asked for within allowedFor.
+	maxVerdicts = 1000
+	// reviewTimeout is how long the API server may take: less than a scrape may.
+	reviewTimeout = 5 * time.Second
+)
+
+// Guard lets requests through whose bearer token belongs to somebody who has the right to get the path, as a nonResourceURL of RBAC. The
+// API server tells who that is and what they may do. If it does not tell, nobody gets through.
+type Guard struct {
+	Client kubernetes.Interface
+
+	mu       sync.Mutex
+	verdicts map[question]verdict
+	// silent tells that the last review has failed, and that the log has that.
+	silent bool
+}
+
+// question is what the API server is asked. It has only a hash of the token, so that no token is kept.
+type question struct {
+	token      [sha256.Size]byte
+	verb, path string
+}
+
+type verdict struct {
+	code int
+	// text is for the one who asks.
+	text  string
+	until time.Time
+}
+
+// Protect is the handler, for those who may.
+func (g *Guard) Protect(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		verdict := g.judge(r)
+		switch verdict.code {
+		case http.StatusOK:
+			handler.ServeHTTP(w, r)
+			return
+		case http.StatusUnauthorized:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		http.Error(w, verdict.text, verdict.code)
+	})
+}
+
+func (g *Guard) judge(r *http.Request) verdict {
+	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if token = strings.TrimSpace(token); !strings.EqualFold(kind, "Bearer") || token == "" {
+		return verdict{code: http.StatusUnauthorized, text: "a bearer token is needed"}
+	}
+	asked := question{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
+	g.mu.Lock()
+	known, found := g.verdicts[asked]
+	g.mu.Unlock()
+	if found && time.Now().Before(known.until) {
+		return known
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
+	defer cancel()
+	answer, err := g.review(ctx, token, asked)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err != nil {
+		if !g.silent && r.Context().Err() == nil { // else the one who asked has gone away
+			klog.FromContext(r.Context()).Error(err, "Cannot tell who may read metrics: nobody gets them")
+			g.silent = true
+		}
+		return verdict{code: http.StatusServiceUnavailable, text: "the API server does not tell whether you may"}
+	}
+	g.silent = false
+	if g.verdicts == nil || len(g.verdicts) >= maxVerdicts {
+		g.verdicts = map[question]verdict{}
+	}
+	g.verdicts[asked] = answer
+	return answer
+}
+
+// review asks the API server whose token it is, and what they may do.
+func (g *Guard) review(ctx context.Context, token string, asked question) (verdict, error) {
+	refusal := verdict{code: http.StatusUnauthorized, text: "the token is not valid", until: time.Now().Add(refusedFor)}
+	who, err := g.Client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
+		Spec: authenticationv1.TokenReviewSpec{Token: token},
+	}, metav1.CreateOptions{})
+	if err != nil || !who.Status.Authenticated {
+		return refusal, err
+	}
+	user := who.Status.User
+	extra := make(map[string]authorizationv1.ExtraValue, len(user.Extra))
+	for key, values := range user.Extra {
+		extra[key] = authorizationv1.ExtraValue(values)
+	}
+	may, err := g.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
+			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: asked.verb, Path: asked.path},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil || !may.Status.Allowed {
+		refusal.code = http.StatusForbidden
+		refusal.text = fmt.Sprintf("%s may not %s %s: the ClusterRole podmanager-metrics-reader has the right", user.Username, asked.verb, asked.path)
+		return refusal, err
+	}
+	return verdict{code: http.StatusOK, until: time.Now().Add(allowedFor)}, nil
+}

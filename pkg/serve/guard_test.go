@@ -1,0 +1,181 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// reviewer stands for the API server: the token of NAME is "token-NAME", and prometheus may get /metrics.
+type reviewer struct {
+	client *kubefake.Clientset
+	asked  int
+	// down are the resources that it does not answer about; revoked is a token that is not valid any more.
+	down, revoked string
+}
+
+func newReviewer() *reviewer {
+	r := &reviewer{client: kubefake.NewClientset()}
+	r.client.PrependReactor("create", "tokenreviews", r.answer(func(object runtime.Object) {
+		review := object.(*authenticationv1.TokenReview)
+		name, valid := strings.CutPrefix(review.Spec.Token, "token-")
+		review.Status.Authenticated = valid && review.Spec.Token != r.revoked
+		review.Status.User = authenticationv1.UserInfo{Username: name, UID: "uid", Groups: []string{"scrapers"}, Extra: map[string]authenticationv1.ExtraValue{"a": {"b"}}}
+	}))
+	r.client.PrependReactor("create", "subjectaccessreviews", r.answer(func(object runtime.Object) {
+		review := object.(*authorizationv1.SubjectAccessReview)
+		spec := review.Spec
+		review.Status.Allowed = spec.User == "prometheus" && spec.UID == "uid" && fmt.Sprint(spec.Groups, spec.Extra) == "[scrapers] map[a:[b]]" &&
+			spec.NonResourceAttributes.Verb == "get" && spec.NonResourceAttributes.Path == MetricsPath
+	}))
+	return r
+}
+
+func (r *reviewer) answer(fill func(runtime.Object)) clienttesting.ReactionFunc {
+	return func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if r.asked++; r.down == action.GetResource().Resource {
+			return true, nil, errors.New("the API server is away")
+		}
+		object := action.(clienttesting.CreateAction).GetObject().DeepCopyObject()
+		fill(object)
+		return true, object, nil
+	}
+}
+
+// get is the answer to a request with this Authorization; served tells whether it has reached what is protected.
+func get(guard *Guard, method, path, authorization string) (answer *httptest.ResponseRecorder, served bool) {
+	answer = httptest.NewRecorder()
+	request := httptest.NewRequest(method, path, nil)
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	guard.Protect(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })).ServeHTTP(answer, request)
+	return answer, served
+}
+
+func TestGuard(t *testing.T) {
+	tests := map[string]struct {
+		method, path, authorization, down string
+		code                              int
+		text                              string
+		asked                             int
+	}{
+		"no token":                       {code: 401, text: "a bearer token is needed"},
+		"an empty token":                 {authorization: "Bearer ", code: 401},
+		"a password":                     {authorization: "Basic token-prometheus", code: 401},
+		"a token that is not valid":      {authorization: "Bearer nonsense", code: 401, text: "not valid", asked: 1},
+		"no right":                       {authorization: "Bearer token-eve", code: 403, text: "eve may not get /metrics: the ClusterRole podmanager-metrics-reader", asked: 2},
+		"the right to another path":      {authorization: "Bearer token-prometheus", path: ObjectMetricsPath, code: 403, asked: 2},
+		"the right to another verb":      {authorization: "Bearer token-prometheus", method: "POST", code: 403, asked: 2},
+		"the right":                      {authorization: "Bearer token-prometheus", code: 200, asked: 2},
+		"the right, in small letters":    {authorization: "bearer token-prometheus", code: 200, asked: 2},
+		"nobody tells whose token it is": {authorization: "Bearer token-prometheus", down: "tokenreviews", code: 503, asked: 1},
+		"nobody tells what they may":     {authorization: "Bearer token-prometheus", down: "subjectaccessreviews", code: 503, asked: 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			reviewer := newReviewer()
+			reviewer.down = test.down
+			method, path := test.method, test.path
+			if method == "" {
+				method = "GET"
+			}
+			if path == "" {
+				path = MetricsPath
+			}
+			answer, served := get(&Guard{Client: reviewer.client}, method, path, test.authorization)
+			if answer.Code != test.code || served != (test.code == 200) || !strings.Contains(answer.Body.String(), test.text) || reviewer.asked != test.asked {
+				t.Errorf("answered %d %q after %d questions, served %t; want %d %q after %d", answer.Code, answer.Body, reviewer.asked, served, test.code, test.text, test.asked)
+			}
+			if challenge := answer.Header().Get("WWW-Authenticate"); (challenge == "Bearer") != (test.code == 401) {
+				t.Errorf("WWW-Authenticate is %q with %d", challenge, answer.Code)
+			}
+		})
+	}
+}
+
+// The API server is asked once in a while, not for each scrape; what it has not told is asked again at once.
+func TestGuardRemembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reviewer := newReviewer()
+		guard := &Guard{Client: reviewer.client}
+		expect := func(when, token string, code, asked int) {
+			t.Helper()
+			before := reviewer.asked
+			if answer, _ := get(guard, "GET", MetricsPath, "Bearer "+token); answer.Code != code || reviewer.asked-before != asked {
+				t.Errorf("%s: answered %d after %d questions, want %d after %d", when, answer.Code, reviewer.asked-before, code, asked)
+			}
+		}
+		reviewer.down = "tokenreviews"
+		expect("API server away", "token-prometheus", 503, 1)
+		expect("still away", "token-prometheus", 503, 1)
+		reviewer.down = ""
+		expect("first", "token-prometheus", 200, 2)
+		expect("again", "token-prometheus", 200, 0)
+		expect("another token", "token-eve", 403, 2)
+		expect("another token again", "token-eve", 403, 0)
+		reviewer.revoked = "token-prometheus"
+		time.Sleep(refusedFor)
+		expect("revoked just now", "token-prometheus", 200, 0)
+		expect("refused a while ago", "token-eve", 403, 2)
+		time.Sleep(allowedFor)
+		expect("revoked a while ago", "token-prometheus", 401, 1)
+		reviewer.down = "tokenreviews"
+		time.Sleep(allowedFor)
+		expect("API server away, and the answer is old", "token-prometheus", 503, 1)
+	})
+}
+
+// Whoever sends many tokens does not use up the memory.
+func TestGuardIsBounded(t *testing.T) {
+	guard := &Guard{Client: newReviewer().client}
+	for i := range 2*maxVerdicts + 1 {
+		get(guard, "GET", MetricsPath, fmt.Sprintf("Bearer nonsense-%d", i))
+		if len(guard.verdicts) > maxVerdicts {
+			t.Fatalf("%d answers are kept after %d tokens", len(guard.verdicts), i)
+		}
+	}
+}
+
+// Many ask at the same time.
+func TestGuardInParallel(t *testing.T) {
+	reviewer := newReviewer()
+	guard := &Guard{Client: reviewer.client}
+	get(guard, "GET", MetricsPath, "Bearer token-prometheus")
+	var allowed atomic.Int32
+	server := httptest.NewServer(guard.Protect(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { allowed.Add(1) })))
+	done := make(chan error)
+	for range 20 {
+		go func() {
+			request, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+MetricsPath, nil)
+			if err == nil {
+				request.Header.Set("Authorization", "Bearer token-prometheus")
+				var response *http.Response
+				if response, err = server.Client().Do(request); err == nil {
+					err = response.Body.Close()
+				}
+			}
+			done <- err
+		}()
+	}
+	for range 20 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if server.Close(); allowed.Load() != 20 {
+		t.Errorf("%d of 20 were let through", allowed.Load())
+	}
+}
