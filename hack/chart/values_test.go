@@ -83,7 +83,7 @@ func TestSchema(t *testing.T) {
 }
 
 // ofKubernetes are mappings whose keys Kubernetes or the user decides.
-var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels"}
+var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig"}
 
 func checkSchema(t *testing.T, path string, values, schema map[string]any) {
 	t.Helper()

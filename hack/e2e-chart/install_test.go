@@ -4,7 +4,9 @@ package e2echart
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,7 +93,9 @@ func runDeployed(t *testing.T, namespace string) *lab.Process {
 	spec := deployment.Spec.Template.Spec
 	flags := []string{"-kubeconfig", accountConfig(t, namespace, spec.ServiceAccountName), "-leader-elect-resource-namespace", namespace}
 	for _, argument := range spec.Containers[0].Args {
-		flags = append(flags, strings.ReplaceAll(argument, "$(POD_NAMESPACE)", namespace))
+		if !strings.HasPrefix(argument, "-metrics-bind-address=") { // on this machine, any free port
+			flags = append(flags, strings.ReplaceAll(argument, "$(POD_NAMESPACE)", namespace))
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -108,6 +112,26 @@ func stop(t *testing.T, process *lab.Process) {
 	t.Helper()
 	if err := process.Stop(); err != nil || process.Err != nil {
 		t.Fatalf("the controller did not stop well: %v, %v\n%s", err, process.Err, process.Tail(20))
+	}
+}
+
+// readsMetrics asks a controller for metrics, with the token of somebody who has no right to them, and checks the status code.
+func readsMetrics(t *testing.T, process *lab.Process, namespace string, want int) {
+	t.Helper()
+	token := strings.TrimSpace(kubectl(t, "", "create", "token", "default", "--namespace", namespace))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+process.Metrics+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: patience}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != want {
+		t.Errorf("metrics are answered with %s, want %d", response.Status, want)
 	}
 }
 
@@ -142,14 +166,14 @@ func manager(t *testing.T, namespace, name string) *v1.PodManager {
 	return manager
 }
 
-// awaitReady waits until a PodManager is Ready with this many pods, and returns the names, UIDs and versions of these.
+// awaitReady waits until a PodManager is Ready with this many pods and nothing is left to be done, and returns the names, UIDs and versions of these.
 func awaitReady(t *testing.T, namespace, name string, replicas int) string {
 	t.Helper()
 	await(t, fmt.Sprintf("%s to be Ready with %d pods", name, replicas), func() (any, bool) {
 		manager := manager(t, namespace, name)
 		status := manager.Status
 		return status, status.ObservedGeneration == manager.Generation && meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) &&
-			int(status.Replicas) == replicas && status.TerminatingReplicas == 0
+			int(status.Replicas) == replicas && status.TerminatingReplicas == 0 && status.CurrentRevision == status.UpdateRevision
 	})
 	return versions(t, namespace, name)
 }

@@ -3,6 +3,7 @@
 package e2echart
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -34,6 +35,7 @@ func TestLifecycle(t *testing.T) {
 	untouched(t, namespace, before, "helm upgrade")
 	kubectl(t, "", "scale", "podmanagers/web", "--replicas", "2", "--namespace", namespace)
 	before = awaitReady(t, namespace, "web", 2)
+	readsMetrics(t, controller, namespace, http.StatusForbidden) // the release lets the controller ask who that is
 
 	run("rollback", "podmanager", "1", "--wait")
 	installed(t, "v0.9.0", formerShortName)

@@ -5,6 +5,7 @@ package e2echart
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,7 @@ func TestNamespaced(t *testing.T) {
 			hasRightsIn(t, inside, metav1.NamespaceAll, false)
 			staysInside(t, requests, inside)
 			isCalm(t, controller)
+			readsMetrics(t, controller, outside, http.StatusServiceUnavailable) // it may not ask who that is: nobody gets them
 		})
 	}
 }
@@ -146,6 +148,7 @@ func staysInside(t *testing.T, requests *lab.AuditLog, namespace string) {
 func isCalm(t *testing.T, controller *lab.Process) {
 	t.Helper()
 	lines := logged(t, controller, "")
+	t.Logf("the log has %d lines", len(lines))
 	for _, line := range lines {
 		if strings.HasPrefix(line, "E") || strings.HasPrefix(line, "W") {
 			t.Errorf("the controller complains: %s", line)

@@ -29,11 +29,13 @@ func TestValues(t *testing.T) {
 		"minimal": {
 			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m"},
 			lacks: []string{"CustomResourceDefinition", "PodDisruptionBudget", "ResourceQuota", "topologySpread", "priorityClassName", "GOMEMLIMIT",
-				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:"},
+				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:",
+				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews"},
 		},
 		"everything": {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
-				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n"},
+				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n",
+				"-metrics-cert-dir=/etc/podmanager/metrics", "mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "port: 16443", "metadata.name: monitoring"},
 			lacks: []string{"zone", "resource-name="},
 		},
 		"namespaces": {
@@ -44,7 +46,8 @@ func TestValues(t *testing.T) {
 			has:   []string{`image: "mycompany/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition"},
 			lacks: []string{"resource-policy", "podmanager:v"},
 		},
-		"monitoring":  {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None"}},
+		"monitoring": {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None", "scheme: https",
+			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:"}},
 		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role"}},
 		"names": {
 			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "name: 'podmanager-plain'", "name: second-text"},
@@ -98,8 +101,8 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, help)
 	}
-	// How to connect, and what the chart decides: addresses, the Lease, and, by values of their own, namespaces.
-	expected := []string{"kubeconfig", "master", "version", "metrics-bind-address", "health-probe-bind-address", "namespace",
+	// How to connect, and what the chart decides: the address of health, the Lease, and, by values of their own, namespaces.
+	expected := []string{"kubeconfig", "master", "version", "health-probe-bind-address", "namespace",
 		"leader-elect-resource-namespace", "leader-elect-resource-name"}
 	arguments := deploymentArguments(t, render(t, "everything"))
 	for _, argument := range arguments {

@@ -52,11 +52,25 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- end -}}
 
+{{- define "podmanager.metricsPort" -}}
+{{ .Values.metrics.secure | ternary 8443 8080 }}
+{{- end -}}
+
 {{/* Flags that are given, by their names at the controller. */}}
 {{- define "podmanager.args" -}}
 {{- $flags := .Values.flags -}}
 {{- if $flags.leaderElect }}
 - -leader-elect
+{{- end }}
+{{- if .Values.metrics.secure }}
+- -metrics-secure
+- -metrics-bind-address=:8443
+{{- if .Values.metrics.certificateSecret }}
+- -metrics-cert-dir=/etc/podmanager/metrics
+{{- end }}
+{{- end }}
+{{- if .Values.metrics.objects }}
+- -object-metrics
 {{- end }}
 {{- range $flag, $value := dict
       "v" $flags.verbosity
