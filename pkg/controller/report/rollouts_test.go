@@ -106,7 +106,7 @@ func stored(t *testing.T, client *fake.Clientset) *v1.PodManager {
 func (r *Reporter) expectCounted(t *testing.T, client *fake.Clientset, beforeCount, beforeSeconds float64, want float64) {
 	t.Helper()
 	for range 2 {
-		r.settleUncertainEnd(rolloutKey, stored(t, client))
+		r.settleUncertainEnd(t.Context(), rolloutKey, stored(t, client))
 	}
 	rollouts, seconds := counted(t)
 	if rollouts -= beforeCount; rollouts != want || seconds-beforeSeconds != 90*want {
@@ -136,7 +136,7 @@ func TestRolloutIsCountedOnce(t *testing.T) {
 		if err := r.write(t, rollingManager(), completedStatus); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		r.settleUncertainEnd(rolloutKey, rollingManager()) // the cache has not seen it yet
+		r.settleUncertainEnd(t.Context(), rolloutKey, rollingManager()) // the cache has not seen it yet
 		if now, _ := counted(t); now != rollouts {
 			t.Error("counted before anybody knows that it was written")
 		}
