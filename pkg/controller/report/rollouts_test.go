@@ -166,7 +166,7 @@ func TestRolloutIsCountedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "other"}}
-		if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("podmanagers"), other, "ns"); err != nil {
+		if err := client.Tracker().Update(v1.Resource("podmanagers").WithVersion("v1"), other, "ns"); err != nil {
 			t.Fatal(err)
 		}
 		r.expectCounted(t, client, rollouts, seconds, 0)
