@@ -29,6 +29,7 @@ var shared struct {
 	// kube and managers have the rights of an administrator, and no limits on requests.
 	kube     kubernetes.Interface
 	managers versioned.Interface
+	rights   *rightsWatch
 }
 
 func TestMain(m *testing.M) {
@@ -47,6 +48,10 @@ func runAll(m *testing.M) int {
 	code := m.Run()
 	if err := stopController(shared.controller); err != nil {
 		fmt.Fprintln(os.Stderr, "e2e: the controller did not stop cleanly:", err)
+		code = 1
+	}
+	if err := shared.rights.judge(code == 0 && ranAll()); err != nil {
+		fmt.Fprintf(os.Stderr, "e2e: the controller's rights and what it does with them differ:\n%v\n", err)
 		code = 1
 	}
 	if code != 0 {
@@ -75,6 +80,9 @@ func setUp(folder string) error {
 		return err
 	}
 	shared.kube, shared.managers = shared.cluster.Kube, shared.cluster.Managers
+	if shared.rights, err = watchRights(); err != nil {
+		return err
+	}
 	shared.controller, err = startController("shared", "-selector", "!"+privateLabel)
 	return err
 }

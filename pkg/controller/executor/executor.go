@@ -141,7 +141,7 @@ func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decide
 // applyDelete deletes pods, and tells whether no request failed.
 func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deletions []rollout.Deletion, done *Outcome) bool {
 	results := InParallel(len(deletions), e.Lanes.Of(len(deletions)), func(i int) PodResult {
-		return e.deletePod(ctx, key, done.Manager, deletions[i].Pod)
+		return e.deletePod(ctx, key, done.Manager, deletions[i])
 	})
 	var all bool
 	done.Deleted, all = e.collect(key, requeue.HoldKey{Condition: v1.ReasonFailedDelete}, results, done)

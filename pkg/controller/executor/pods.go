@@ -16,6 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 // createPod creates one pod. The deterministic name keeps it from being created twice: if the answer to an earlier create was lost, this
@@ -28,7 +29,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	switch {
 	case err == nil:
 		e.WriteLatency.Took(e.Clock.Since(began))
-		logger.V(2).Info("Created pod", "pod", klog.KObj(pod))
+		logger.V(2).Info("Created pod", "pod", klog.KObj(pod), "revision", creation.Revision.Name)
 		metrics.PodsCreated.Inc()
 		e.trackWrite(key, pod)
 		return PodResult{Pod: pod}
@@ -81,7 +82,8 @@ func OutcomeIsUnknown(err error) bool {
 // deletePod deletes the pod with this UID, not a later one of the same name. If the pod's PodManager is being deleted, or is gone, the
 // resourceVersion is a precondition, too: a pod that was orphaned meanwhile must stay. The typed client would drop the answer, whose resourceVersion
 // the cache has to catch up with.
-func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
+func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, deletion rollout.Deletion) PodResult {
+	pod := deletion.Pod
 	deleted := &corev1.Pod{}
 	preconditions := metav1.NewUIDPreconditions(string(pod.UID))
 	if manager.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, manager) {
@@ -98,7 +100,7 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 		metrics.PodFailures.WithLabelValues("delete").Inc()
 		return PodResult{Err: fmt.Errorf("deleting pod %s: %w", pod.Name, err)}
 	}
-	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod))
+	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod), "why", deletion.Why)
 	metrics.PodsDeleted.Inc()
 	e.trackWrite(key, deleted)
 	if deleted.DeletionTimestamp == nil {

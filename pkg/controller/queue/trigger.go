@@ -28,6 +28,9 @@ func (t Trigger) String() string {
 	}[t]
 }
 
+// MarshalText makes a log in JSON have the name.
+func (t Trigger) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 // triggerSet has a bit for each trigger.
 type triggerSet uint
 

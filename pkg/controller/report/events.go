@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/executor"
@@ -20,7 +22,7 @@ import (
 )
 
 // reportEvents sends the events of a sync: one for each kind of action or failure, however many pods it is about.
-func (r *Reporter) reportEvents(key cache.ObjectName, decided plan.Plan, done *executor.Outcome) {
+func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *executor.Outcome) {
 	event := func(reason, action string, pods []*corev1.Pod, verb, why string) {
 		if len(pods) > 0 {
 			// client-go merges events about the same objects into a series. The first pod as the related object keeps batches apart.
@@ -43,7 +45,7 @@ func (r *Reporter) reportEvents(key cache.ObjectName, decided plan.Plan, done *e
 	event(v1.EventUpdated, "Update", drained, "Updated in place", "")
 	event(v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
 	r.reportForeign(key, decided.Foreign, done)
-	r.reportFailure(key, done)
+	r.reportFailure(ctx, key, done)
 }
 
 // reportDisruptions warns about disrupted pods, such as evicted ones, once their replacements are created.
@@ -84,8 +86,8 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *exe
 	memory.ReportedForeign = names
 }
 
-// reportFailure sends a warning if the failure differs from the one in the last warning.
-func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
+// reportFailure logs a failure, and sends a warning, if the failure differs from the one in the last warning.
+func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *executor.Outcome) {
 	memory := r.Memories.Of(key)
 	if done.Failure == nil {
 		memory.ReportedFailure = nil
@@ -109,6 +111,7 @@ func (r *Reporter) reportFailure(key cache.ObjectName, done *executor.Outcome) {
 	case v1.ReasonFailedFinal:
 		reason, action = v1.EventFailedFinal, "Finalize"
 	}
+	klog.FromContext(ctx).V(2).Info("Requests fail", "reason", reason, "message", failure.Message)
 	r.recorder.warn(done.Manager, nil, reason, action, failure.Message)
 }
 

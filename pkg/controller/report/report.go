@@ -37,8 +37,8 @@ func (r *Reporter) Stop() { r.recorder.stop() }
 
 // Report reports the outcome of a plan in events and in the status. It returns whether it has written the status, or tried to.
 func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) (bool, error) {
-	r.settleUncertainEnd(key, observed.Manager)
-	r.reportEvents(key, decided, done)
+	r.settleUncertainEnd(ctx, key, observed.Manager)
+	r.reportEvents(ctx, key, decided, done)
 	if done.Collided != "" {
 		return true, r.countCollision(ctx, key, done)
 	}
@@ -72,6 +72,7 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 		return true, err
 	}
 	for _, transition := range status.Transitions(before, &before.Status, &wanted) {
+		klog.FromContext(ctx).V(2).Info("Rollout", "step", transition.Reason, "message", transition.Message)
 		r.recorder.record(before, nil, transition.Type, transition.Reason, "RollOut", transition.Message)
 	}
 	if before.Status.FailedRevision != wanted.FailedRevision || before.Status.CurrentRevision != wanted.CurrentRevision {

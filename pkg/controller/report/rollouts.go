@@ -1,9 +1,11 @@
 package report
 
 import (
+	"context"
 	"errors"
 
 	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/executor"
@@ -19,11 +21,17 @@ import (
 // counts only if the process dies after the write and before the next scrape, when its counters die as well.
 
 // countRollout counts the rollout that a written status ends, if there is one.
-func (r *Reporter) countRollout(key cache.ObjectName, manager *v1.PodManager, written *v1.PodManagerStatus) {
+func (r *Reporter) countRollout(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, written *v1.PodManagerStatus) {
 	if end := status.EndBetween(manager, &manager.Status, written); end != nil {
-		metrics.ObserveRollout(*end, r.Clock.Now())
+		r.count(ctx, end)
 		r.Memories.Of(key).UncertainEnd = nil
 	}
+}
+
+func (r *Reporter) count(ctx context.Context, end *status.End) {
+	now := r.Clock.Now()
+	metrics.ObserveRollout(*end, now)
+	klog.FromContext(ctx).V(2).Info("Rollout counted", "result", end.Result, "revision", end.Revision, "duration", now.Sub(end.Started))
 }
 
 // noteUncertainEnd remembers the end of a rollout if nobody knows whether it was written.
@@ -36,14 +44,14 @@ func (r *Reporter) noteUncertainEnd(key cache.ObjectName, manager *v1.PodManager
 
 // settleUncertainEnd counts a rollout whose end was written although no answer came. As long as the status does not show the end, it may
 // be an old one from the cache, or the end will be decided again. The status of an object that is being deleted tells nothing of rollouts.
-func (r *Reporter) settleUncertainEnd(key cache.ObjectName, manager *v1.PodManager) {
+func (r *Reporter) settleUncertainEnd(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) {
 	memory := r.Memories.Of(key)
 	end := memory.UncertainEnd
 	if end == nil || end.UID == manager.UID && !end.IsWritten(&manager.Status) {
 		return
 	}
 	if end.UID == manager.UID && manager.DeletionTimestamp == nil {
-		metrics.ObserveRollout(*end, r.Clock.Now())
+		r.count(ctx, end)
 	}
 	memory.UncertainEnd = nil
 }

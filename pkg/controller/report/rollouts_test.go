@@ -106,7 +106,7 @@ func stored(t *testing.T, client *fake.Clientset) *v1.PodManager {
 func (r *Reporter) expectCounted(t *testing.T, client *fake.Clientset, beforeCount, beforeSeconds float64, want float64) {
 	t.Helper()
 	for range 2 {
-		r.settleUncertainEnd(rolloutKey, stored(t, client))
+		r.settleUncertainEnd(t.Context(), rolloutKey, stored(t, client))
 	}
 	rollouts, seconds := counted(t)
 	if rollouts -= beforeCount; rollouts != want || seconds-beforeSeconds != 90*want {
@@ -136,7 +136,7 @@ func TestRolloutIsCountedOnce(t *testing.T) {
 		if err := r.write(t, rollingManager(), completedStatus); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		r.settleUncertainEnd(rolloutKey, rollingManager()) // the cache has not seen it yet
+		r.settleUncertainEnd(t.Context(), rolloutKey, rollingManager()) // the cache has not seen it yet
 		if now, _ := counted(t); now != rollouts {
 			t.Error("counted before anybody knows that it was written")
 		}
@@ -166,7 +166,7 @@ func TestRolloutIsCountedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "other"}}
-		if err := client.Tracker().Update(v1.SchemeGroupVersion.WithResource("podmanagers"), other, "ns"); err != nil {
+		if err := client.Tracker().Update(v1.Resource("podmanagers").WithVersion("v1"), other, "ns"); err != nil {
 			t.Fatal(err)
 		}
 		r.expectCounted(t, client, rollouts, seconds, 0)

@@ -58,30 +58,30 @@ func (r *Reporter) statusRetry() time.Duration {
 // writeStatus updates the status. On a conflict somebody else has changed the PodManager. The status is still true for its
 // observedGeneration, so it is then patched without a resourceVersion: frequent writes by others could make each update fail. But if the
 // fields changed that remember rollouts, another controller has written the status, and this one is not written.
-func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *executor.Outcome, status v1.PodManagerStatus) error {
+func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *executor.Outcome, wanted v1.PodManagerStatus) error {
 	manager, began := done.Manager, r.Clock.Now()
 	client := r.Statuses.AppsV1().PodManagers(key.Namespace)
-	wanted := manager.DeepCopy()
-	wanted.Status = status
-	current, err := client.UpdateStatus(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
+	updated := manager.DeepCopy()
+	updated.Status = wanted
+	current, err := client.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	if apierrors.IsConflict(err) {
-		current, err = r.patchStatus(ctx, key, manager, status)
+		current, err = r.patchStatus(ctx, key, manager, wanted)
 	}
 	if apierrors.IsNotFound(err) {
 		return nil // the PodManager is gone: its delete event enqueues the key
 	}
 	r.reportStatusFailure(key, manager, err)
 	if err != nil {
-		r.noteUncertainEnd(key, manager, &status, err)
+		r.noteUncertainEnd(key, manager, &wanted, err)
 		return fmt.Errorf("writing the status: %w", err)
 	}
 	r.WriteLatency.Took(r.Clock.Since(began))
 	metrics.StatusWrites.Inc()
-	r.countRollout(key, manager, &status)
+	r.countRollout(ctx, key, manager, &wanted)
 	executor.WroteManager(r.Tracker, key, manager, current, r.Clock.Now())
 	done.Manager = current
-	klog.FromContext(ctx).V(2).Info("Status written", "replicas", status.Replicas, "ready", status.ReadyReplicas,
-		"available", status.AvailableReplicas, "terminating", status.TerminatingReplicas, "observedGeneration", status.ObservedGeneration)
+	klog.FromContext(ctx).V(2).Info("Status written", "reason", status.ReadyReason(&wanted), "replicas", wanted.Replicas, "ready", wanted.ReadyReplicas,
+		"available", wanted.AvailableReplicas, "terminating", wanted.TerminatingReplicas, "observedGeneration", wanted.ObservedGeneration)
 	return nil
 }
 

@@ -83,6 +83,9 @@ func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool 
 	return isDone(status) && !isDone(old) && old.Rollout != nil && old.CurrentRevision != status.UpdateRevision
 }
 
+// ReadyReason is the reason of Ready, which tells the most in one word; empty if there is none yet.
+func ReadyReason(status *v1.PodManagerStatus) string { return reasonOf(status, v1.ConditionReady) }
+
 func reasonOf(status *v1.PodManagerStatus, kind string) string {
 	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
 		return found.Reason
