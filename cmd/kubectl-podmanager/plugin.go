@@ -68,7 +68,7 @@ func (p *plugin) root() *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
-	group("read", p.get(), p.status(), p.why(), p.history(), p.diff())
+	group("read", p.get(), p.status(), p.why(), p.history(), p.diff(), p.simulate())
 	group("write", append(p.writers(), p.undo())...)
 	group("other", p.check(), p.version(), p.completion())
 	return root

@@ -72,7 +72,7 @@ func (w *World) importPod(p *corev1.Pod) {
 	switch {
 	case isInTrouble(p):
 		hidden.quality = nodes.Crashing
-	case IsUnreadyForLong(p, w.course.ReadyAfter, w.Now):
+	case WillStayUnready(p, w.course.ReadyAfter, w.Now):
 		hidden.quality = nodes.NeverReady
 	default:
 		openGates(p, w.now())
@@ -112,8 +112,12 @@ func isInTrouble(p *corev1.Pod) bool {
 	return false
 }
 
-// IsUnreadyForLong tells whether a pod has had more than enough time to become ready, if that takes so long.
-func IsUnreadyForLong(p *corev1.Pod, takes time.Duration, now time.Time) bool {
+// WillStayUnready tells whether a pod is taken to stay as it is: something keeps a container from running, or the pod has had more than
+// enough time to become ready, if that takes so long.
+func WillStayUnready(p *corev1.Pod, takes time.Duration, now time.Time) bool {
+	if isInTrouble(p) {
+		return true
+	}
 	since := p.CreationTimestamp.Time
 	for status := range podstate.ContainerStatuses(p) {
 		if running := status.State.Running; running != nil && running.StartedAt.After(since) {
