@@ -5,6 +5,7 @@
 //	space_test.go    a test's namespace: running the plugin, masking what differs from run to run
 //	verbs_test.go    every verb, as an administrator
 //	exit_test.go     every exit code of status
+//	simulate_test.go simulate agrees with what happens then, which witness_test.go sees
 //	users_test.go    users who may edit, and who may only look at PodManagers
 //	terminal_test.go the live view on a pseudo-terminal, in a pipe, and when the connection drops
 //	complete_test.go completion by kubectl

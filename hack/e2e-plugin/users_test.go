@@ -39,6 +39,12 @@ func TestUserWhoMayEdit(t *testing.T) {
 	if got := s.try("check", "web"); got.code != 0 || strings.Contains(got.out, "you may not") || !strings.Contains(got.out, "Leader       unknown") {
 		t.Errorf("check: %v", got)
 	}
+	for _, name := range []string{"web", "new"} { // one that is there, and one that is not
+		got := s.tryWith(manifestOf(name, "{replicas: 2, image: 'app:3', "+hasty+"}"), "simulate", "-f", "-")
+		if got.code != 0 || got.err != "" || !strings.Contains(got.out, "completed; 2 of 2 pods available") || strings.Contains(got.out, "Note:") {
+			t.Errorf("simulate: %v", got)
+		}
+	}
 }
 
 // Whoever may only look at PodManagers sees what there is to see, and is told what is missing.
@@ -73,6 +79,23 @@ web AllReplicasAvailable 1/1 AGE
 	s.refused(1, "you may not list controllerrevisions in namespace", "undo", "web")
 	s.refused(1, `cannot patch resource "podmanagers"`, "restart", "web")
 	s.refused(1, `cannot update resource "podmanagers/scale"`, "scale", "web", "--replicas", "3")
+	simulated := s.tryWith(manifestOf("web", "{replicas: 1, image: 'app:2', "+hasty+"}"), "simulate", "-f", "-")
+	for _, want := range []string{
+		"Note: you may not read pods and controllerrevisions in this namespace, so the pods are taken to be as the status tells",
+		"web-1 available; web-0 deleted", "completed; 1 of 1 pod available",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(simulated.out), " "), want) || simulated.code != 0 {
+			t.Errorf("simulate: %q is missing in %v", want, simulated)
+		}
+	}
+	if want := "Warning: the API server has not checked and completed the manifest"; !strings.Contains(simulated.err, want) || !strings.Contains(simulated.err, `cannot patch resource "podmanagers"`) {
+		t.Errorf("simulate: %q is missing in %v", want, simulated)
+	}
+	admin.pm("pause", "web")
+	admin.pm("set", "image", "web", "app=app:2")
+	if got := s.try("simulate", "web"); got.code != 1 || !strings.Contains(got.err, "web is not at rest, and you may not read pods and controllerrevisions") {
+		t.Errorf("simulate in the middle of a rollout: %v", got)
+	}
 	if got := s.pm("check", "web"); !strings.Contains(got, "you may not list pods") || !strings.Contains(got, "the role view has it") {
 		t.Errorf("check: %s", got)
 	}

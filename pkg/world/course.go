@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -32,13 +33,15 @@ type Start struct {
 	// Pods are the pods of the PodManager, and those without a controller that it adopts. So are the Revisions.
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
-	Now       time.Time
+	// Remembered are revisions that the controller knows without having stored them.
+	Remembered []*history.Revision
+	Now        time.Time
 }
 
 // Begin returns a world in calm that goes on from a start.
 func Begin(start Start, course Course) *World {
 	w := &World{
-		Manager: start.Manager.DeepCopy(), course: &course,
+		Manager: start.Manager.DeepCopy(), course: &course, remembered: start.Remembered,
 		holds: map[requeue.HoldKey]requeue.Hold{}, hidden: map[types.UID]*hiddenState{}, templateByHash: map[string]*corev1.PodTemplateSpec{},
 	}
 	for _, revision := range start.Revisions {

@@ -154,6 +154,16 @@ func TestWithoutPods(t *testing.T) {
 	}
 }
 
+// A first revision that the controller has not stored yet, only remembers, can be returned to all the same.
+func TestRollbackToWhatIsNotStored(t *testing.T) {
+	live := atRest(3, Limits("1", "0"), OnFailure(v1.RollbackOnFailure))
+	live.Stored, live.Manager.Status.CurrentRevision = nil, ""
+	report := play(t, live, with(live, Image("v2")), options(t, "every"), simulate.RolledBack)
+	if report.Totals.Created != 1 || report.Totals.Deleted != 1 {
+		t.Errorf("got %+v", report.Totals)
+	}
+}
+
 // Readiness gates of others are opened by others.
 func TestForeignReadinessGate(t *testing.T) {
 	gated := func(m *v1.PodManager) {

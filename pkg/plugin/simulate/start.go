@@ -33,6 +33,8 @@ func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Star
 		}
 		return begin, notes, nil
 	}
+	// The controller stores a first revision late, but remembers it.
+	begin.Remembered = []*history.Revision{live.Revisions().Update}
 	if !live.Reads("controllerrevisions") || !live.Reads("pods") {
 		notes = append(notes, "you may not read "+strings.Join(live.Missing, " and ")+
 			" in this namespace, so the pods are taken to be as the status tells, and ready for long; the role view shows them")
