@@ -35,12 +35,18 @@ func (m Manifest) Patch(live *v1.PodManager) (map[string]any, error) {
 			return nil, err
 		}
 	}
-	patch := withRemovals(m.Fields, last)
+	fields := maps.Clone(m.Fields)
+	if metadata, isMap := fields["metadata"].(map[string]any); isMap {
+		metadata = maps.Clone(metadata)
+		metadata["namespace"] = live.Namespace // kubectl fills it in where the file leaves it out
+		if metadata["annotations"] == nil {
+			metadata["annotations"] = map[string]any{} // it will have kubectl's own
+		}
+		fields["metadata"] = metadata
+	}
+	patch := withRemovals(fields, last)
 	delete(patch, "apiVersion")
 	delete(patch, "kind")
-	if metadata, isMap := patch["metadata"].(map[string]any); isMap {
-		delete(metadata, "namespace") // kubectl fills it in where the file leaves it out
-	}
 	return patch, nil
 }
 
