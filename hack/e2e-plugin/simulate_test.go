@@ -37,14 +37,7 @@ func TestSimulateAgreesWithWhatHappens(t *testing.T) {
 		halt     = "failurePolicy: {onFailure: Halt, gracePeriodSeconds: 1}"
 		missing  = "app:does-not-exist"
 	)
-	tests := map[string]struct {
-		policy          string
-		before, after   int
-		image           string
-		fail            bool
-		reason          string
-		actions, lowest int
-	}{
+	tests := map[string]agreement{
 		"replaced with a surge pod":     {policy: surge, before: 3, after: 3, image: "app:2", reason: v1.ReasonAllAvailable, actions: 6, lowest: 3},
 		"replaced one by one":           {policy: takeDown, before: 3, after: 3, image: "app:2", reason: v1.ReasonAllAvailable, actions: 6, lowest: 2},
 		"in place":                      {policy: inPlace, before: 3, after: 3, image: "app:2", reason: v1.ReasonAllAvailable, actions: 3, lowest: 2},
@@ -59,39 +52,54 @@ func TestSimulateAgreesWithWhatHappens(t *testing.T) {
 		"scaled down to zero":           {policy: onebyone, before: 2, after: 0, image: "app:1", reason: v1.ReasonScaledToZero, actions: 2, lowest: 0},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := newSpace(t)
-			policy := test.policy
-			if !strings.Contains(policy, "failurePolicy") {
-				policy += ", " + hasty
-			}
-			s.apply("web", fmt.Sprintf("{replicas: %d, %s, %s}", test.before, policy, templateOf("app:1")))
-			s.rest("web", v1.ReasonAllAvailable)
-			next := manifestOf("web", fmt.Sprintf("{replicas: %d, %s, %s}", test.after, policy, templateOf(test.image)))
-			arguments := []string{"-f", "-", "--pods-ready-after", "2s"}
-			if test.fail {
-				arguments = append(arguments, "--fail", "every")
-			}
-			report := s.simulated(next, arguments...)
+		t.Run(name, test.check)
+	}
+}
 
-			seen := s.watchPods()
-			if _, err := shared.cluster.KubectlWith(t.Context(), next, "apply", "--namespace", s.name, "-f", "-"); err != nil {
-				t.Fatal(err)
-			}
-			s.rest("web", test.reason)
-			seen.finish()
-			compare(t, report, seen)
-			if string(report.Outcome) != outcomes[test.reason] {
-				t.Errorf("simulated: %s (%s), but the reason is %s", report.Outcome, report.Message, test.reason)
-			}
-			if len(seen.actions) != test.actions || seen.lowest != test.lowest {
-				t.Errorf("not what the test is for: %v, at least %d available", seen.actions, seen.lowest)
-			}
-			// From where it has ended, nothing more happens.
-			if after := s.simulated("", "web"); len(actionsOf(after)) > 0 || after.Outcome != report.Outcome {
-				t.Errorf("simulated from the end: %+v", after)
-			}
-		})
+// agreement is a change that is simulated and then made.
+type agreement struct {
+	// policy is the part of the spec that stays the same, before and after are the replicas.
+	policy        string
+	before, after int
+	image         string
+	// fail tells that the new image does not work.
+	fail bool
+	// reason is that of Ready in the end, actions and lowest are what has to be seen for the test to be of use.
+	reason          string
+	actions, lowest int
+}
+
+func (a agreement) check(t *testing.T) {
+	s := newSpace(t)
+	policy := a.policy
+	if !strings.Contains(policy, "failurePolicy") {
+		policy += ", " + hasty
+	}
+	s.apply("web", fmt.Sprintf("{replicas: %d, %s, %s}", a.before, policy, templateOf("app:1")))
+	s.rest("web", v1.ReasonAllAvailable)
+	next := manifestOf("web", fmt.Sprintf("{replicas: %d, %s, %s}", a.after, policy, templateOf(a.image)))
+	arguments := []string{"-f", "-", "--pods-ready-after", "2s"}
+	if a.fail {
+		arguments = append(arguments, "--fail", "every")
+	}
+	report := s.simulated(next, arguments...)
+
+	seen := s.watchPods()
+	if _, err := shared.cluster.KubectlWith(t.Context(), next, "apply", "--namespace", s.name, "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+	s.rest("web", a.reason)
+	seen.finish()
+	compare(t, report, seen)
+	if string(report.Outcome) != outcomes[a.reason] {
+		t.Errorf("simulated: %s (%s), but the reason is %s", report.Outcome, report.Message, a.reason)
+	}
+	if len(seen.actions) != a.actions || seen.lowest != a.lowest {
+		t.Errorf("not what the test is for: %v, at least %d available", seen.actions, seen.lowest)
+	}
+	// From where it has ended, nothing more happens.
+	if after := s.simulated("", "web"); len(actionsOf(after)) > 0 || after.Outcome != report.Outcome {
+		t.Errorf("simulated from the end: %+v", after)
 	}
 }
 
