@@ -1,14 +1,12 @@
 // Package world simulates a cluster with one PodManager, in as much detail as the planner sees: an API server that may fail, kubelets,
-// and users. The same seed gives the same course of events on every machine. Begin goes on from objects that exist, and leaves nothing to
-// chance: kubectl podmanager simulate plays that.
+// and users. The same seed gives the same course of events on every machine.
 //
 //	world.go     the cluster with its past, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
 //	requests.go  creating, deleting and updating pods, unless the API server fails; patch.go patches, as the API server applies them
 //	time.go      how time passes, in trouble and in calm; mishap.go what goes wrong meanwhile
 //	truth.go     the truth, whatever the planner thinks: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed by themselves, and since when
-//	course.go    a world without chance, which jumps from one event to the next
-//	describe.go  plans, specs and pods in words
+//	course.go    a world without chance that goes on from objects that exist, for kubectl podmanager simulate; describe.go words
 //
 //	nodes        the scheduler and the kubelets
 //	users        random specs, and the users who edit them
