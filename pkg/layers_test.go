@@ -56,6 +56,7 @@ var layers = []string{
 	"pkg/plugin/why",
 	"pkg/plugin/change",
 	"pkg/plugin/check",
+	"pkg/plugin/convert",
 	"pkg/plugin/live",
 	"pkg/plugin/cluster",
 	"pkg/plugin",

@@ -153,13 +153,7 @@ func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Sna
 
 // templateIn is the template that the PodManager in a file asks for, completed by the API server if the user may ask it.
 func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.PodManager, file string) (*corev1.PodTemplateSpec, error) {
-	var data []byte
-	var err error
-	if file == "-" {
-		data, err = io.ReadAll(p.in)
-	} else {
-		data, err = os.ReadFile(file)
-	}
+	data, err := p.readFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +170,14 @@ func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.Po
 		return history.Template(&manager.Spec), nil
 	}
 	return history.Template(&completed.Spec), nil
+}
+
+// readFile reads a file that -f names; - is the standard input.
+func (p *plugin) readFile(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(p.in)
+	}
+	return os.ReadFile(name)
 }
 
 func (p *plugin) check() *cobra.Command {

@@ -9,6 +9,7 @@
 //	why        what holds a rollout up, the evidence, and the next command
 //	change     what undo, restart, pause and the others write
 //	check      whether the cluster and the user's rights are as they should be
+//	convert    a PodManager made from a Deployment and its like
 //	live       showing what changes, until it ends
 //	cluster    the only package with clients: it reads, watches and writes
 //
