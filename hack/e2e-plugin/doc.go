@@ -8,4 +8,6 @@
 //	users_test.go    users who may edit, and who may only look at PodManagers
 //	terminal_test.go the live view on a pseudo-terminal, in a pipe, and when the connection drops
 //	complete_test.go completion by kubectl
+//	convert_test.go  other kinds as PodManagers, valid for the API server
+//	adopt_test.go    pods that are handed over, and back
 package e2eplugin
