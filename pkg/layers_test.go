@@ -58,6 +58,7 @@ var layers = []string{
 	"pkg/plugin/check",
 	"pkg/plugin/manifest",
 	"pkg/plugin/simulate",
+	"pkg/plugin/convert",
 	"pkg/plugin/live",
 	"pkg/plugin/cluster",
 	"pkg/plugin",

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -198,12 +196,4 @@ func (p *plugin) wantedByFlags(ctx context.Context, o simulateOptions, name stri
 		wanted.Spec.Replicas = &o.replicas
 	}
 	return live, wanted, nil
-}
-
-// readFile reads a file, or the standard input.
-func (p *plugin) readFile(name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(p.in)
-	}
-	return os.ReadFile(name)
 }

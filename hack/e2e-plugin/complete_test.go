@@ -13,6 +13,7 @@ func TestCompletion(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
 	s.apply("api", "{replicas: 1, image: 'app:1', "+hasty+"}")
+	s.create(strings.Replace(workloads["Deployment"], "name: web", "name: front", 1))
 	s.pm("status", "web", "--timeout", "1m")
 	for _, plugin := range []string{"podmanager", "pm"} {
 		for line, want := range map[string]string{
@@ -29,6 +30,8 @@ func TestCompletion(t *testing.T) {
 			"status web |":             "",
 			"completion |":             "kubectl",
 			"get --until-|":            "--until-ready",
+			"convert |":                "deployment/front",
+			"convert --a|":             "--adopt",
 		} {
 			before, typed, _ := strings.Cut(line, "|")
 			words := strings.Fields(before)

@@ -11,6 +11,7 @@
 //	manifest   PodManagers in files, and what kubectl apply would change
 //	simulate   a rollout before it happens
 //	check      whether the cluster and the user's rights are as they should be
+//	convert    a PodManager made from a Deployment and its like
 //	live       showing what changes, until it ends
 //	cluster    the only package with clients: it reads, watches and writes
 //
