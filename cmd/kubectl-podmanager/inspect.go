@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
@@ -153,13 +151,7 @@ func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Sna
 
 // templateIn is the template that the PodManager in a file asks for, completed by the API server if the user may ask it.
 func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.PodManager, file string) (*corev1.PodTemplateSpec, error) {
-	var data []byte
-	var err error
-	if file == "-" {
-		data, err = io.ReadAll(p.in)
-	} else {
-		data, err = os.ReadFile(file)
-	}
+	data, err := p.readFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,11 @@ func TestWithoutACluster(t *testing.T) {
 		"a partition below 0":      {"promote web --to=-1", 1, "", "use a number of pods or a percentage"},
 		"no replicas":              {"scale web", 1, "", "--replicas N"},
 		"replicas below 0":         {"scale web --replicas=-1", 1, "", "--replicas N"},
+		"nothing to convert":       {"convert", 1, "", "say what to convert"},
+		"two to convert":           {"convert deployment/web -f x", 1, "", "give KIND/NAME or -f, not both"},
+		"an empty file to convert": {"convert -f -", 1, "", "there is no object; what can be converted is Deployment (apps)"},
+		"a script as JSON":         {"convert deployment/web --adopt -o json", 1, "", "leave out -o"},
+		"convert what is live":     {"convert deployment/web", 1, "", "no cluster is configured"},
 		"no cluster":               {"get", 1, "", "no cluster is configured"},
 	}
 	t.Setenv("KUBECONFIG", t.TempDir()+"/none")

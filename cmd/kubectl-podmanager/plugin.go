@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,9 +69,9 @@ func (p *plugin) root() *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
-	group("read", p.get(), p.status(), p.why(), p.history(), p.diff())
+	group("read", p.get(), p.status(), p.why(), p.history(), p.diff(), p.simulate())
 	group("write", append(p.writers(), p.undo())...)
-	group("other", p.check(), p.version(), p.completion())
+	group("other", p.check(), p.convert(), p.version(), p.completion())
 	return root
 }
 
@@ -133,4 +134,12 @@ func withTimeout(ctx context.Context, limit time.Duration) (context.Context, con
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, limit)
+}
+
+// readFile reads a file that -f names; - is the standard input.
+func (p *plugin) readFile(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(p.in)
+	}
+	return os.ReadFile(name)
 }

@@ -13,6 +13,7 @@ func TestCompletion(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
 	s.apply("api", "{replicas: 1, image: 'app:1', "+hasty+"}")
+	s.create(strings.Replace(workloads["Deployment"], "name: web", "name: front", 1))
 	s.pm("status", "web", "--timeout", "1m")
 	for _, plugin := range []string{"podmanager", "pm"} {
 		for line, want := range map[string]string{
@@ -23,9 +24,14 @@ func TestCompletion(t *testing.T) {
 			"undo web --to-revision |": "1",
 			"set image web |":          "app=",
 			"hist|":                    "history",
+			"simul|":                   "simulate",
+			"simulate w|":              "web",
+			"simulate web --fail |":    "every",
 			"status web |":             "",
 			"completion |":             "kubectl",
 			"get --until-|":            "--until-ready",
+			"convert |":                "deployment/front",
+			"convert --a|":             "--adopt",
 		} {
 			before, typed, _ := strings.Cut(line, "|")
 			words := strings.Fields(before)

@@ -135,8 +135,8 @@ func TestConnectionDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan result, 2)
-	go func() { done <- other.try("status", "web", "--timeout", "50s") }()
-	go func() { done <- other.try("get", "web", "-w", "--until-ready", "--timeout", "50s") }()
+	go func() { done <- other.try("status", "web", "--timeout", "100s") }()
+	go func() { done <- other.try("get", "web", "-w", "--until-ready", "--timeout", "100s") }()
 	s.await("both to be connected", func() (any, bool) { return link.Opened(), link.Opened() >= 2 })
 	for range 3 {
 		time.Sleep(500 * time.Millisecond) // the longer they watch, the more there is to break
@@ -147,36 +147,5 @@ func TestConnectionDrops(t *testing.T) {
 		if got := <-done; got.code != 0 || !strings.Contains(got.out, "AllReplicasAvailable") {
 			t.Errorf("got %v", got)
 		}
-	}
-}
-
-// A list of all is one request, however many there are.
-func TestListIsOneRequest(t *testing.T) {
-	s := newSpace(t)
-	for _, name := range []string{"a", "b", "c"} {
-		s.apply(name, "{replicas: 1, image: 'app:1', "+hasty+"}")
-	}
-	proxy, err := faults.StartProxy(shared.cluster.OurKubeconfig, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proxy.Close()
-	var mu sync.Mutex
-	var requests []string
-	proxy.Inject(faults.Rule{Name: "count", Rate: 1, Match: func(request faults.Request) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		requests = append(requests, request.String())
-		return false
-	}})
-	other := &space{t: t, name: s.name, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	if err := proxy.WriteKubeconfig(other.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	out := other.pm("get", "-A")
-	mu.Lock()
-	defer mu.Unlock()
-	if len(requests) != 1 || strings.Count(out, s.name+" ") != 3 {
-		t.Errorf("requests %v:\n%s", requests, out)
 	}
 }

@@ -197,18 +197,23 @@ func TestChange(t *testing.T) {
 	s.refused(1, "no revision of web was rolled back", "retry", "web")
 }
 
-func TestCheck(t *testing.T) {
+// Undo passes a revision by that has failed, also when there was a good one since.
+func TestUndoPassesAFailedRevisionBy(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 1, image: 'app:1', updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceIfPossible}}}")
-	s.pm("status", "web", "--timeout", "1m", "--until-available")
-	got := s.pm("check", "web")
-	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place",
-		"the controller has seen generation"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
-		}
+	s.apply("web", "{replicas: 1, image: 'app:1', failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}}")
+	s.pm("status", "web", "--timeout", "1m")
+	s.pm("set", "image", "web", "app=app:does-not-exist")
+	if got := s.try("status", "web", "--timeout", "1m"); got.code != 3 {
+		t.Fatalf("rolled back: %v", got)
 	}
-	if strings.Contains(got, "another version") {
-		t.Errorf("the CRD of this tree should fit:\n%s", got)
+	s.pm("set", "image", "web", "app=app:3")
+	s.pm("status", "web", "--timeout", "1m")
+	s.golden("history", s.pm("history", "web"), `
+REVISION HASH AGE STATE PODS IMAGES CHANGE-CAUSE
+3 HASH AGE current 1 app:3 <none>
+2 HASH AGE failed 0 app:does-not-exist <none>
+1 HASH AGE 0 app:1 <none>`)
+	if out := s.pm("undo", "web"); !strings.Contains(out, "undone, to revision 1") {
+		t.Errorf("undo: %s", out)
 	}
 }

@@ -145,6 +145,21 @@ func TestPaused(t *testing.T) {
 		"a new PodManager creates no pod": {
 			observed: With(Observe(Manager(3, Paused)), fresh),
 		},
+		"a new PodManager that has adopted some pods creates no others: they may be handed over next": {
+			observed: With(Observe(Manager(3, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, func(o *Observed) { o.Manager.Status.Replicas = 1 }),
+		},
+		"a new PodManager adopts without a pause: the others are created": {
+			observed: With(Observe(Manager(3), Pod(0, Unlabelled)), fresh),
+			want:     "+1 new, +2 new",
+		},
+		"a PodManager that had all pods by adoption replaces those that it loses": {
+			observed: With(Observe(Manager(3, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, func(o *Observed) { replicasBefore(3)(o.Manager) }),
+			want:     "+2 new",
+		},
+		"a new PodManager with more adopted pods than wanted scales down": {
+			observed: With(Observe(Manager(1, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh),
+			want:     "-1",
+		},
 		"a PodManager with one pod creates the others": {
 			observed: With(Observe(Manager(3, Paused), Pod(0)), fresh),
 			want:     "+1 new, +2 new",

@@ -147,7 +147,7 @@ func Make(o Observed) Plan {
 	active = append(active, plan.Adopt...)
 	r := rollout.Assess(o.Manager, plan.Revisions, active, finished, o.Now)
 	plan.Assessed = r
-	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsProven())
+	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsProven(), r.HasFailed())
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateHold(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))

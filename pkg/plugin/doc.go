@@ -8,7 +8,10 @@
 //	revisions  history, and the difference between two revisions
 //	why        what holds a rollout up, the evidence, and the next command
 //	change     what undo, restart, pause and the others write
+//	manifest   PodManagers in files, and what kubectl apply would change
+//	simulate   a rollout before it happens
 //	check      whether the cluster and the user's rights are as they should be
+//	convert    a PodManager made from a Deployment and its like
 //	live       showing what changes, until it ends
 //	cluster    the only package with clients: it reads, watches and writes
 //

@@ -125,9 +125,11 @@ func (a *finalState) checkZero() (string, bool) {
 	return "zero is not zero", a.Manager.DesiredReplicas() > 0 || a.count == 0 || isHeldUp
 }
 
-// isUnstarted tells whether the rollout was paused before its first pod.
+// isUnstarted tells whether the rollout was paused before its first pod, or with no more than a few adopted ones.
 func (a *finalState) isUnstarted() bool {
-	return a.Manager.Spec.Paused && a.current == "" && a.count == 0
+	isOwn := func(p *corev1.Pod) bool { return p.Labels[v1.LabelRevision] != "" }
+	hasOnlyAdopted := a.count < a.Manager.DesiredReplicas() && !slices.ContainsFunc(a.activePods(), isOwn)
+	return a.Manager.Spec.Paused && a.current == "" && (a.count == 0 || hasOnlyAdopted)
 }
 
 // checkPaused: a pause keeps the surge pods of a rollout until somebody scales down: then there are exactly the desired pods.

@@ -6,7 +6,7 @@
 //	time.go      how time passes, in trouble and in calm; mishap.go what goes wrong meanwhile
 //	truth.go     the truth, whatever the planner thinks: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed by themselves, and since when
-//	describe.go  plans, specs and pods in words
+//	course.go    a world without chance that goes on from objects that exist, for kubectl podmanager simulate; describe.go words
 //
 //	nodes        the scheduler and the kubelets
 //	users        random specs, and the users who edit them
@@ -17,5 +17,5 @@
 // again and tells each step.
 //
 // The world uses only exported parts of pkg/plan, and works out by itself what it has to know about a pod, so that it can prove the
-// planner wrong. Nothing here may import testing; the tests of this package check the promises of the planner.
+// planner wrong. Nothing here may import testing: the tests of this package check the promises of the planner.
 package world

@@ -122,7 +122,9 @@ func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 	delete(w.holds, hold)
 	w.churn++
 	w.templateByHash[creation.Revision.Hash] = creation.Revision.Template()
-	w.inheritBlame(w.addPod(plan.NewPod(w.Manager, creation)), creation)
+	p := w.addPod(plan.NewPod(w.Manager, creation))
+	w.inheritBlame(p, creation)
+	w.decideFate(p)
 	return nil
 }
 
@@ -143,6 +145,7 @@ func (w *World) deletePod(p *corev1.Pod) {
 	if p.DeletionTimestamp == nil {
 		p.DeletionTimestamp = &metav1.Time{Time: w.now().Time}
 		w.hidden[p.UID].stuck = w.fails(0.03)
+		w.scheduleEnd(p)
 	}
 	if p.Spec.NodeName == "" {
 		w.removePod(p)
@@ -229,6 +232,7 @@ func (w *World) noteUpdate(change inplace.Update) {
 	hidden.updates++
 	if change.Step == inplace.StepUpdate {
 		hidden.revisionGeneration, hidden.blame, hidden.failedEarly = change.Pod.Generation, blame{}, false
+		w.decideFate(change.Pod)
 	}
 }
 

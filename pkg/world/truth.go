@@ -26,6 +26,9 @@ type hiddenState struct {
 	revisionGeneration int64
 	// stuck tells that the pod stays terminating.
 	stuck bool
+	// goneAt is when the terminating pod is gone, and quality how its containers behave, in a world without chance.
+	goneAt  time.Time
+	quality nodes.Quality
 	// byHand tells that a user has created the pod: its spec may differ from all templates.
 	byHand bool
 	blame  blame

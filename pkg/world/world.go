@@ -55,6 +55,9 @@ type World struct {
 	paused pauseState
 	// statusUnwritten tells that the last status could not be written.
 	statusUnwritten bool
+	// course is the course of events in a world without chance; nil in a random one. updated counts the pods that got the new revision.
+	course  *Course
+	updated int
 }
 
 // New returns a random world for a seed.

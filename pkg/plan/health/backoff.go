@@ -150,7 +150,11 @@ func DisruptionsBefore(pod *corev1.Pod) int { return countIn(pod, v1.AnnotationD
 
 // countIn is the count in an annotation; 0 if the annotation is missing or invalid.
 func countIn(pod *corev1.Pod, annotation string) int {
-	count, err := strconv.Atoi(pod.Annotations[annotation])
+	text, found := pod.Annotations[annotation]
+	if !found { // as on most pods, whose number is asked for in every plan
+		return 0
+	}
+	count, err := strconv.Atoi(text)
 	if err != nil || count < 0 {
 		return 0
 	}

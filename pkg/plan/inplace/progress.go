@@ -103,7 +103,7 @@ func IsResizeHeldUp(pod *corev1.Pod) bool {
 
 // startupLag is how much later than a container's start and the period of its startup probe the API server may get to know that the probe
 // has not succeeded: the kubelet needs a moment to see the new container, and another to send its status.
-const startupLag = 3 * time.Second
+const startupLag = 5 * time.Second
 
 // maxStartLag is how long after the update a container's start, as the kubelet tells it, is believed.
 const maxStartLag = 2 * time.Minute

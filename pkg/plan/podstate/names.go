@@ -3,7 +3,6 @@ package podstate
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -62,5 +61,5 @@ func ByIndex(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}
-	return slices.Compare([]byte(a), []byte(b))
+	return strings.Compare(a, b)
 }

@@ -36,7 +36,7 @@ func TrackProgress(r *State, available int) Progress {
 	}
 	next.Failing = r.failingRecords()
 	p := Progress{Record: &next, Again: requeue.After(r.Now, r.untilJudged(), requeue.AgainRecovered)}
-	p.Condemned = r.IsHalted() && r.isRevisionCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy
+	p.Condemned = r.isHaltedForGood()
 	p.runClock(r, available)
 	return p
 }

@@ -246,6 +246,14 @@ func (r *State) failingRecords() []v1.FailingPod {
 	return records
 }
 
+// HasFailed tells whether the new revision has failed: it was rolled back, or is halted for good.
+func (r *State) HasFailed() bool { return r.RolledBack || r.isHaltedForGood() }
+
+// isHaltedForGood tells whether the rollout is halted, and the failing pods have not recovered in time.
+func (r *State) isHaltedForGood() bool {
+	return r.IsHalted() && r.isRevisionCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy
+}
+
 // isRevisionCondemned tells whether maxFailedPods pods have not recovered in time.
 func (r *State) isRevisionCondemned() bool {
 	condemned := 0

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -166,11 +167,19 @@ func (r *State) decideDesiredOld() int {
 	}
 }
 
-// IsUnstarted tells whether the PodManager is paused before its first pod was created.
+// IsUnstarted tells whether the PodManager was paused before it had all its pods, and has created none of those that it has. It creates
+// none then, so that pods can be handed over to it one after the other: it does not take those to come for missing.
 func (r *State) IsUnstarted() bool {
 	status := &r.Manager.Status
-	return r.Manager.Spec.Paused && r.Revisions.Current == nil && status.Replicas == 0 && status.Rollout == nil &&
-		len(r.UpdatedPods)+len(r.OldPods)+len(r.StrayPods) == 0
+	if !r.Manager.Spec.Paused || r.Revisions.Current != nil || status.Rollout != nil {
+		return false
+	}
+	active := slices.Concat(r.UpdatedPods, r.OldPods, r.StrayPods)
+	if len(active) == 0 {
+		return status.Replicas == 0
+	}
+	isOwn := func(pod *corev1.Pod) bool { return !podstate.IsMadeByHand(pod) }
+	return len(active) < r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isOwn)
 }
 
 // DesiredUpdated is how many pods have the new revision once the rollout is complete: all but the partition.

@@ -119,6 +119,16 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
+		"paused, with some pods adopted": {
+			observed: With(Observe(Manager(3, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh),
+			ready:    "False/Paused", message: "paused with 2 of 3 pods adopted; set paused to false to create the others",
+			available: "False/NotEnoughReplicas", progressing: "False/Paused", stalled: "-",
+		},
+		"paused, with all pods adopted": {
+			observed: With(Observe(Manager(2, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh),
+			ready:    "True/AllReplicasAvailable", message: "2 of 2 pods available",
+			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
+		},
 		"paused before the first pod": {
 			observed: With(Observe(Manager(3, Paused)), fresh),
 			ready:    "False/Paused", message: "paused before the first pod; set paused to false to begin",

@@ -81,7 +81,7 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		}
 		return no(v1.ReasonRolledBack, "%s", text)
 	case rollout.IsUnstarted():
-		return no(v1.ReasonPaused, "paused before the first pod; set paused to false to begin")
+		return no(v1.ReasonPaused, "%s", unstarted(counts, r.Manager.DesiredReplicas()))
 	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted):
 		return no(v1.ReasonHalted, "%s", halted(counts, in))
 	case rollout.Frozen == v1.ReasonNotInPlace:
@@ -102,6 +102,14 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
+}
+
+// unstarted is the message of a PodManager that was paused before it had all its pods.
+func unstarted(counts v1.PodManagerStatus, desired int) string {
+	if counts.Replicas == 0 {
+		return "paused before the first pod; set paused to false to begin"
+	}
+	return fmt.Sprintf("paused with %d of %s adopted; set paused to false to create the others", counts.Replicas, pods(desired))
 }
 
 // halted is the message of a halted rollout.

@@ -62,6 +62,7 @@ func Rights() []Right {
 		{Verb: "list", Group: "apps", Resource: "controllerrevisions", For: "history, diff, undo", Role: "view"},
 		{Verb: "list", Resource: "events", For: "why", Role: "view"},
 		{Verb: "get", Resource: "pods", Subresource: "log", For: "why", Role: "view"},
+		{Verb: "get", Group: "apps", Resource: "deployments", For: "convert", Role: "view"},
 		{Verb: "patch", Group: ours, Resource: "podmanagers", For: "undo, restart, pause, resume, retry, promote, set image", Role: "edit"},
 		{Verb: "update", Group: ours, Resource: "podmanagers", Subresource: "scale", For: "scale", Role: "edit"},
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
@@ -41,6 +42,8 @@ type Cluster struct {
 	Server, Namespace string
 	// Command is how the user calls the plugin, for advice.
 	Command string
+
+	config *rest.Config
 }
 
 // Connect makes the clients. It sends nothing yet.
@@ -58,7 +61,7 @@ func (f *Flags) Connect(userAgent, command string) (*Cluster, error) {
 		return nil, err
 	}
 	config.UserAgent, config.QPS, config.Burst = userAgent, qps, burst
-	c := &Cluster{Server: config.Host, Namespace: namespace, Command: command}
+	c := &Cluster{Server: config.Host, Namespace: namespace, Command: command, config: config}
 	if c.Managers, err = versioned.NewForConfig(config); err != nil {
 		return nil, err
 	}

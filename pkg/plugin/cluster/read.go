@@ -62,6 +62,27 @@ func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, e
 	return all, nil
 }
 
+// ReadIfAny reads a PodManager with its pods and revisions. If there is none, the Manager is nil, and the pods are those that a new one of
+// this name would adopt.
+func (c *Cluster) ReadIfAny(ctx context.Context, namespace, name string) (snapshot.Snapshot, error) {
+	manager, err := c.Managers.AppsV1().PodManagers(namespace).Get(ctx, name, metav1.GetOptions{})
+	isNew := apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) // which is for a CRD that is missing
+	if err != nil && !isNew {
+		return snapshot.Snapshot{}, c.Advise(err, namespace)
+	}
+	pods, revisions, missing, err := c.readOwned(ctx, Selection{Namespace: namespace, Names: []string{name}})
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	if !isNew {
+		return snapshot.New(manager, pods, revisions, missing, time.Now()), nil
+	}
+	nobody := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	s := snapshot.New(nobody, pods, nil, missing, time.Now())
+	s.Manager, s.Pods = nil, nil
+	return s, nil
+}
+
 // readOwned reads pods and revisions at the same time.
 func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Pod, revisions []*appsv1.ControllerRevision, missing []string, err error) {
 	var podsErr, revisionsErr error

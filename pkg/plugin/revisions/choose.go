@@ -34,18 +34,20 @@ func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
 // Present is the revision of the present template.
 func Present(s snapshot.Snapshot) snapshot.Revision { return s.History()[0] }
 
-// Previous is the revision that undo returns to: the last good one if the present template is not that, and else the newest other one. So
-// undo leaves a failed revision behind at the first try, and undo after undo returns to where one was.
+// Previous is the revision that undo returns to: the last good one if the present template is not that, and else the newest other one that
+// has not failed; one that has failed only if there is no other. So undo leaves a failed revision behind at the first try, and undo after undo
+// returns to where one was.
 func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
-	all := s.History()
-	for _, revision := range all[1:] {
-		if revision.Name == s.Manager.Status.CurrentRevision && revision.Template != nil {
-			return revision, nil
-		}
-	}
-	for _, revision := range all[1:] {
-		if revision.Number > 0 && revision.Template != nil {
-			return revision, nil
+	others := s.History()[1:]
+	for _, fits := range []func(snapshot.Revision) bool{
+		func(r snapshot.Revision) bool { return r.Name == s.Manager.Status.CurrentRevision },
+		func(r snapshot.Revision) bool { return r.Number > 0 && !r.Failed },
+		func(r snapshot.Revision) bool { return r.Number > 0 },
+	} {
+		for _, revision := range others {
+			if fits(revision) && revision.Template != nil {
+				return revision, nil
+			}
 		}
 	}
 	return snapshot.Revision{}, errors.New(s.Manager.Name + " has no other revision to return to; kubectl podmanager history " + s.Manager.Name + " shows them")

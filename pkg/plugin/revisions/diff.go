@@ -89,6 +89,9 @@ func containers(images map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(images)), ", ")
 }
 
+// String is the field with its values, in one line.
+func (c Change) String() string { return fmt.Sprintf("%s: %s -> %s", c.Path, show(c.From), show(c.To)) }
+
 // longest is how much of a value a table shows.
 const longest = 60
 
@@ -107,12 +110,14 @@ func (d Difference) Lines(style text.Style) []string {
 		table.Add(text.Plainly(change.Path), text.Plainly(show(change.From)), text.Plainly(show(change.To)), text.Cell{Text: how, Colour: colours[change.How]})
 	}
 	lines := append([]string{style.Paint(text.Bold, d.From+" -> "+d.To)}, table.Lines(style)...)
-	return append(lines, d.summary())
+	return append(lines, d.Summary())
 }
 
-// summary says what becomes of the pods, in a sentence.
-func (d Difference) summary() string {
+// Summary says what becomes of the pods, in a sentence.
+func (d Difference) Summary() string {
 	switch d.How {
+	case "":
+		return "The template stays the same."
 	case NewPod:
 		return "Pods are replaced: " + d.Why + "."
 	case Resize:

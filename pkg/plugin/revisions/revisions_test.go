@@ -1,6 +1,7 @@
 package revisions_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,18 @@ func stored(present, current string, images ...string) snapshot.Snapshot {
 	return snapshot.New(m, Pods3(), list, nil, Now)
 }
 
+// failed marks revisions as the controller does.
+func failed(s snapshot.Snapshot, images ...string) snapshot.Snapshot {
+	for _, revision := range s.History() {
+		for _, stored := range s.Stored {
+			if stored.Name == revision.Name && slices.Contains(images, snapshot.Images(revision.Template)) {
+				stored.Annotations[v1.AnnotationFailed] = "true"
+			}
+		}
+	}
+	return s
+}
+
 func TestPrevious(t *testing.T) {
 	tests := map[string]struct {
 		snapshot snapshot.Snapshot
@@ -45,6 +58,8 @@ func TestPrevious(t *testing.T) {
 		"two that have failed in turn": {stored("d", "a", "a", "bad", "d"), "a"},
 		"one that is not stored yet":   {stored("c", "b", "a", "b"), "b"},
 		"undone, and done again":       {stored("b", "b", "c", "a", "b"), "a"},
+		"the one before has failed":    {failed(stored("c", "c", "a", "b", "c"), "b"), "a"},
+		"all others have failed":       {failed(stored("c", "c", "a", "b", "c"), "a", "b"), "b"},
 		"nothing else":                 {stored("a", "a", "a"), ""},
 		"nothing at all":               {stored("a", ""), ""},
 	}
@@ -73,12 +88,12 @@ func TestChoose(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	s := stored("bad", "nginx", "old", "nginx", "bad")
+	s := failed(stored("bad", "nginx", "old", "nginx", "bad"), "old")
 	got := text.Join(revisions.History(s, text.Style{}))
 	for _, revision := range s.History() {
 		got = strings.ReplaceAll(got, revision.Hash, "HASH")
 	}
-	want := "REVISION HASH AGE STATE PODS IMAGES CHANGE-CAUSE|3 HASH 60s new, failed 0 bad a try|2 HASH 60s current 3 nginx <none>|1 HASH 60s 0 old <none>|"
+	want := "REVISION HASH AGE STATE PODS IMAGES CHANGE-CAUSE|3 HASH 60s new, failed 0 bad a try|2 HASH 60s current 3 nginx <none>|1 HASH 60s failed 0 old <none>|"
 	if got = strings.ReplaceAll(got, "\n", "|"); strings.Join(strings.Fields(got), " ") != want {
 		t.Errorf("got %s", got)
 	}

@@ -19,7 +19,9 @@ type Revision struct {
 	// Number is its number in the history; 0 while it is not stored.
 	Number int64
 	// Roles are "new", "current" and "failed", as far as they apply.
-	Roles    []string
+	Roles []string
+	// Failed tells that it has failed and not proven itself since.
+	Failed   bool
 	Created  time.Time
 	Cause    string
 	Template *corev1.PodTemplateSpec
@@ -58,6 +60,7 @@ func (s Snapshot) History() []Revision {
 			add(found)
 			entry := byHash[hash]
 			entry.Number, entry.Created, entry.Cause = stored.Revision, stored.CreationTimestamp.Time, stored.Annotations[v1.AnnotationChangeCause]
+			entry.Failed = stored.Annotations[v1.AnnotationFailed] != ""
 		}
 	}
 	add(known.Update)
@@ -71,7 +74,8 @@ func (s Snapshot) History() []Revision {
 	}
 	list := make([]Revision, 0, len(order))
 	for _, entry := range order {
-		entry.Roles = s.rolesOf(entry.Name, known)
+		entry.Failed = entry.Failed || entry.Name == s.Manager.Status.FailedRevision
+		entry.Roles = s.rolesOf(entry, known)
 		list = append(list, *entry)
 	}
 	slices.SortStableFunc(list, func(a, b Revision) int { return cmp.Compare(rank(b, known), rank(a, known)) })
@@ -86,8 +90,8 @@ func rank(r Revision, known history.Revisions) int64 {
 	return r.Number
 }
 
-func (s Snapshot) rolesOf(name string, known history.Revisions) []string {
-	status := &s.Manager.Status
+func (s Snapshot) rolesOf(revision *Revision, known history.Revisions) []string {
+	name, status := revision.Name, &s.Manager.Status
 	var roles []string
 	if name == known.Update.Name && name != status.CurrentRevision {
 		roles = append(roles, "new")
@@ -95,7 +99,7 @@ func (s Snapshot) rolesOf(name string, known history.Revisions) []string {
 	if name == status.CurrentRevision {
 		roles = append(roles, "current")
 	}
-	if name == status.FailedRevision {
+	if revision.Failed {
 		roles = append(roles, "failed")
 	}
 	return roles

@@ -22,6 +22,8 @@ type Snapshot struct {
 	// Pods and Stored are the pods and ControllerRevisions whose controller is Manager.
 	Pods   []*corev1.Pod
 	Stored []*appsv1.ControllerRevision
+	// Orphans are pods with Manager's label that have no controller: Manager will adopt them.
+	Orphans []*corev1.Pod
 	// Missing says what the user may not read, such as "pods".
 	Missing []string
 	Now     time.Time
@@ -31,8 +33,11 @@ type Snapshot struct {
 func New(manager *v1.PodManager, pods []*corev1.Pod, stored []*appsv1.ControllerRevision, missing []string, now time.Time) Snapshot {
 	s := Snapshot{Manager: manager, Missing: missing, Now: now}
 	for _, pod := range pods {
-		if metav1.IsControlledBy(pod, manager) {
+		switch {
+		case metav1.IsControlledBy(pod, manager):
 			s.Pods = append(s.Pods, pod)
+		case metav1.GetControllerOf(pod) == nil && pod.Labels[v1.LabelManager] == manager.Name && pod.Namespace == manager.Namespace:
+			s.Orphans = append(s.Orphans, pod)
 		}
 	}
 	for _, revision := range stored {

@@ -9,34 +9,44 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// quality tells how the containers of an image behave.
-type quality int
+// Quality tells how containers behave.
+type Quality int
 
+// The qualities. In a random world they are those of images, in a Course those of pods.
 const (
-	good     quality = iota
-	flaky            // the containers become ready and crash
-	crashing         // the containers crash at once
-	missing          // the image does not exist
+	Good       Quality = iota
+	Flaky              // the containers become ready and crash
+	Crashing           // the containers crash at once
+	Missing            // the image does not exist
+	NeverReady         // the containers run and do not become ready
 )
 
+// qualityOf is the quality of an image in a pod.
+func (n *Nodes) qualityOf(p *corev1.Pod, image string) Quality {
+	if n.course != nil {
+		return n.course.Quality(p)
+	}
+	return n.quality(image)
+}
+
 // quality is the quality of an image now. A broken image was good before.
-func (n *Nodes) quality(image string) quality {
+func (n *Nodes) quality(image string) Quality {
 	switch {
 	case n.brokenImages[image]:
-		return crashing
+		return Crashing
 	case image == "flaky":
-		return flaky
+		return Flaky
 	case image == "bad":
-		return crashing
+		return Crashing
 	case strings.HasPrefix(image, "missing"):
-		return missing
+		return Missing
 	default:
-		return good
+		return Good
 	}
 }
 
 // IsGood tells whether the containers of an image run.
-func (n *Nodes) IsGood(image string) bool { return n.quality(image) == good }
+func (n *Nodes) IsGood(image string) bool { return n.quality(image) == Good }
 
 // imageID is the ID of an image. Two names may have the same ID.
 func imageID(image string) string {
@@ -115,20 +125,20 @@ func isInBackOff(status *corev1.ContainerStatus) bool {
 func (n *Nodes) nextContainerStep(p *corev1.Pod) func() {
 	if p.Status.Phase == corev1.PodPending {
 		for status, c := range containersOf(p) {
-			if n.Calm && isInBackOff(status) && n.quality(c.Image) != good {
+			if n.Calm && isInBackOff(status) && n.qualityOf(p, c.Image) != Good {
 				return nil // in calm, containers in back-off stay there: the back-off would never end
 			}
 		}
 		return func() { n.startContainers(p) }
 	}
 	for status := range longRunningOf(p) {
-		image := n.states[p.UID].starts[status.Name].image
+		quality := n.qualityOf(p, n.states[p.UID].starts[status.Name].image)
 		switch {
-		case status.State.Running != nil && n.quality(image) == flaky && !IsReady(p) && !n.Calm && n.dice.Chance(0.7):
+		case status.State.Running != nil && quality == Flaky && !IsReady(p) && !n.Calm && n.dice.Chance(0.7):
 			// A flaky container becomes ready before it crashes.
-		case status.State.Running != nil && (n.quality(image) == flaky || n.quality(image) == crashing):
+		case status.State.Running != nil && (quality == Flaky || quality == Crashing):
 			return func() { n.crashContainer(p, status) }
-		case status.State.Running == nil && !(n.Calm && isInBackOff(status) && n.quality(n.nextImageOf(p, status.Name)) != good):
+		case status.State.Running == nil && !(n.Calm && isInBackOff(status) && n.qualityOf(p, n.nextImageOf(p, status.Name)) != Good):
 			return func() { n.startContainer(p, status) }
 		}
 	}
@@ -177,7 +187,7 @@ func (n *Nodes) startContainers(p *corev1.Pod) {
 // startContainer starts a container, if its image exists.
 func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	state, image := n.states[p.UID], n.nextImageOf(p, status.Name)
-	if n.quality(image) == missing {
+	if n.qualityOf(p, image) == Missing {
 		status.State = waitingFor(dice.Pick(n.dice, "ErrImagePull", "ImagePullBackOff"))
 		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // the planner finds the image by this message
 		n.Failed(p)
@@ -194,7 +204,7 @@ func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 		}
 	}
 	before.image = image
-	state.starts[status.Name] = before
+	state.starts[status.Name], state.startedAt = before, n.Now
 	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalise image names
 	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: n.kubeletTime(p)}}
 }

@@ -23,6 +23,7 @@ type Nodes struct {
 	Failed, Observed func(*corev1.Pod)
 
 	dice   dice.Dice
+	course *Course
 	states map[types.UID]*State
 	// brokenImages are images that were good before.
 	brokenImages map[string]bool
@@ -62,6 +63,8 @@ type State struct {
 	starts map[string]containerStart
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
 	idleUntil time.Time
+	// startedAt is when a container was last started, observedAt when the kubelet last saw an update.
+	startedAt, observedAt time.Time
 }
 
 // Add adds a pod that is not scheduled yet.
@@ -103,7 +106,7 @@ func (n *Nodes) Next(p *corev1.Pod) func() {
 		return nil
 	case IsFinished(p), !n.Calm && n.Now.Before(state.idleUntil):
 		return nil
-	case p.Spec.NodeName == "":
+	case p.Spec.NodeName == "", n.course != nil && state.Observed == 0: // the template may name the node
 		return func() { n.schedule(p) }
 	case p.Status.Phase == corev1.PodUnknown:
 		return func() { p.Status.Phase = corev1.PodRunning }
@@ -129,17 +132,26 @@ func (n *Nodes) shouldBeReady(p *corev1.Pod) bool {
 		}
 	}
 	for status := range longRunningOf(p) {
-		if status.State.Running == nil || n.quality(n.states[p.UID].starts[status.Name].image) == crashing {
+		quality := n.qualityOf(p, n.states[p.UID].starts[status.Name].image)
+		if status.State.Running == nil || quality == Crashing || quality == NeverReady {
 			return false
 		}
 	}
 	return p.Status.Phase == corev1.PodRunning
 }
 
+// nodeFor is the node that the scheduler chooses for a pod.
+func (n *Nodes) nodeFor(p *corev1.Pod) string {
+	if n.course != nil {
+		return n.course.NodeFor(p)
+	}
+	return "node-" + string(rune('a'+n.dice.IntN(5)))
+}
+
 // schedule binds a pod to a node, whose kubelet may refuse to admit the pod.
 func (n *Nodes) schedule(p *corev1.Pod) {
 	state := n.states[p.UID]
-	p.Spec.NodeName = "node-" + string(rune('a'+n.dice.IntN(5)))
+	p.Spec.NodeName = n.nodeFor(p)
 	state.Observed, state.Applied = p.Generation, p.Generation
 	n.writeObservedGeneration(p)
 	if n.fails(0.05) {

@@ -25,7 +25,7 @@ func (n *Nodes) IsResizeDelayed(p *corev1.Pod) bool {
 // statuses, and apply the update a moment later; it writes only the resize conditions at once.
 func (n *Nodes) observeGeneration(p *corev1.Pod) {
 	state := n.states[p.UID]
-	state.Observed = p.Generation
+	state.Observed, state.observedAt = p.Generation, n.Now
 	n.writeObservedGeneration(p)
 	n.Observed(p)
 	restarts := slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return state.NeedsRestart(&c) })
@@ -111,7 +111,8 @@ func (n *Nodes) restartContainer(p *corev1.Pod, status *corev1.ContainerStatus) 
 	}
 	isRunning := status.State.Running != nil
 	n.startContainer(p, status)
-	if status.State.Running == nil || isRunning && n.dice.Chance(0.5) || n.quality(n.nextImageOf(p, status.Name)) == crashing {
+	if status.State.Running == nil || isRunning && (n.course != nil || n.dice.Chance(0.5)) ||
+		n.qualityOf(p, n.nextImageOf(p, status.Name)) == Crashing {
 		n.SetReady(p, false)
 	}
 }

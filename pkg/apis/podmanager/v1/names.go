@@ -38,6 +38,9 @@ const (
 	AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 	// AnnotationChangeCause, on a PodManager, says why its template was changed. It is copied to the revision.
 	AnnotationChangeCause = "kubernetes.io/change-cause"
+	// AnnotationFailed, on a ControllerRevision, tells that the revision has failed and not proven itself since: it was rolled back, or
+	// halted for good. It is for people and for undo; the controller goes by the status.
+	AnnotationFailed = "apps.mycompany.com/failed"
 
 	// InPlaceReady is the readiness gate, and the condition, that keeps a pod out of its Services while it is changed.
 	InPlaceReady = "apps.mycompany.com/in-place-ready"

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/convert"
+	"github.com/mycompany/podmanager/pkg/plugin/output"
+)
+
+// convertOptions are the flags of convert.
+type convertOptions struct {
+	file, name string
+	adopt      bool
+	format     output.Format
+}
+
+func (p *plugin) convert() *cobra.Command {
+	var o convertOptions
+	command := &cobra.Command{
+		Use:   "convert KIND/NAME... | -f FILE",
+		Short: "Print a Deployment, ReplicaSet, StatefulSet or CloneSet as a PodManager",
+		Long: `Print a Deployment, a ReplicaSet, a StatefulSet without volumeClaimTemplates or an OpenKruise CloneSet as a PodManager. Comments say what has
+no counterpart. Nothing is written to the cluster.
+
+With --adopt it prints a shell script that hands the running pods over to the PodManager without a restart. Read it before you run it.`,
+		Example: "  " + p.command + " convert -f deployment.yaml > web.yaml\n  " + p.command + " convert deployment/web --adopt > handover.sh",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(args); err != nil {
+				return err
+			}
+			return p.runConvert(cmd.Context(), o, args)
+		},
+		ValidArgsFunction: p.completeWorkloads,
+	}
+	flags := command.Flags()
+	flags.StringVarP(&o.file, "filename", "f", "", "File with the manifests to convert; - is the standard input")
+	flags.StringVar(&o.name, "name", "", "Another name for the PodManager")
+	flags.BoolVar(&o.adopt, "adopt", false, "Print a script that hands the running pods over, instead of the manifest")
+	addOutput(command, &o.format)
+	return command
+}
+
+func (o convertOptions) check(args []string) error {
+	switch {
+	case len(args) == 0 && o.file == "":
+		return errors.New("say what to convert: KIND/NAME, such as deployment/web, or -f FILE")
+	case len(args) > 0 && o.file != "":
+		return errors.New("give KIND/NAME or -f, not both")
+	case o.adopt && o.format != "":
+		return errors.New("--adopt prints a script: leave out -o")
+	default:
+		return nil
+	}
+}
+
+func (p *plugin) runConvert(ctx context.Context, o convertOptions, args []string) error {
+	var objects []*unstructured.Unstructured
+	if o.file != "" {
+		data, err := p.readFile(o.file)
+		if err == nil {
+			objects, err = convert.Documents(data)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.file, err)
+		}
+		if !o.adopt { // this needs no cluster
+			return p.convertAll(o, objects, make([]*convert.Live, len(objects)))
+		}
+	}
+	workloads, found, err := p.readWorkloads(ctx, objects, args)
+	if err != nil {
+		return err
+	}
+	if o.adopt {
+		return p.adopt(ctx, o, workloads, found)
+	}
+	var around []*convert.Live
+	for _, workload := range found {
+		live := workloads.Around(ctx, workload.Unstructured)
+		objects, around = append(objects, workload.Unstructured), append(around, &live)
+	}
+	return p.convertAll(o, objects, around)
+}
+
+// readWorkloads reads the live objects that arguments name, or that are in a file.
+func (p *plugin) readWorkloads(ctx context.Context, objects []*unstructured.Unstructured, args []string) (*cluster.Workloads, []cluster.Workload, error) {
+	c, err := p.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	workloads, err := c.Workloads()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(objects) == 0 {
+		found, err := workloads.Named(ctx, args)
+		return workloads, found, err
+	}
+	var found []cluster.Workload
+	for _, object := range objects {
+		workload, err := workloads.Same(ctx, object)
+		if err != nil {
+			return nil, nil, err
+		}
+		found = append(found, workload)
+	}
+	return workloads, found, nil
+}
+
+// convertAll prints manifests. Where one cannot be converted, nothing is printed.
+func (p *plugin) convertAll(o convertOptions, objects []*unstructured.Unstructured, around []*convert.Live) error {
+	if o.name != "" && len(objects) > 1 {
+		return fmt.Errorf("--name is for one object, and there are %d", len(objects))
+	}
+	var manifests, names []string
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+	for i, object := range objects {
+		result, err := convert.Convert(object, convert.Options{Name: o.name, Live: around[i]})
+		if err != nil {
+			return err
+		}
+		manifest, err := result.Manifest()
+		if err != nil {
+			return err
+		}
+		if o.format != "" {
+			fmt.Fprintf(p.errOut, "%s: %s\n", result.From, strings.Join(result.Notes, "\n"+result.From+": "))
+		}
+		manifests, names, list.Items = append(manifests, manifest), append(names, result.FullName()), append(list.Items, *result.Manager)
+	}
+	switch {
+	case o.format == "":
+		_, err := io.WriteString(p.out, strings.Join(manifests, "---\n"))
+		return err
+	case len(list.Items) == 1:
+		return o.format.Print(p.out, list.Items[0].Object, names...)
+	default:
+		return o.format.Print(p.out, list.UnstructuredContent(), names...)
+	}
+}
+
+// adopt prints the script that hands the pods of a live object over.
+func (p *plugin) adopt(ctx context.Context, o convertOptions, workloads *cluster.Workloads, found []cluster.Workload) error {
+	if len(found) != 1 {
+		return fmt.Errorf("--adopt is for one object, and there are %d", len(found))
+	}
+	object := found[0].Unstructured
+	live := workloads.Around(ctx, object)
+	result, err := convert.Convert(object, convert.Options{Name: o.name, Live: &live})
+	if err == nil {
+		err = workloads.AddOwned(ctx, object, &live)
+	}
+	if err != nil {
+		return err
+	}
+	script, err := convert.Adopt(object, result, live, found[0].Resource)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.out, script)
+	return err
+}
+
+// completeWorkloads completes the Deployments and StatefulSets that nobody controls.
+func (p *plugin) completeWorkloads(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	c, err := p.connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	add := func(kind string, object metav1.Object) {
+		name := kind + "/" + object.GetName()
+		if metav1.GetControllerOf(object) == nil && strings.HasPrefix(name, typed) && !slices.Contains(args, name) {
+			names = append(names, name)
+		}
+	}
+	deployments, err := c.Kube.AppsV1().Deployments(c.Namespace).List(cmd.Context(), metav1.ListOptions{})
+	for i := 0; err == nil && i < len(deployments.Items); i++ {
+		add("deployment", &deployments.Items[i])
+	}
+	sets, err := c.Kube.AppsV1().StatefulSets(c.Namespace).List(cmd.Context(), metav1.ListOptions{})
+	for i := 0; err == nil && i < len(sets.Items); i++ {
+		add("statefulset", &sets.Items[i])
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/change"
+	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/manifest"
+	"github.com/mycompany/podmanager/pkg/plugin/output"
+	"github.com/mycompany/podmanager/pkg/plugin/simulate"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// simulateOptions are the flags of simulate.
+type simulateOptions struct {
+	file                  string
+	images                []string
+	replicas              int32
+	readyAfter, stopAfter time.Duration
+	fail, neverReady      []string
+	all                   bool
+	format                output.Format
+	// hasNamespace tells that the user has chosen the namespace.
+	hasNamespace bool
+}
+
+const simulateLong = `Play what kubectl apply -f FILE would lead to, step by step, and write nothing. The planner of the controller decides, from the
+PodManager, its pods and its revisions as they are now. With a NAME and no file: from now on, or with --image or --replicas changed.
+
+The API server checks and completes the file by a dry run, as kubectl apply would send it. Who may not patch PodManagers gets a warning
+instead: defaults that are missing in the file may then show as changes.
+
+What is assumed:
+  - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and nobody changes anything.
+  - Containers are ready --pods-ready-after their start, in a new pod or when they are restarted in place. Pods become available
+    minReadySeconds later.
+  - Containers stop after --pods-stop-after and the sleep of a preStop hook, but within terminationGracePeriodSeconds.
+  - A pod that crashes does so when it would have become ready, and does not recover. --fail and --never-ready take the name of a pod,
+    every, or "every 3" for each third pod that gets the new revision; they may be repeated.
+  - Pods that are in trouble now stay so, unless they are replaced or changed.`
+
+func (p *plugin) simulate() *cobra.Command {
+	var o simulateOptions
+	command := &cobra.Command{
+		Use:   "simulate [NAME] [-f FILE]",
+		Short: "Play a rollout before it happens: how long, how many available, how it ends",
+		Long:  simulateLong,
+		Example: "  " + p.command + " simulate -f new.yaml\n  " + p.command + " simulate -f new.yaml --pods-ready-after 45s --fail \"every 3\"\n  " +
+			p.command + " simulate web --image app=nginx:1.30 --fail web-2",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args = everyNth(o.neverReady, everyNth(o.fail, args))
+			o.hasNamespace = cmd.Flags().Changed("namespace")
+			return p.runSimulate(cmd.Context(), o, args)
+		},
+		ValidArgsFunction: p.completeNames(1),
+	}
+	flags := command.Flags()
+	flags.StringVarP(&o.file, "filename", "f", "", "Manifest to be applied, short or full; - is the standard input")
+	flags.StringArrayVar(&o.images, "image", nil, "Without -f: CONTAINER=IMAGE to be set")
+	flags.Int32Var(&o.replicas, "replicas", -1, "Without -f: the number of pods to be set")
+	flags.DurationVar(&o.readyAfter, "pods-ready-after", 10*time.Second, "How long containers take from their start until they are ready")
+	flags.DurationVar(&o.stopAfter, "pods-stop-after", time.Second, "How long containers take to stop")
+	flags.StringArrayVar(&o.fail, "fail", nil, "Pods of the new revision that crash: a name, every, or \"every N\"")
+	flags.StringArrayVar(&o.neverReady, "never-ready", nil, "Pods of the new revision that never become ready: the same")
+	flags.BoolVar(&o.all, "all", false, "Show all steps of a long table")
+	every := cobra.FixedCompletions([]string{"every"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = command.RegisterFlagCompletionFunc("fail", every) // fails only for a flag that is not there
+	_ = command.RegisterFlagCompletionFunc("never-ready", every)
+	addOutput(command, &o.format)
+	return command
+}
+
+// everyNth takes the number of "--fail every 3", written without quotes, out of the arguments.
+func everyNth(values, args []string) []string {
+	for i, value := range values {
+		if value != "every" || len(args) == 0 {
+			continue
+		}
+		last := args[len(args)-1]
+		if _, err := strconv.Atoi(last); err == nil {
+			values[i], args = "every "+last, args[:len(args)-1]
+		}
+	}
+	return args
+}
+
+// check tells what is wrong with the flags.
+func (o simulateOptions) check(args []string) error {
+	switch {
+	case len(args) > 1:
+		return errors.New("simulate is for one PodManager at a time")
+	case o.file == "" && len(args) == 0:
+		return errors.New("say what to simulate: -f FILE, or NAME")
+	case o.file != "" && (len(o.images) > 0 || o.replicas >= 0):
+		return errors.New("--image and --replicas go with a NAME: with -f, change the file")
+	case o.readyAfter < 0 || o.stopAfter < 0:
+		return errors.New("--pods-ready-after and --pods-stop-after must not be below 0")
+	default:
+		return nil
+	}
+}
+
+func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []string) error {
+	err := o.check(args)
+	if err != nil {
+		return err
+	}
+	assumed := simulate.Options{ReadyAfter: o.readyAfter, StopAfter: o.stopAfter}
+	if assumed.Fail, err = simulate.ParseChoice("--fail", o.fail); err != nil {
+		return err
+	}
+	if assumed.NeverReady, err = simulate.ParseChoice("--never-ready", o.neverReady); err != nil {
+		return err
+	}
+	name := ""
+	if len(args) == 1 {
+		if name, err = cluster.Name(args[0]); err != nil {
+			return err
+		}
+	}
+	var live snapshot.Snapshot
+	var wanted *v1.PodManager
+	if o.file != "" {
+		live, wanted, err = p.wantedByFile(ctx, o, name)
+	} else {
+		live, wanted, err = p.wantedByFlags(ctx, o, name)
+	}
+	if err != nil {
+		return err
+	}
+	report, err := simulate.Run(live, wanted, assumed)
+	if err != nil {
+		return err
+	}
+	return p.show(o.format, report, func(style text.Style) []string { return report.Lines(style, o.all) }, cluster.FullName(wanted.Name))
+}
+
+// wantedByFile is what there is, and the PodManager that kubectl apply would make of it.
+func (p *plugin) wantedByFile(ctx context.Context, o simulateOptions, name string) (live snapshot.Snapshot, wanted *v1.PodManager, err error) {
+	data, err := p.readFile(o.file)
+	if err != nil {
+		return live, nil, err
+	}
+	file, err := manifest.Read(o.file, data, name)
+	if err != nil {
+		return live, nil, err
+	}
+	c, err := p.connect()
+	if err != nil {
+		return live, nil, err
+	}
+	namespace := c.Namespace
+	if own := file.Manager.Namespace; own != "" {
+		if o.hasNamespace && own != namespace {
+			return live, nil, fmt.Errorf("%s has namespace %s, and -n is %s", o.file, own, namespace)
+		}
+		namespace = own
+	}
+	file.Manager.Namespace = namespace
+	if live, err = c.ReadIfAny(ctx, namespace, file.Manager.Name); err != nil {
+		return live, nil, err
+	}
+	wanted, warning, err := c.TryApply(ctx, live.Manager, file)
+	if warning != "" {
+		fmt.Fprintln(p.errOut, "Warning: "+warning)
+	}
+	return live, wanted, err
+}
+
+// wantedByFlags is what there is, and the PodManager after the changes that the flags ask for.
+func (p *plugin) wantedByFlags(ctx context.Context, o simulateOptions, name string) (snapshot.Snapshot, *v1.PodManager, error) {
+	images, err := change.ParseImages(o.images)
+	if err != nil {
+		return snapshot.Snapshot{}, nil, err
+	}
+	c, live, err := p.readOne(ctx, name)
+	if err != nil {
+		return live, nil, err
+	}
+	wanted := live.Manager
+	if len(images) > 0 {
+		if wanted, _, err = c.Do(ctx, live.Manager, change.SetImage(images, ""), cluster.DryRunServer); err != nil {
+			return live, nil, err
+		}
+	}
+	if o.replicas >= 0 {
+		wanted = wanted.DeepCopy()
+		wanted.Spec.Replicas = &o.replicas
+	}
+	return live, wanted, nil
+}

@@ -1,0 +1,157 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// script hands pods over. A PodManager that is paused from the start adopts pods and creates none, so that it does not matter that the
+// garbage collector releases them one after the other. Its hash as a label makes them pods of its revision. Nothing is deleted before all
+// pods are known to be there and the controller has answered.
+var script = template.Must(template.New("script").Parse(`#!/bin/sh
+# Hands {{.Pods}} pods of {{.From}} in namespace {{.Namespace}} over to PodManager {{.Name}}. No pod is restarted, none is replaced.
+#
+# Read it, and run it: sh FILE. After an error it can be run again. KUBECTL may be set, such as KUBECTL="kubectl --context=prod".
+# The way back, while the pods are these: delete the PodManager with --cascade=orphan, and apply the old manifest again.
+{{- range .Notes}}
+# - {{.}}
+{{- end}}
+set -eu
+k() { ${KUBECTL:-kubectl} --namespace='{{.Namespace}}' "$@"; }
+fail() { echo "error: $*" >&2; exit 1; }
+
+# 1. {{.From}} is as it was when this was written, and so are its pods.
+now=$(k get {{.Resource}} '{{.Source}}' --ignore-not-found -o jsonpath='{.metadata.uid}/{.metadata.generation}')
+case "$now" in
+'{{.UID}}/{{.Generation}}')
+	pods=$(k get pods -o jsonpath='{range .items[?(@.metadata.ownerReferences[0].uid=="{{.PodOwner}}")]}{.metadata.name}{" "}{end}')
+	# shellcheck disable=SC2086
+	set -- $pods
+	[ "$#" -eq {{.Pods}} ] || fail "{{.From}} has $# pods, and not {{.Pods}}: wait until it is complete, or convert it again" ;;
+'')
+	k get {{.Managers}} '{{.Name}}' >/dev/null || fail "there is no {{.From}} in this cluster"
+	set -- ;;
+*)
+	fail "{{.From}} was changed since this was written: convert it again" ;;
+esac
+
+# 2. A PodManager that is paused from the start creates no pods.
+k apply -f - <<'EOF'
+{{.Manifest}}EOF
+tries=0
+until revision=$(k get {{.Managers}} '{{.Name}}' -o jsonpath='{.status.updateRevision}') && [ -n "$revision" ]; do
+	tries=$((tries + 1))
+	[ "$tries" -lt 60 ] || fail "no controller has looked at PodManager {{.Name}}; kubectl podmanager check {{.Name}} says why"
+	sleep 1
+done
+{{- range .Autoscalers}}
+k patch horizontalpodautoscalers.autoscaling '{{.}}' --type=merge -p '{{$.ScaleTarget}}'
+{{- end}}
+
+# 3. The pods lose their owner, and the PodManager adopts them.
+if [ "$#" -gt 0 ]; then
+	k label pods "$@" '{{.Label}}={{.Name}}' --overwrite
+fi
+k delete {{.Resource}} '{{.Source}}' --cascade=orphan --ignore-not-found
+{{- if .Sets}}
+k delete replicasets.apps{{range .Sets}} '{{.}}'{{end}} --cascade=orphan --ignore-not-found
+{{- end}}
+{{- if .Revisions}}
+k delete controllerrevisions.apps{{range .Revisions}} '{{.}}'{{end}} --ignore-not-found
+{{- end}}
+k wait '{{.Managers}}/{{.Name}}' --for=jsonpath='{.status.replicas}'={{.Pods}} --timeout=2m
+
+# 4. They are of its revision, and it takes care of them.
+k label pods --selector='{{.Label}}={{.Name}}' "{{.RevisionLabel}}=${revision##*-}" --overwrite
+{{- if not .StaysPaused}}
+k patch {{.Managers}} '{{.Name}}' --type=merge -p '{"spec":{"paused":false}}'
+{{- end}}
+k wait '{{.Managers}}/{{.Name}}' --for=condition=Ready --timeout=10m
+`))
+
+// handover is what the script needs.
+type handover struct {
+	From, Source, Name, Namespace string
+	// Resource and Managers are the resources of the source and of PodManagers, with their groups.
+	Resource, Managers string
+	UID, PodOwner      types.UID
+	Generation, Pods   int64
+	Manifest           string
+	StaysPaused        bool
+	Notes              []string
+	Autoscalers        []string
+	ScaleTarget        string
+	Sets, Revisions    []string
+
+	Label, RevisionLabel string
+}
+
+// Adopt is a shell script that hands the pods of a live object, which was converted, over to the PodManager. resource is the name of the
+// object's resource with its group, such as deployments.apps.
+func Adopt(object *unstructured.Unstructured, result Result, live Live, resource string) (string, error) {
+	wanted, err := complete(object)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", from(object), err)
+	}
+	h := handover{
+		From: from(object), Source: object.GetName(), Name: result.Manager.GetName(), Namespace: object.GetNamespace(),
+		Resource: resource, Managers: "podmanagers." + v1.GroupName, UID: object.GetUID(), PodOwner: object.GetUID(),
+		Generation: object.GetGeneration(), Pods: wanted, Notes: result.Notes, Autoscalers: live.Autoscalers, ScaleTarget: scaleTarget(result.Manager.GetName()),
+		Revisions: live.Revisions, Label: v1.LabelManager, RevisionLabel: v1.LabelRevision,
+	}
+	if object.GetKind() == "Deployment" {
+		h.PodOwner = ""
+	}
+	for _, set := range live.Sets {
+		h.Sets = append(h.Sets, set.Name)
+		if int64(set.Replicas) == wanted {
+			h.PodOwner = set.UID
+		}
+	}
+	if h.PodOwner == "" {
+		return "", fmt.Errorf("%s: none of its ReplicaSets has its %d pods", h.From, wanted)
+	}
+	paused := result.Manager.DeepCopy()
+	h.StaysPaused, _, _ = unstructured.NestedBool(paused.Object, "spec", "paused")
+	if err := unstructured.SetNestedField(paused.Object, true, "spec", "paused"); err != nil {
+		return "", err
+	}
+	data, err := yaml.Marshal(paused.Object)
+	if err != nil {
+		return "", err
+	}
+	h.Manifest = string(data)
+	var text strings.Builder
+	err = script.Execute(&text, h)
+	return text.String(), err
+}
+
+// complete is the number of pods that a live object wants, and has; all of them have to be made from its present template.
+func complete(object *unstructured.Unstructured) (int64, error) {
+	field := func(path ...string) int64 {
+		value, _, _ := unstructured.NestedInt64(object.Object, path...)
+		return value
+	}
+	wanted, exist, updated := field("spec", "replicas"), field("status", "replicas"), field("status", "updatedReplicas")
+	if object.GetKind() == "ReplicaSet" {
+		updated = exist // it does not tell
+	}
+	switch {
+	case wanted == 0:
+		return 0, errors.New("it wants no pods, so there are none to hand over: apply the PodManager, and delete it")
+	case field("status", "observedGeneration") < object.GetGeneration():
+		return 0, errors.New("its controller has not seen its present spec yet; try again")
+	case exist != wanted || updated != wanted:
+		return 0, fmt.Errorf("%d of %d pods are made from its present template, and %d exist: wait until its rollout is complete", updated, wanted, exist)
+	default:
+		return wanted, nil
+	}
+}

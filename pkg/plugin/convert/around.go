@@ -1,0 +1,56 @@
+package convert
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Live is what was found around a live object.
+type Live struct {
+	// Autoscalers are the HorizontalPodAutoscalers that scale it, Budgets the PodDisruptionBudgets that select its pods.
+	Autoscalers, Budgets []string
+	// Sets are the ReplicaSets of a Deployment.
+	Sets []Set
+	// Revisions are the ControllerRevisions that the object controls.
+	Revisions []string
+	// Unread says what could not be read, and why.
+	Unread []string
+}
+
+// Set is a ReplicaSet of a Deployment.
+type Set struct {
+	Name     string
+	UID      types.UID
+	Replicas int32
+}
+
+// scaleTarget is the patch that makes an autoscaler scale a PodManager.
+func scaleTarget(name string) string {
+	return fmt.Sprintf(`{"spec":{"scaleTargetRef":{"apiVersion":"%s","kind":"%s","name":"%s"}}}`, v1.GroupVersionKind.GroupVersion(), v1.Kind, name)
+}
+
+// around says what other objects have to know of the PodManager.
+func (c *conversion) around(object *unstructured.Unstructured, live *Live) []string {
+	if live == nil {
+		return []string{
+			fmt.Sprintf("what scales %s, such as a HorizontalPodAutoscaler, has to name PodManager %s (apiVersion %s) in its scaleTargetRef",
+				from(object), c.name, v1.GroupVersionKind.GroupVersion()),
+			"Services and PodDisruptionBudgets go on: they select pods by labels, which stay",
+		}
+	}
+	var notes []string
+	for _, name := range live.Autoscalers {
+		notes = append(notes, fmt.Sprintf("HorizontalPodAutoscaler %s scales it: kubectl patch hpa %[1]s --type=merge -p '%s'", name, scaleTarget(c.name)))
+	}
+	for _, name := range live.Budgets {
+		notes = append(notes, fmt.Sprintf("PodDisruptionBudget %s goes on: it selects pods by labels, which stay", name))
+	}
+	for _, what := range live.Unread {
+		notes = append(notes, what+"; look for yourself whether there is one for "+from(object))
+	}
+	return notes
+}

@@ -1,0 +1,154 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// longestName is what the CRD allows.
+const longestName = 52
+
+// Options are what the user, or the cluster, says about a conversion.
+type Options struct {
+	// Name is that of the PodManager, if it is to be another one.
+	Name string
+	// Live has what was found around a live object; nil for one of a file.
+	Live *Live
+}
+
+// Result is a PodManager, and what the user should know about it.
+type Result struct {
+	// From is the kind and the name of what it was made from.
+	From    string
+	Manager *unstructured.Unstructured
+	Notes   []string
+}
+
+// FullName is what -o name prints.
+func (r Result) FullName() string { return "podmanager." + v1.GroupName + "/" + r.Manager.GetName() }
+
+// Kinds are those that can be converted, for people.
+func Kinds() string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind.kind+" ("+kind.groups[0]+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+// Check tells why objects of a kind cannot be converted.
+func Check(gk schema.GroupKind) error {
+	if find(gk) == nil {
+		return fmt.Errorf("%s cannot be converted; what can be is %s", gk, Kinds())
+	}
+	return nil
+}
+
+func find(gk schema.GroupKind) *kind {
+	for i := range kinds {
+		if kinds[i].kind == gk.Kind && slices.Contains(kinds[i].groups, gk.Group) {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+// Convert makes a PodManager of an object.
+func Convert(object *unstructured.Unstructured, o Options) (Result, error) {
+	gk := object.GroupVersionKind().GroupKind()
+	if err := Check(gk); err != nil {
+		return Result{}, err
+	}
+	if err := refuse(object, o); err != nil {
+		return Result{}, fmt.Errorf("%s: %w", from(object), err)
+	}
+	c := &conversion{source: newSource(object), spec: map[string]any{}, kind: gk.Kind, name: object.GetName()}
+	if o.Name != "" {
+		c.name = o.Name
+	}
+	metadata := c.metadata()
+	c.common()
+	if err := find(gk).convert(c); err != nil {
+		return Result{}, fmt.Errorf("%s: %w", from(object), err)
+	}
+	c.deadlines()
+	for _, field := range []string{"apiVersion", "kind", "status"} {
+		c.take(field)
+	}
+	c.tellRest()
+	c.aboutFailures()
+	c.notes = append(c.notes, c.around(object, o.Live)...)
+	return Result{
+		From: from(object), Notes: c.notes,
+		Manager: &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": v1.GroupVersionKind.GroupVersion().String(), "kind": v1.Kind, "metadata": metadata, "spec": c.spec,
+		}},
+	}, nil
+}
+
+// conversion is one under way.
+type conversion struct {
+	*source
+	// spec is the PodManager's.
+	spec map[string]any
+	// kind is that of the source, name that of the PodManager.
+	kind, name string
+	// deployers are the tools that deploy the source.
+	deployers []string
+}
+
+// carry puts a field of the source's spec into the PodManager's spec as it is, under the same name.
+func (c *conversion) carry(names ...string) {
+	for _, name := range names {
+		if value := c.take("spec", name); value != nil {
+			c.spec[name] = value
+		}
+	}
+}
+
+// common converts what all kinds have.
+func (c *conversion) common() {
+	c.spec["replicas"] = int64(1) // the default of all kinds; that of a PodManager is another one
+	c.carry("replicas", "minReadySeconds", "revisionHistoryLimit")
+	c.tell(fmt.Sprintf("a PodManager finds its pods by the label %s=%s, which it sets by itself", v1.LabelManager, c.name), "spec", "selector")
+	c.template()
+}
+
+// refuse is why an object cannot be converted.
+func refuse(object *unstructured.Unstructured, o Options) error {
+	owner := metav1.GetControllerOf(object)
+	claims, _, _ := unstructured.NestedSlice(object.Object, "spec", "volumeClaimTemplates")
+	name := object.GetName()
+	if o.Name != "" {
+		name = o.Name
+	}
+	switch {
+	case name == "":
+		return errors.New("it has no name; give one with --name")
+	case len(name) > longestName:
+		return fmt.Errorf("its name has %d characters, and that of a PodManager may have at most %d: give another one with --name", len(name), longestName)
+	case owner != nil:
+		return fmt.Errorf("%s %s controls it, and would put it back: convert that instead, if you can", owner.Kind, owner.Name)
+	case object.GetDeletionTimestamp() != nil:
+		return errors.New("it is being deleted")
+	case len(claims) > 0:
+		return errors.New("it has volumeClaimTemplates, and pods of a PodManager have no claims of their own: the data of a pod would not follow it; stay with this kind")
+	case object.Object["spec"] == nil:
+		return errors.New("it has no spec")
+	default:
+		return nil
+	}
+}
+
+// from names the source for people.
+func from(object *unstructured.Unstructured) string {
+	return strings.TrimSpace(object.GetKind() + " " + object.GetName())
+}

@@ -1,0 +1,70 @@
+package convert
+
+import (
+	"strings"
+	"testing"
+)
+
+const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: app}]}}}\n"
+
+func TestDocuments(t *testing.T) {
+	tests := map[string]struct {
+		data string
+		want int
+		err  string
+	}{
+		"one":            {web, 1, ""},
+		"several":        {"---\n" + web + "---\n\n---\n# nothing\n---\n" + web, 2, ""},
+		"JSON":           {`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"}}`, 1, ""},
+		"a list":         {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: apps/v1, kind: Deployment}\n- {apiVersion: apps/v1, kind: StatefulSet}\n", 2, ""},
+		"an old version": {strings.Replace(web, "apps/v1", "extensions/v1beta1", 1), 1, ""},
+		"other kinds":    {web + "---\napiVersion: v1\nkind: Service\nmetadata: {name: front}\n", 0, "Service front (v1) cannot be converted, and nothing was; what can be is Deployment (apps)"},
+		"one in a list":  {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n", 0, "Pod a (v1) cannot be converted"},
+		"another group":  {strings.Replace(web, "apps/v1", "example.com/v1", 1), 0, "Deployment web (example.com/v1) cannot be converted"},
+		"nothing":        {"# empty\n", 0, "there is no object"},
+		"no YAML":        {"{", 0, "document 1"},
+		"no object":      {"- a\n", 0, "it is no object of Kubernetes"},
+		"without a kind": {"a: b\n", 0, "it is no object of Kubernetes"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			objects, err := Documents([]byte(test.data))
+			if len(objects) != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %d objects, %v", len(objects), err)
+			}
+		})
+	}
+}
+
+func TestManifest(t *testing.T) {
+	objects, err := Documents([]byte(web))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := Convert(objects[0], Options{Live: &Live{Autoscalers: []string{"scaler"}, Budgets: []string{"budget"}, Unread: []string{"Xs cannot be read"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := result.Manifest()
+	const want = `# Made from Deployment web. What to know:
+# - new here: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); Rollback returns by itself, Continue is as in a Deployment
+# - HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","name":"web"}}}'
+# - PodDisruptionBudget budget goes on: it selects pods by labels, which stay
+# - Xs cannot be read; look for yourself whether there is one for Deployment web
+apiVersion: apps.mycompany.com/v1
+kind: PodManager
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: app
+  updateStrategy:
+    type: RollingUpdate
+`
+	if err != nil || got != want {
+		t.Errorf("%v, got\n%s", err, got)
+	}
+}

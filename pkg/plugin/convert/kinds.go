@@ -1,0 +1,133 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// kind is one that can be converted.
+type kind struct {
+	kind string
+	// groups are those that it is, or was, in.
+	groups  []string
+	convert func(*conversion) error
+	// revisions tells that the controller of the kind keeps ControllerRevisions.
+	revisions bool
+}
+
+var kinds = []kind{
+	{kind: "Deployment", groups: []string{"apps", "extensions"}, convert: deployment},
+	{kind: "ReplicaSet", groups: []string{"apps", "extensions"}, convert: replicaSet},
+	{kind: "StatefulSet", groups: []string{"apps"}, convert: statefulSet, revisions: true},
+	{kind: "CloneSet", groups: []string{"apps.kruise.io"}, convert: cloneSet, revisions: true},
+}
+
+// deployment has the same fields as a PodManager, but for one level more.
+func deployment(c *conversion) error {
+	c.carry("paused", "progressDeadlineSeconds")
+	limits := map[string]any{}
+	for _, name := range []string{"maxSurge", "maxUnavailable"} {
+		if err := c.limit(limits, name, nil, "strategy", "rollingUpdate", name); err != nil {
+			return err
+		}
+	}
+	switch strategy := c.text("spec", "strategy", "type"); strategy {
+	case "", "RollingUpdate":
+		c.strategy(v1.RollingUpdateStrategy, limits)
+	case "Recreate":
+		c.strategy(v1.RecreateStrategy, nil)
+	default:
+		return fmt.Errorf("spec.strategy.type %s is not known", strategy)
+	}
+	return nil
+}
+
+// replicaSet leaves pods as they are when its template changes.
+func replicaSet(c *conversion) error {
+	c.strategy(v1.OnDeleteStrategy, nil)
+	c.note("spec.updateStrategy.type: is OnDelete, since a ReplicaSet leaves its pods as they are when its template changes; RollingUpdate replaces them")
+	return nil
+}
+
+func statefulSet(c *conversion) error {
+	limits := map[string]any{"maxSurge": int64(0)}
+	if err := c.limit(limits, "maxUnavailable", int64(1), "updateStrategy", "rollingUpdate", "maxUnavailable"); err != nil {
+		return err
+	}
+	// Pods below an ordinal stay there; so many pods stay here.
+	start := c.number("spec", "ordinals", "start")
+	if partition := c.number("spec", "updateStrategy", "rollingUpdate", "partition") - start; partition > 0 {
+		limits["partition"] = partition
+		c.note("spec.updateStrategy.rollingUpdate.partition: so many pods (%d) stay on the old revision, but not those with the lowest numbers", partition)
+	}
+	if start != 0 {
+		c.note("spec.ordinals.start: the numbers of a PodManager's pods begin at 0")
+	}
+	switch strategy := c.text("spec", "updateStrategy", "type"); strategy {
+	case "", "RollingUpdate":
+		c.strategy(v1.RollingUpdateStrategy, limits)
+		c.note("spec.updateStrategy: pods are updated in any order, and not from the highest number down")
+	case "OnDelete":
+		c.strategy(v1.OnDeleteStrategy, nil)
+	default:
+		return fmt.Errorf("spec.updateStrategy.type %s is not known", strategy)
+	}
+	c.spec["podReplacementPolicy"] = string(v1.TerminationComplete)
+	c.note("spec.podReplacementPolicy: is TerminationComplete, since a StatefulSet replaces a pod only when it is gone; without need for that, leave it out")
+	c.tell(fmt.Sprintf("pods have no names in DNS (%s-0.SERVICE), and a number is no identity: another pod may get it", c.name), "spec", "serviceName")
+	if policy := c.text("spec", "podManagementPolicy"); policy != "Parallel" {
+		c.note("spec.podManagementPolicy: pods are created and deleted at the same time (Parallel), and not one after the other (OrderedReady); scaleDown.maxTerminating paces deletions")
+	}
+	c.tell("there are no claims", "spec", "persistentVolumeClaimRetentionPolicy")
+	c.note("the label statefulset.kubernetes.io/pod-name is missing: a Service that selects a single pod by it finds none")
+	return nil
+}
+
+func cloneSet(c *conversion) error {
+	c.carry("progressDeadlineSeconds")
+	limits := map[string]any{}
+	for _, limit := range []struct {
+		name      string
+		otherwise any
+	}{{"maxSurge", int64(0)}, {"maxUnavailable", "20%"}, {"partition", nil}} {
+		if err := c.limit(limits, limit.name, limit.otherwise, "updateStrategy", limit.name); err != nil {
+			return err
+		}
+	}
+	if percent, isText := limits["maxUnavailable"].(string); isText {
+		c.note("spec.updateStrategy.maxUnavailable: %s is rounded down here, and at least 1 without a surge; a CloneSet rounds up where it has none", percent)
+	}
+	if grace := c.take("spec", "updateStrategy", "inPlaceUpdateStrategy", "gracePeriodSeconds"); grace != nil {
+		limits["inPlaceGracePeriodSeconds"] = grace
+		c.note("spec.updateStrategy.inPlaceUpdateStrategy.gracePeriodSeconds: needs the readiness gate %s, which only pods of the PodManager's own making have", v1.InPlaceReady)
+	}
+	policies := map[string]v1.PodUpdatePolicy{
+		"": v1.RecreatePods, "ReCreate": v1.RecreatePods, "InPlaceIfPossible": v1.InPlaceIfPossible, "InPlaceOnly": v1.InPlaceOnly,
+	}
+	kind := c.text("spec", "updateStrategy", "type")
+	policy, known := policies[kind]
+	if !known {
+		return fmt.Errorf("spec.updateStrategy.type %s is not known; it is one of ReCreate, InPlaceIfPossible and InPlaceOnly", kind)
+	}
+	limits["podUpdatePolicy"] = string(policy)
+	c.strategy(v1.RollingUpdateStrategy, limits)
+	if paused, _ := c.take("spec", "updateStrategy", "paused").(bool); paused {
+		c.spec["paused"] = true
+	}
+	c.tellCloneSet()
+	return nil
+}
+
+// tellCloneSet tells what only a CloneSet has.
+func (c *conversion) tellCloneSet() {
+	if names, _ := c.take("spec", "scaleStrategy", "podsToDelete").([]any); len(names) > 0 {
+		c.note("spec.scaleStrategy.podsToDelete: kubectl annotate pod %s %s=true does it", strings.Trim(fmt.Sprint(names), "[]"), v1.AnnotationDelete)
+	}
+	c.tell("pods are created in batches of 1, 2, 4 and so on, whether or not those before are available", "spec", "scaleStrategy", "maxUnavailable")
+	c.tell("there are no claims", "spec", "scaleStrategy", "disablePVCReuse")
+	c.tell("pods are updated in any order", "spec", "updateStrategy", "priorityStrategy")
+	c.tell("pods are updated in any order", "spec", "updateStrategy", "scatterStrategy")
+	c.tell("there are no hooks; finalizers in the template hold a deletion up, inPlaceGracePeriodSeconds takes a pod out of its Services before it is updated in place", "spec", "lifecycle")
+}

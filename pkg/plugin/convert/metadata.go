@@ -1,0 +1,78 @@
+package convert
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// serverSet are the fields of metadata that the API server sets.
+var serverSet = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+
+// bookkeeping are annotations that kubectl and the controllers of the source write for themselves.
+var bookkeeping = []string{"kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/"}
+
+// deployers are tools that keep applying what is written elsewhere, and the labels and annotations by which they know their objects.
+var deployers = []struct {
+	name  string
+	marks []string
+}{
+	{"Helm", []string{"meta.helm.sh/", "helm.sh/chart", "app.kubernetes.io/managed-by"}},
+	{"Argo CD", []string{"argocd.argoproj.io/"}},
+	{"Flux", []string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"}},
+}
+
+// metadata is that of the PodManager.
+func (c *conversion) metadata() map[string]any {
+	metadata := map[string]any{"name": c.name}
+	if namespace := c.text("metadata", "namespace"); namespace != "" {
+		metadata["namespace"] = namespace
+	}
+	c.take("metadata", "name")
+	for _, field := range serverSet {
+		c.take("metadata", field)
+	}
+	c.tell("whoever waits for it watches the "+c.kind, "metadata", "finalizers")
+	c.tell("a PodManager of its own has no owner; add it if it is to go with the owner", "metadata", "ownerReferences")
+	c.tell("a PodManager needs its name", "metadata", "generateName")
+	for _, field := range []string{"labels", "annotations"} {
+		if kept := c.withoutMarks(field); len(kept) > 0 {
+			metadata[field] = kept
+		}
+	}
+	return metadata
+}
+
+// withoutMarks are the labels or annotations without those by which tools know the source: they would take the PodManager for it.
+func (c *conversion) withoutMarks(field string) map[string]any {
+	all, _ := c.take("metadata", field).(map[string]any)
+	for _, tool := range deployers {
+		key := firstMark(all, tool.marks, tool.name)
+		if key == "" {
+			continue
+		}
+		if !slices.Contains(c.deployers, tool.name) {
+			c.deployers = append(c.deployers, tool.name)
+			c.note("metadata.%s: %s deploys it (%s); put this manifest in the place of the old one there, or %[2]s brings the %[4]s back", field, tool.name, key, c.kind)
+		}
+		maps.DeleteFunc(all, func(key string, value any) bool { return isMark(key, value, tool.marks, tool.name) })
+	}
+	maps.DeleteFunc(all, func(key string, value any) bool { return isMark(key, value, bookkeeping, "") })
+	return all
+}
+
+func firstMark(all map[string]any, marks []string, tool string) string {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if isMark(key, all[key], marks, tool) {
+			return key
+		}
+	}
+	return ""
+}
+
+func isMark(key string, value any, marks []string, tool string) bool {
+	return slices.ContainsFunc(marks, func(mark string) bool {
+		isPrefix := strings.HasSuffix(mark, "/") && strings.HasPrefix(key, mark)
+		return isPrefix || key == mark && (key != "app.kubernetes.io/managed-by" || value == tool)
+	})
+}

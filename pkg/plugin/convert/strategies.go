@@ -1,0 +1,66 @@
+package convert
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// strategy is the PodManager's update strategy. The limits are for rolling updates.
+func (c *conversion) strategy(kind v1.UpdateStrategyType, limits map[string]any) {
+	strategy := map[string]any{"type": string(kind)}
+	if kind == v1.RollingUpdateStrategy && len(limits) > 0 {
+		strategy["rollingUpdate"] = limits
+	}
+	c.spec["updateStrategy"] = strategy
+}
+
+// limit puts a field that is a number or a percentage into the limits; otherwise, if that is not nil, where the field is missing.
+func (c *conversion) limit(limits map[string]any, name string, otherwise any, path ...string) error {
+	value := c.take(append([]string{"spec"}, path...)...)
+	if value == nil {
+		value = otherwise
+	}
+	if text, isText := value.(string); isText {
+		percent, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
+		if err != nil || !strings.HasSuffix(text, "%") {
+			return fmt.Errorf("spec.%s is %q, and no percentage", strings.Join(path, "."), text)
+		}
+		if percent > 100 {
+			c.note("spec.%s: is %s there; 100%% is the most here", strings.Join(path, "."), text)
+		}
+		value = strconv.Itoa(min(percent, 100)) + "%"
+	}
+	if value != nil {
+		limits[name] = value
+	}
+	return nil
+}
+
+// deadlines keeps the three times in the order that the CRD asks for: minReadySeconds and the grace period below progressDeadlineSeconds.
+func (c *conversion) deadlines() {
+	deadline, given := c.spec["progressDeadlineSeconds"].(int64)
+	if !given {
+		deadline = v1.DefaultProgressDeadlineSeconds
+	}
+	if ready, _ := c.spec["minReadySeconds"].(int64); ready >= deadline {
+		deadline = ready + v1.DefaultProgressDeadlineSeconds
+		c.spec["progressDeadlineSeconds"] = deadline
+		c.note("spec.progressDeadlineSeconds: is %d, to be above minReadySeconds", deadline)
+	}
+	if deadline <= v1.DefaultGracePeriodSeconds {
+		grace := max(0, deadline-1)
+		c.spec["failurePolicy"] = map[string]any{"gracePeriodSeconds": grace}
+		c.note("spec.failurePolicy.gracePeriodSeconds: is %d, to be below progressDeadlineSeconds", grace)
+	}
+}
+
+// aboutFailures says what is new.
+func (c *conversion) aboutFailures() {
+	if strategy, _ := c.spec["updateStrategy"].(map[string]any); strategy["type"] == string(v1.OnDeleteStrategy) {
+		return
+	}
+	c.note("new here: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); Rollback returns by itself, Continue is as in a %s", c.kind)
+}

@@ -1,0 +1,248 @@
+package simulate
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/world"
+)
+
+// Step is what happens at one time, and how many pods there are then.
+type Step struct {
+	Seconds float64 `json:"seconds"`
+	// Old and New are the active pods of other revisions and of the new one.
+	Old         int     `json:"old"`
+	New         int     `json:"new"`
+	Available   int     `json:"available"`
+	Terminating int     `json:"terminating"`
+	Events      []Event `json:"events"`
+}
+
+// Event is one thing that happens. Actions are those below, or the reason of an event of the controller, such as RolloutHalted.
+type Event struct {
+	Action string `json:"action"`
+	Pod    string `json:"pod,omitempty"`
+	// Why is the reason of a deletion, the trouble of a failing pod, or what the controller says.
+	Why string `json:"why,omitempty"`
+	// IsOld tells that a pod is created from, or updated to, the old revision.
+	IsOld bool `json:"isOld,omitempty"`
+}
+
+// What happens to pods by themselves, what the controller does to them, and what becomes of the rollout.
+const (
+	Begins    = "Begins"
+	Available = "Available"
+	Failing   = "Failing"
+	Gone      = "Gone"
+
+	Adopted  = "Adopted"
+	Created  = "Created"
+	Deleted  = "Deleted"
+	Drained  = "Drained"
+	Resized  = "Resized"
+	Updated  = "UpdatedInPlace"
+	Restored = "Restored"
+
+	// GivenUp is when failing pods have had their time to recover, and the rollout stays halted.
+	GivenUp = "GivenUp"
+	Proven  = "Proven"
+)
+
+// recorder notes what happens.
+type recorder struct {
+	began  time.Time
+	steps  []Step
+	totals Totals
+	// seen are the pods of the last sync.
+	seen map[types.UID]podSeen
+}
+
+type podSeen struct {
+	name                     string
+	isAvailable, isInTrouble bool
+}
+
+func newRecorder(began time.Time) *recorder {
+	return &recorder{began: began, seen: map[types.UID]podSeen{}}
+}
+
+// add notes events at a time.
+func (r *recorder) add(now time.Time, events ...Event) {
+	if len(events) == 0 {
+		return
+	}
+	at := now.Sub(r.began).Seconds()
+	if last := len(r.steps) - 1; last < 1 || r.steps[last].Seconds != at { // the first is how it was before
+		r.steps = append(r.steps, Step{Seconds: at})
+	}
+	step := &r.steps[len(r.steps)-1]
+	step.Events = append(step.Events, events...)
+}
+
+// noteBefore notes what has happened to pods since the last sync.
+func (r *recorder) noteBefore(o plan.Observed, revisions history.Revisions) {
+	isFirst := len(r.steps) == 0
+	seen := make(map[types.UID]podSeen, len(o.Pods))
+	var events []Event
+	for _, pod := range append(o.Pods[:len(o.Pods):len(o.Pods)], o.Orphans...) {
+		now := podSeen{pod.Name, isActive(pod) && health.IsAvailable(pod, o.Manager.MinReady(), o.Now), false}
+		why := trouble(pod)
+		now.isInTrouble = why != ""
+		switch before := r.seen[pod.UID]; {
+		case isFirst:
+		case now.isAvailable && !before.isAvailable:
+			events = append(events, Event{Action: Available, Pod: pod.Name})
+		case now.isInTrouble && !before.isInTrouble && isActive(pod):
+			events = append(events, Event{Action: Failing, Pod: pod.Name, Why: why})
+		}
+		seen[pod.UID] = now
+	}
+	events = append(events, r.gone(seen)...)
+	r.seen = seen
+	if isFirst {
+		r.begin(o, revisions)
+	}
+	r.add(o.Now, events...)
+}
+
+// gone are the pods that have gone since the last sync.
+func (r *recorder) gone(seen map[types.UID]podSeen) []Event {
+	var names []string
+	for uid, before := range r.seen {
+		if _, found := seen[uid]; !found {
+			names = append(names, before.name)
+		}
+	}
+	sortNames(names)
+	events := make([]Event, 0, len(names))
+	for _, name := range names {
+		events = append(events, Event{Action: Gone, Pod: name})
+	}
+	return events
+}
+
+// begin notes how it is at first.
+func (r *recorder) begin(o plan.Observed, revisions history.Revisions) {
+	step := Step{Events: []Event{{Action: Begins}}}
+	for _, pod := range o.Pods {
+		switch {
+		case pod.DeletionTimestamp != nil:
+			step.Terminating++
+		case !isActive(pod):
+		case revisions.HashOf(pod) == revisions.Update.Hash:
+			step.New++
+		default:
+			step.Old++
+		}
+		if r.seen[pod.UID].isAvailable {
+			step.Available++
+		}
+	}
+	r.steps = append(r.steps, step)
+	r.totals.LowestAvailable = step.Available
+	r.count(step)
+}
+
+func isActive(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !podstate.IsFinished(pod) }
+
+// trouble is what keeps a container of a pod from running; empty if nothing does.
+func trouble(pod *corev1.Pod) string {
+	for status := range podstate.ContainerStatuses(pod) {
+		if why := podstate.ContainerTrouble(status); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// noteAfter notes what a sync has done, and the counts after it.
+func (r *recorder) noteAfter(w *world.World, decided plan.Plan, before *v1.PodManagerStatus) {
+	now, after := w.Now, &w.Manager.Status
+	r.add(now, r.actions(w.Manager, decided)...)
+	for _, transition := range status.Transitions(w.Manager, before, after) {
+		r.add(now, Event{Action: transition.Reason, Why: transition.Message})
+	}
+	if !isGivenUp(before) && isGivenUp(after) {
+		r.add(now, Event{Action: GivenUp})
+	}
+	if after.CurrentRevision == after.UpdateRevision && before.CurrentRevision != after.CurrentRevision {
+		at := now.Sub(r.began).Seconds()
+		r.totals.ProvenAtSeconds = &at
+		r.add(now, Event{Action: Proven, Why: after.CurrentRevision})
+	}
+	r.count(Step{
+		Seconds: now.Sub(r.began).Seconds(), Old: int(after.Replicas - after.UpdatedReplicas), New: int(after.UpdatedReplicas),
+		Available: int(after.AvailableReplicas), Terminating: int(after.TerminatingReplicas),
+	})
+}
+
+// count takes the counts into the last step, if it is of this time, and into the totals.
+func (r *recorder) count(now Step) {
+	if last := len(r.steps) - 1; last > 0 && r.steps[last].Seconds == now.Seconds {
+		now.Events = r.steps[last].Events
+		r.steps[last] = now
+	}
+	if now.Available < r.totals.LowestAvailable {
+		r.totals.LowestAvailable, r.totals.LowestAtSeconds = now.Available, now.Seconds
+	}
+	r.totals.MostPods = max(r.totals.MostPods, now.Old+now.New)
+	r.totals.MostWithTerminating = max(r.totals.MostWithTerminating, now.Old+now.New+now.Terminating)
+}
+
+// actions are what a plan does to pods, in the order of the controller.
+func (r *recorder) actions(manager *v1.PodManager, decided plan.Plan) []Event {
+	var events []Event
+	for _, pod := range decided.Adopt {
+		events = append(events, Event{Action: Adopted, Pod: pod.Name})
+	}
+	steps := map[inplace.Step]string{inplace.StepDrain: Drained, inplace.StepResize: Resized, inplace.StepUpdate: Updated, inplace.StepRestore: Restored}
+	for _, update := range decided.Update {
+		if steps[update.Step] == "" {
+			continue
+		}
+		if update.Step == inplace.StepUpdate {
+			r.totals.UpdatedInPlace++
+		}
+		events = append(events, Event{Action: steps[update.Step], Pod: update.Pod.Name, IsOld: update.To != nil && update.To.Hash != decided.Revisions.Update.Hash})
+	}
+	for _, deletion := range decided.Delete {
+		if deletion.Why != rollout.WhyFinished {
+			r.totals.Deleted++
+		}
+		events = append(events, Event{Action: Deleted, Pod: deletion.Pod.Name, Why: string(deletion.Why)})
+	}
+	for _, creation := range decided.Create {
+		r.totals.Created++
+		events = append(events, Event{Action: Created, Pod: podstate.PodName(manager.Name, creation.Index), IsOld: creation.Revision.Hash != decided.Revisions.Update.Hash})
+	}
+	return events
+}
+
+// isGivenUp tells whether a halted rollout stays so until somebody acts.
+func isGivenUp(status *v1.PodManagerStatus) bool {
+	stalled := meta.FindStatusCondition(status.Conditions, v1.ConditionStalled)
+	return stalled != nil && stalled.Reason == v1.ReasonHalted
+}
+
+// finish are the steps and totals.
+func (r *recorder) finish() ([]Step, Totals) {
+	for _, step := range r.steps {
+		for _, event := range step.Events {
+			if event.Action != Proven && event.Action != Begins {
+				r.totals.Seconds = step.Seconds
+			}
+		}
+	}
+	return r.steps, r.totals
+}

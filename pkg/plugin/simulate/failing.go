@@ -1,0 +1,99 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/world/nodes"
+)
+
+// Choice is which pods are to fail once they have the new revision.
+type Choice struct {
+	names []string
+	// everies are numbers n of which each n-th pod fails.
+	everies []int
+	// met are the names of pods that failed because they were named.
+	met map[string]bool
+}
+
+// ParseChoice reads names of pods, "every", and "every 3" for each third pod.
+func ParseChoice(flag string, values []string) (Choice, error) {
+	c := Choice{met: map[string]bool{}}
+	for _, value := range values {
+		words := strings.Fields(strings.ReplaceAll(value, "=", " "))
+		switch {
+		case len(words) == 1 && words[0] == "every":
+			c.everies = append(c.everies, 1)
+		case len(words) == 2 && words[0] == "every":
+			n, err := strconv.Atoi(words[1])
+			if err != nil || n < 1 {
+				return c, fmt.Errorf("%s is %q; write every, \"every 3\" for each third pod, or the name of a pod", flag, value)
+			}
+			c.everies = append(c.everies, n)
+		case len(words) == 1:
+			c.names = append(c.names, strings.TrimPrefix(words[0], "pod/"))
+		default:
+			return c, fmt.Errorf("%s is %q; write every, \"every 3\" for each third pod, or the name of a pod", flag, value)
+		}
+	}
+	return c, nil
+}
+
+// includes tells whether a pod fails, which is the so many-th that gets the new revision.
+func (c Choice) includes(name string, number int) bool {
+	if slices.Contains(c.names, name) {
+		c.met[name] = true
+		return true
+	}
+	return slices.ContainsFunc(c.everies, func(n int) bool { return number%n == 0 })
+}
+
+// unmet are pods that were named and never got the new revision.
+func (c Choice) unmet() []string {
+	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return c.met[name] })
+}
+
+// words are the pods that fail, for people.
+func (c Choice) words() []string {
+	words := slices.Clone(c.names)
+	for _, n := range c.everies {
+		switch n {
+		case 1:
+			words = append(words, "every new pod")
+		default:
+			words = append(words, "every "+ordinal(n)+" new pod")
+		}
+	}
+	return words
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return strconv.Itoa(n) + suffix
+}
+
+// fate is how the containers of a pod behave that gets the new revision.
+func (o Options) fate(pod *corev1.Pod, number int) nodes.Quality {
+	switch {
+	case o.Fail.includes(pod.Name, number):
+		return nodes.Crashing
+	case o.NeverReady.includes(pod.Name, number):
+		return nodes.NeverReady
+	default:
+		return nodes.Good
+	}
+}

@@ -1,0 +1,72 @@
+package simulate
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// Outcome is how a simulation ends.
+type Outcome string
+
+// The outcomes.
+const (
+	Completed  Outcome = "Completed"
+	Halted     Outcome = "Halted"
+	RolledBack Outcome = "RolledBack"
+	// Partitioned and Held are ends at the partition, and because of a pause.
+	Partitioned Outcome = "PartitionReached"
+	Held        Outcome = "Paused"
+	OnDelete    Outcome = "UpdateOnDelete"
+	Deadline    Outcome = "ProgressDeadlineExceeded"
+	NotInPlace  Outcome = "InPlaceImpossible"
+	// Waiting is the end of a simulation in which pods do not become available, although there is no rollout that could fail.
+	Waiting Outcome = "Waiting"
+)
+
+// outcomeOf is how a PodManager ends that has come to rest, and Ready's message.
+func outcomeOf(manager *v1.PodManager) (Outcome, string) {
+	message := follow.Message(manager)
+	stalled := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionStalled)
+	reason := follow.Reason(manager)
+	if stalled != nil {
+		reason, message = stalled.Reason, stalled.Message
+	}
+	switch outcomes := map[string]Outcome{
+		v1.ReasonHalted: Halted, v1.ReasonRolledBack: RolledBack, v1.ReasonDeadline: Deadline, v1.ReasonNotInPlace: NotInPlace,
+		v1.ReasonPaused: Held, v1.ReasonPartition: Partitioned, v1.ReasonUpdateOnDelete: OnDelete,
+	}; {
+	case outcomes[reason] != "":
+		return outcomes[reason], message
+	case follow.Of(manager) == follow.Done:
+		return Completed, message
+	default:
+		return Waiting, message
+	}
+}
+
+// sentence says what an outcome means, and its colour.
+func (o Outcome) sentence() (string, text.Colour) {
+	switch o {
+	case Completed:
+		return "completed", text.Good
+	case Halted:
+		return "halted: no further pod is updated until somebody acts", text.Bad
+	case RolledBack:
+		return "rolled back", text.Bad
+	case Partitioned:
+		return "held at the partition", text.Notable
+	case Held:
+		return "held by the pause", text.Notable
+	case OnDelete:
+		return "waits for pods to be deleted (OnDelete)", text.Notable
+	case Deadline:
+		return "stalled: progressDeadlineSeconds are over", text.Bad
+	case NotInPlace:
+		return "impossible: pods may only be updated in place", text.Bad
+	default:
+		return "waits for pods that do not become available", text.Bad
+	}
+}

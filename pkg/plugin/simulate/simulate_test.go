@@ -1,0 +1,153 @@
+package simulate_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/plugin/simulate"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	got, file := text.Join(lines), filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// atRest is web with so many pods of the image nginx, all of them ready for an hour. Pods come from the same spec.
+func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
+	m := Manager(replicas, change...)
+	stored := Stored(m, 1)
+	var pods []*corev1.Pod
+	for index := range int(replicas) {
+		pod := plan.NewPod(m, plan.Creation{Index: index, Revision: RevisionFor(m)})
+		like := Pod(index)
+		pod.UID, pod.CreationTimestamp, pod.Generation, pod.Spec.NodeName = like.UID, like.CreationTimestamp, 1, like.Spec.NodeName
+		pod.Status = like.Status
+		pod.Status.StartTime, pod.Status.ObservedGeneration = &pod.CreationTimestamp, 1
+		for _, gate := range pod.Spec.ReadinessGates {
+			pod.Status.Conditions = append(pod.Status.Conditions,
+				corev1.PodCondition{Type: gate.ConditionType, Status: corev1.ConditionTrue, LastTransitionTime: pod.CreationTimestamp})
+		}
+		pods = append(pods, pod)
+	}
+	o := Observe(m, pods...)
+	o.Revisions = []*appsv1.ControllerRevision{stored}
+	report := ReportOf(o)
+	report.Plan = plan.Make(o).ForStatus()
+	m.Status, _ = status.Of(report)
+	return snapshot.New(m, pods, o.Revisions, nil, Now)
+}
+
+// with is the PodManager that the user applies.
+func with(s snapshot.Snapshot, change ...func(*v1.PodManager)) *v1.PodManager {
+	wanted := s.Manager.DeepCopy()
+	for _, c := range change {
+		c(wanted)
+	}
+	return wanted
+}
+
+func replicas(count int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.Replicas = &count }
+}
+
+func deadline(seconds int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.ProgressDeadlineSeconds = &seconds }
+}
+
+func minReady(seconds int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.MinReadySeconds = seconds }
+}
+
+func maxTerminating(limit string) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.Parse(limit))} }
+}
+
+// options are those of the command without flags, but for the pods that fail.
+func options(t *testing.T, fail ...string) simulate.Options {
+	t.Helper()
+	chosen, err := simulate.ParseChoice("--fail", fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return simulate.Options{ReadyAfter: 10 * time.Second, StopAfter: time.Second, Fail: chosen}
+}
+
+func TestRun(t *testing.T) {
+	surge, inPlace := Limits("1", "0"), InPlace(v1.InPlaceIfPossible, 0)
+	tests := map[string]struct {
+		live   snapshot.Snapshot
+		change []func(*v1.PodManager)
+		fail   []string
+		want   simulate.Outcome
+	}{
+		"replace":             {atRest(3, surge), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
+		"replace-by-default":  {atRest(4), []func(*v1.PodManager){Image("v2"), minReady(5)}, nil, simulate.Completed},
+		"recreate":            {atRest(3, Strategy(v1.RecreateStrategy)), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
+		"on-delete":           {atRest(3, Strategy(v1.OnDeleteStrategy)), []func(*v1.PodManager){Image("v2")}, nil, simulate.OnDelete},
+		"in-place":            {atRest(3, Limits("0", "1"), inPlace), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
+		"in-place-drained":    {atRest(2, Limits("0", "1"), InPlace(v1.InPlaceIfPossible, 5)), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
+		"partition":           {atRest(4, Limits("1", "0")), []func(*v1.PodManager){Image("v2"), Partition("2")}, nil, simulate.Partitioned},
+		"halt":                {atRest(3, surge), []func(*v1.PodManager){Image("v2")}, []string{"every"}, simulate.Halted},
+		"halt-in-place":       {atRest(3, Limits("0", "1"), inPlace), []func(*v1.PodManager){Image("v2")}, []string{"every 2"}, simulate.Halted},
+		"rollback":            {atRest(3, surge, OnFailure(v1.RollbackOnFailure)), []func(*v1.PodManager){Image("v2")}, []string{"every 2"}, simulate.RolledBack},
+		"rollback-in-place":   {atRest(3, Limits("0", "1"), inPlace, OnFailure(v1.RollbackOnFailure)), []func(*v1.PodManager){Image("v2")}, []string{"web-0"}, simulate.RolledBack},
+		"continue":            {atRest(3, surge, OnFailure(v1.ContinueOnFailure)), []func(*v1.PodManager){Image("v2"), deadline(120)}, []string{"every"}, simulate.Deadline},
+		"scale-down":          {atRest(5), []func(*v1.PodManager){replicas(2)}, nil, simulate.Completed},
+		"scale-down-in-paces": {atRest(5), []func(*v1.PodManager){replicas(1), maxTerminating("1")}, nil, simulate.Completed},
+		"scale-up-and-change": {atRest(2, surge), []func(*v1.PodManager){replicas(4), Image("v2")}, nil, simulate.Completed},
+		"paused":              {atRest(3), []func(*v1.PodManager){Image("v2"), Paused, replicas(4)}, nil, simulate.Held},
+		"to-zero":             {atRest(2), []func(*v1.PodManager){replicas(0), Image("v2")}, nil, simulate.Completed},
+		"from-zero":           {atRest(0), []func(*v1.PodManager){replicas(2)}, nil, simulate.Completed},
+		"no-change":           {atRest(2), nil, []string{"web-1"}, simulate.Completed},
+		"in-place-only":       {atRest(2, InPlace(v1.InPlaceOnly, 0)), []func(*v1.PodManager){addPort}, nil, simulate.NotInPlace},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			report, err := simulate.Run(test.live, with(test.live, test.change...), options(t, test.fail...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Outcome != test.want {
+				t.Errorf("outcome %s, want %s", report.Outcome, test.want)
+			}
+			golden(t, name, report.Lines(text.Style{}, false))
+		})
+	}
+}
+
+// addPort changes what cannot be changed in place.
+func addPort(m *v1.PodManager) {
+	m.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
+		{Name: v1.ShorthandContainer, Image: m.Spec.Image, Ports: []corev1.ContainerPort{{ContainerPort: 80}}},
+	}}}
+	m.Spec.Image = ""
+}

@@ -1,0 +1,143 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/world"
+)
+
+// start is what the simulation begins with, and what had to be assumed about it. The PodManager is live's with the new spec.
+func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Start, []string, error) {
+	begin := world.Start{
+		Manager: withStatus(live.Manager, wanted), Now: live.Now.Truncate(time.Second), // conditions have whole seconds
+		Pods: slices.Concat(live.Pods, live.Orphans), Revisions: live.Stored,
+	}
+	var notes []string
+	if live.Manager == nil {
+		if len(live.Orphans) > 0 {
+			notes = append(notes, fmt.Sprintf("%s without a controller will be adopted", names(live.Orphans)))
+		}
+		return begin, notes, nil
+	}
+	// The controller stores a first revision late, but remembers it.
+	begin.Remembered = []*history.Revision{live.Revisions().Update}
+	if !live.Reads("controllerrevisions") || !live.Reads("pods") {
+		notes = append(notes, "you may not read "+strings.Join(live.Missing, " and ")+
+			" in this namespace, so the pods are taken to be as the status tells, and ready for long; the role view shows them")
+		if err := assume(live, &begin); err != nil {
+			return begin, nil, err
+		}
+	}
+	return begin, append(notes, troubles(begin, o)...), nil
+}
+
+// withStatus is the PodManager to simulate: the wanted spec with the status and the identity of the live one.
+func withStatus(live, wanted *v1.PodManager) *v1.PodManager {
+	manager := wanted.DeepCopy()
+	if live == nil {
+		// The API server gives each try another UID, and times may depend on it.
+		manager.UID, manager.Generation, manager.Status = types.UID("simulated-"+manager.Name), 1, v1.PodManagerStatus{ObservedGeneration: -1}
+		return manager
+	}
+	manager.UID, manager.Generation, manager.Status = live.UID, live.Generation, *live.Status.DeepCopy()
+	manager.Namespace, manager.Finalizers, manager.DeletionTimestamp = live.Namespace, live.Finalizers, live.DeletionTimestamp
+	if !sameSpec(live, wanted) {
+		manager.Generation++
+	}
+	return manager
+}
+
+// assume completes a start without pods or revisions from the status of a PodManager at rest. Otherwise the revisions of the pods, and how
+// these are, would be guesses.
+func assume(live snapshot.Snapshot, begin *world.Start) error {
+	status := &live.Manager.Status
+	if !meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || status.ObservedGeneration != live.Manager.Generation ||
+		status.UpdatedReplicas != status.Replicas {
+		return fmt.Errorf("%s is not at rest, and you may not read %s in namespace %s, without which nobody can tell what happens next; the role view includes that",
+			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace)
+	}
+	known := history.Find(history.Sources{Manager: live.Manager})
+	if known.Update.Name != status.UpdateRevision {
+		return errors.New("the revision of the pods cannot be told without reading controllerrevisions; the role view includes that")
+	}
+	if !live.Reads("controllerrevisions") && status.CurrentRevision == status.UpdateRevision {
+		begin.Revisions = append(begin.Revisions, known.Update.ControllerRevision(live.Manager, 1))
+	}
+	if !live.Reads("pods") {
+		for index := range int(status.Replicas) {
+			begin.Pods = append(begin.Pods, assumedPod(live, known.Update, index))
+		}
+	}
+	return nil
+}
+
+// assumedPod is a pod that has been ready for an hour.
+func assumedPod(live snapshot.Snapshot, revision *history.Revision, index int) *corev1.Pod {
+	name, known := live.Manager.Name, live.Manager.Status.PodNames
+	switch last := len(known) - 1; {
+	case index <= last:
+		index = podstate.IndexOf(name, known[index])
+	case last >= 0: // the status names the first hundred
+		index += podstate.IndexOf(name, known[last]) - last
+	}
+	pod := plan.NewPod(live.Manager, plan.Creation{Index: index, Revision: revision})
+	then := metav1.NewTime(live.Now.Add(-time.Hour).Truncate(time.Second))
+	pod.UID, pod.Generation, pod.CreationTimestamp = types.UID("assumed-"+pod.Name), 1, then
+	pod.Spec.NodeName = fmt.Sprintf("node-of-%s", pod.Name)
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &then, ObservedGeneration: 1}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: then}}
+	for _, gate := range pod.Spec.ReadinessGates {
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: gate.ConditionType, Status: corev1.ConditionTrue, LastTransitionTime: then})
+	}
+	return pod
+}
+
+// troubles are notes about pods that are in trouble now, and are taken to stay so.
+func troubles(begin world.Start, o Options) []string {
+	var unwell, ending []*corev1.Pod
+	for _, pod := range begin.Pods {
+		switch {
+		case pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0:
+			ending = append(ending, pod)
+		case pod.DeletionTimestamp != nil || podstate.IsFinished(pod):
+		case world.WillStayUnready(pod, o.ReadyAfter, begin.Now):
+			unwell = append(unwell, pod)
+		}
+	}
+	var notes []string
+	if len(unwell) > 0 {
+		notes = append(notes, names(unwell)+" not ready now, and taken to stay so until changed")
+	}
+	if len(ending) > 0 {
+		notes = append(notes, names(ending)+" kept by finalizers, and taken to stay terminating")
+	}
+	return notes
+}
+
+// names are the names of pods with their verb: "web-0 is", or "web-0, web-1 and 3 more are".
+func names(pods []*corev1.Pod) string {
+	list := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		list = append(list, pod.Name)
+	}
+	slices.SortFunc(list, podstate.ByIndex)
+	if len(list) == 1 {
+		return list[0] + " is"
+	}
+	return enumerate(list) + " are"
+}

@@ -1,0 +1,150 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+// fewest is how many steps a table shows of a long simulation, at its begin and at its end.
+const fewest = 20
+
+// Lines are the report for people. With all, a long table is not cut.
+func (r Report) Lines(style text.Style, all bool) []string {
+	lines := r.header(style)
+	lines = append(lines, "")
+	steps := slices.DeleteFunc(slices.Clone(r.Steps), func(step Step) bool { return isPassing(step) && step.Seconds != r.Totals.Seconds })
+	left := len(steps) - 2*fewest
+	table := text.Table{Columns: []text.Column{{Title: "TIME"}, {Title: "OLD"}, {Title: "NEW"}, {Title: "AVAILABLE"}, {Title: "WHAT HAPPENS"}}}
+	for i, step := range steps {
+		switch {
+		case all || left < 2 || i < fewest || i >= len(steps)-fewest:
+			addStep(&table, step, style)
+		case i == fewest:
+			table.Add(text.Plainly("..."), text.Cell{}, text.Cell{}, text.Cell{}, text.Plainly(fmt.Sprintf("%d more steps; --all shows them", left)))
+		}
+	}
+	lines = append(lines, table.Lines(style)...)
+	return append(append(lines, ""), r.sums(style)...)
+}
+
+// isPassing tells whether nothing but the end of pods happens in a step.
+func isPassing(step Step) bool {
+	return !slices.ContainsFunc(step.Events, func(event Event) bool { return event.Action != Gone })
+}
+
+func (r Report) header(style text.Style) []string {
+	title := fmt.Sprintf("%s in namespace %s, simulated: nothing is written", r.Name, r.Namespace)
+	if r.IsNew {
+		title = fmt.Sprintf("%s in namespace %s, which does not exist yet, simulated: nothing is written", r.Name, r.Namespace)
+	}
+	lines := text.Wrap(title, style.Width)
+	for i := range lines {
+		lines[i] = style.Paint(text.Bold, lines[i])
+	}
+	lines = append(lines, field("Change", r.describeChange(), style)...)
+	lines = append(lines, field("Assumed", r.Assumed.sentence(), style)...)
+	for _, note := range r.Notes {
+		lines = append(lines, field("Note", note, style)...)
+	}
+	return lines
+}
+
+// field is a line of the header, or several where a terminal is narrow.
+func field(title, value string, style text.Style) []string {
+	const indent = 21
+	width := style.Width - indent
+	if style.Width == 0 {
+		width = 0
+	} else if width < indent {
+		return text.Wrap(title+": "+value, style.Width)
+	}
+	var lines []string
+	for i, line := range text.Wrap(value, width) {
+		if i > 0 {
+			title = ""
+		} else {
+			title += ":"
+		}
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("%-*s%s", indent, title, line), " "))
+	}
+	return lines
+}
+
+func (a Assumed) sentence() string {
+	sentence := fmt.Sprintf("containers are ready %s after their start, and stop within %s", seconds(a.ReadyAfterSeconds), seconds(a.StopAfterSeconds))
+	if len(a.Fail) > 0 {
+		sentence += "; " + enumerate(a.Fail) + plural(len(a.Fail), " crashes", " crash") + " instead"
+	}
+	if len(a.NeverReady) > 0 {
+		sentence += "; " + enumerate(a.NeverReady) + plural(len(a.NeverReady), " is", " are") + " never ready"
+	}
+	return sentence
+}
+
+// addStep adds a step. What does not fit into a line goes on in the next one.
+func addStep(table *text.Table, step Step, style text.Style) {
+	what := text.Plainly(describeEvents(step.Events))
+	width := 0
+	const taken, enough = 35, 20
+	if style.Width > 0 {
+		width = max(enough, style.Width-taken)
+	}
+	for i, line := range text.Wrap(what.Text, width) {
+		if i > 0 {
+			table.Add(text.Cell{}, text.Cell{}, text.Cell{}, text.Cell{}, text.Plainly(line))
+			continue
+		}
+		at := seconds(step.Seconds)
+		if step.Events[0].Action == Begins {
+			at = "now"
+		}
+		table.Add(text.Plainly(at), number(step.Old), number(step.New), number(step.Available), text.Cell{Text: line, Colour: colourOf(step.Events)})
+	}
+}
+
+func number(n int) text.Cell { return text.Plainly(strconv.Itoa(n)) }
+
+func colourOf(events []Event) text.Colour {
+	for _, event := range events {
+		switch event.Action {
+		case Failing, GivenUp, v1.EventHalted, v1.EventRolledBack, v1.EventDeadline, v1.EventNotInPlace:
+			return text.Bad
+		case v1.EventCompleted, v1.EventPartition, Proven:
+			return text.Good
+		}
+	}
+	return text.Plain
+}
+
+// sums are the last lines.
+func (r Report) sums(style text.Style) []string {
+	sentence, colour := r.Outcome.sentence()
+	var lines []string
+	for i, line := range field("Outcome", sentence+"; "+r.Message, style) {
+		if i == 0 {
+			line = strings.Replace(line, sentence, style.Paint(colour, sentence), 1)
+		}
+		lines = append(lines, line)
+	}
+	duration := seconds(r.Totals.Seconds)
+	if at := r.Totals.ProvenAtSeconds; at != nil && *at > r.Totals.Seconds {
+		duration += ", and the new revision has proven itself after " + seconds(*at)
+	}
+	lines = append(lines, field("Duration", duration, style)...)
+	lowest := fmt.Sprintf("%d of %s wanted, after %s", r.Totals.LowestAvailable, pods(r.Replicas), seconds(r.Totals.LowestAtSeconds))
+	if r.Totals.LowestAvailable >= r.Replicas {
+		lowest = fmt.Sprintf("%d, never below the %d wanted", r.Totals.LowestAvailable, r.Replicas)
+	}
+	lines = append(lines, field("Lowest availability", lowest, style)...)
+	most := strconv.Itoa(r.Totals.MostPods)
+	if r.Totals.MostWithTerminating > r.Totals.MostPods {
+		most += fmt.Sprintf(", or %d with those that are terminating", r.Totals.MostWithTerminating)
+	}
+	lines = append(lines, field("Most pods", most, style)...)
+	return append(lines, field("Pods", fmt.Sprintf("%d created, %d deleted, %d updated in place", r.Totals.Created, r.Totals.Deleted, r.Totals.UpdatedInPlace), style)...)
+}

@@ -1,0 +1,147 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/revisions"
+)
+
+// describeEvents puts events into words; the same thing that happens to several pods is told once.
+func describeEvents(events []Event) string {
+	var parts []string
+	for first := 0; first < len(events); {
+		end := first + 1
+		for end < len(events) && isSame(events[first], events[end]) {
+			end++
+		}
+		var pods []string
+		for _, event := range events[first:end] {
+			if event.Pod != "" {
+				pods = append(pods, event.Pod)
+			}
+		}
+		parts = append(parts, events[first].describe(pods))
+		first = end
+	}
+	return strings.Join(parts, "; ")
+}
+
+// isSame tells whether the same thing happens to two pods.
+func isSame(a, b Event) bool {
+	return a.Pod != "" && b.Pod != "" && a.Action == b.Action && a.Why == b.Why && a.IsOld == b.IsOld
+}
+
+// describe is an event that happens to pods, or to none in particular.
+func (e Event) describe(pods []string) string {
+	revision := ""
+	if e.IsOld {
+		revision = " from the old revision"
+		if e.Action == Updated {
+			revision = " to the old revision"
+		}
+	}
+	all := enumerate(pods)
+	switch e.Action {
+	case Begins:
+		return "as it is now"
+	case Failing:
+		return all + plural(len(pods), " fails: ", " fail: ") + e.Why
+	case Available, Drained, Resized, Adopted, Created, Gone:
+		return all + " " + strings.ToLower(e.Action) + revision
+	case Updated:
+		return all + " updated in place" + revision
+	case Restored:
+		return all + " resized back"
+	case Deleted:
+		return all + " deleted (" + e.Why + ")"
+	default:
+		return e.describeRollout()
+	}
+}
+
+// describeRollout is an event that is about no pod in particular.
+func (e Event) describeRollout() string {
+	switch e.Action {
+	case GivenUp:
+		return "the time to recover is over: it stays halted"
+	case Proven:
+		return "revision " + e.Why + " has proven itself"
+	case v1.EventStarted:
+		return "the rollout begins"
+	case v1.EventCompleted:
+		return "all pods are updated and available"
+	case v1.EventPartition:
+		return "the partition is reached"
+	case v1.EventPaused:
+		return "the rollout is paused"
+	case v1.EventHalted:
+		return "the rollout halts"
+	case v1.EventRolledBack:
+		return "the rollback begins"
+	case v1.EventDeadline:
+		return "no further pod has become available within progressDeadlineSeconds"
+	default:
+		return e.Why
+	}
+}
+
+// describeChange is what differs, and what that means for pods.
+func (r Report) describeChange() string {
+	if r.IsNew {
+		return "a first rollout of " + pods(r.Replicas)
+	}
+	change := r.Change.Summary()
+	switch {
+	case r.Outcome == NotInPlace:
+		change = changed(r.Change.Fields) + ". Pods would have to be replaced."
+	case len(r.Change.Fields) > 0:
+		change = changed(r.Change.Fields) + ". " + change
+	}
+	if r.Replicas != r.ReplicasBefore {
+		change += fmt.Sprintf(" Replicas: %d, were %d.", r.Replicas, r.ReplicasBefore)
+	}
+	return change
+}
+
+// changed are fields that differ, for people.
+func changed(fields []revisions.Change) string {
+	var list []string
+	for _, field := range fields {
+		list = append(list, field.String())
+	}
+	return enumerate(list)
+}
+
+// seconds is a time as people write it.
+func seconds(count float64) string {
+	return time.Duration(count * float64(time.Second)).Round(time.Second / 10).String()
+}
+
+// enumerate names the first few.
+func enumerate(names []string) string {
+	const most = 3
+	switch count := len(names); {
+	case count > most+1:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), count-most)
+	case count > 1:
+		return strings.Join(names[:count-1], ", ") + " and " + names[count-1]
+	default:
+		return strings.Join(names, "")
+	}
+}
+
+func sortNames(names []string) { slices.SortFunc(names, podstate.ByIndex) }
+
+func plural[T any](count int, one, many T) T {
+	if count == 1 {
+		return one
+	}
+	return many
+}
+
+func pods(count int) string { return fmt.Sprintf("%d %s", count, plural(count, "pod", "pods")) }
