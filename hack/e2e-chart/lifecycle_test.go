@@ -46,6 +46,8 @@ func TestLifecycle(t *testing.T) {
 	run("uninstall", "podmanager", "--wait")
 	stop(t, controller)
 	gone(t)
+	// The controller had no right any more to give its Lease back; the next one would wait until it ends.
+	kubectl(t, "", "delete", "lease", controllerName, "--namespace", systemSpace)
 	untouched(t, namespace, before, "helm uninstall")
 
 	run("install", "podmanager", shared.chart, "--wait")
