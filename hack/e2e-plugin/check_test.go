@@ -83,6 +83,7 @@ func TestCheckLeader(t *testing.T) {
 func TestCheckCoverage(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 0, image: 'app:1'}") // its label is team=a
+	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	for _, step := range []struct {
 		flags, want string
 		code        int
@@ -106,12 +107,9 @@ spec:
     spec: {terminationGracePeriodSeconds: 0, containers: [{name: controller, image: "podmanager:1", args: [` + step.flags + `]}]}
 `)
 		s.await("what "+step.flags+" covers", func() (any, bool) {
-			got := s.finding("Controller", "web", "--controller-namespace", s.name)
-			return got, strings.Contains(got, step.want)
+			got := s.try("check", "web", "--controller-namespace", s.name)
+			return got, got.code == step.code && strings.Contains(strings.Join(strings.Fields(got.out), " "), step.want)
 		})
-		if got := s.try("check", "web", "--controller-namespace", s.name); got.code != step.code {
-			t.Errorf("%s: %v", step.flags, got)
-		}
 	}
 }
 

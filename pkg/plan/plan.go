@@ -65,6 +65,8 @@ type Plan struct {
 	// AdoptRevisions are orphaned revisions of a deleted PodManager of the same name.
 	AdoptRevisions []*appsv1.ControllerRevision
 	Store          []history.Store
+	// Mark is the revision of the spec's template if it gets, or loses, the mark of a failed one; else nil.
+	Mark *appsv1.ControllerRevision
 	// Drop are the revisions beyond revisionHistoryLimit.
 	Drop    []*appsv1.ControllerRevision
 	Adopt   []*corev1.Pod
@@ -99,13 +101,13 @@ type Creation struct {
 
 // Empty tells whether there is nothing to do.
 func (p Plan) Empty() bool {
-	return !p.AddFinalizer && !p.RemoveFinalizer &&
+	return !p.AddFinalizer && !p.RemoveFinalizer && p.Mark == nil &&
 		len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Update) == 0
 }
 
 // NeedsLiveSpec tells whether the plan does anything that must not be done for an outdated spec.
 func (p Plan) NeedsLiveSpec() bool {
-	return len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Update) > 0
+	return p.Mark != nil || len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Update) > 0
 }
 
 // ActsOnPods tells whether the plan creates, updates or deletes active pods. Deleting finished pods, and leftovers of another PodManager,
@@ -147,7 +149,10 @@ func Make(o Observed) Plan {
 	active = append(active, plan.Adopt...)
 	r := rollout.Assess(o.Manager, plan.Revisions, active, finished, o.Now)
 	plan.Assessed = r
-	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsProven(), r.HasFailed())
+	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsProven())
+	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
+		plan.Mark = plan.Revisions.ToMark(r.IsProven(), r.HasFailed())
+	}
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateHold(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))

@@ -40,6 +40,9 @@ func Digest(decided plan.Plan) []string {
 	for _, r := range decided.Drop {
 		add("drop %s", r.Name)
 	}
+	if decided.Mark != nil {
+		add("mark %s %q", decided.Mark.Name, decided.Mark.Annotations[v1.AnnotationFailed])
+	}
 	for _, s := range decided.Store {
 		add("store %s %d", s.Revision.Name, s.Revision.Revision)
 	}

@@ -62,6 +62,9 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 		failure = refused
 	}
 	w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return slices.Contains(decided.Drop, r) })
+	if marked := decided.Mark; marked != nil {
+		w.Revisions = append(slices.DeleteFunc(w.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == marked.Name }), marked)
+	}
 	return failure
 }
 

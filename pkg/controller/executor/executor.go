@@ -73,6 +73,7 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 		e.applyCreate(ctx, key, decided.Create, done)
 	}
 	e.dropRevisions(ctx, key, decided.Drop, done)
+	e.markRevision(ctx, key, decided.Mark, done)
 	if decided.RemoveFinalizer && done.err == nil {
 		done.Finalized = e.removeFinalizer(ctx, key, done) && observed.Manager.DeletionTimestamp != nil
 	}

@@ -33,13 +33,19 @@ func TestSlowStart(t *testing.T) {
 					defer mu.Unlock()
 					running += by
 					calls += max(0, by)
+				}
+				look := func() {
+					mu.Lock()
+					defer mu.Unlock()
 					most = max(most, running)
 				}
 				began := time.Now()
 				results := slowStart(test.count, test.initial, make(chan struct{}, wideLane), func(i int) PodResult {
 					count(+1)
 					defer count(-1)
-					time.Sleep(time.Second)
+					time.Sleep(time.Millisecond) // until all calls that end at the same time have ended
+					look()
+					time.Sleep(time.Second - time.Millisecond)
 					if test.fails != never && i >= test.fails {
 						return PodResult{Err: errors.New("no")}
 					}

@@ -127,6 +127,22 @@ func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revi
 	}
 }
 
+// markRevision marks the revision of a rollout that has failed, or removes the mark. Somebody may have changed the revision: the next sync
+// sees it.
+func (e *Executor) markRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, done *Outcome) {
+	if revision == nil {
+		return
+	}
+	marked, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, revision, metav1.UpdateOptions{FieldManager: v1.ControllerName})
+	switch {
+	case err == nil:
+		klog.FromContext(ctx).V(2).Info("Marked revision", "revision", klog.KObj(marked), "failed", marked.Annotations[v1.AnnotationFailed] != "")
+		e.Tracker.Wrote(key, source.RevisionsResource, marked.ResourceVersion, e.Clock.Now())
+	case !isGoneOrChanged(err):
+		done.addError(fmt.Errorf("marking revision %s: %w", revision.Name, err))
+	}
+}
+
 // RestoreRevision stores the last good revision again if somebody has deleted it: without it no rollback is possible.
 func (e *Executor) RestoreRevision(ctx context.Context, key cache.ObjectName, manager *v1.PodManager) error {
 	good := e.Memories.Of(key).CurrentRevision

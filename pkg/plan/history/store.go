@@ -16,8 +16,7 @@ import (
 // Store is a request to create or update a ControllerRevision.
 type Store struct {
 	Revision *appsv1.ControllerRevision
-	// Exists tells that the ControllerRevision exists and is updated: its template is in use again, its change cause is another one, or it has
-	// failed.
+	// Exists tells that the ControllerRevision exists and is updated: its template is in use again, or its change cause is another one.
 	Exists bool
 	// origin is the Revision that the ControllerRevision stores.
 	origin *Revision
@@ -29,9 +28,8 @@ func (s Store) Done(stored *appsv1.ControllerRevision) { s.origin.Stored(stored)
 // ToStore returns the revisions to store before the plan is carried out, and the revisions that the controller remembers until the
 // next plan. A revision is stored when it first matters: when it has proven good, so that a rollback may return to it; when the
 // template has changed, so that there are two revisions to tell apart; or when pods may be updated in place, which needs the template
-// that they were created from. Until then it is not stored, so that the pods of a new PodManager do not wait for one more write. A stored
-// revision is updated when it has failed, so that the history tells which ones have.
-func (r Revisions) ToStore(isGood, hasFailed bool) (stores []Store, remember []*Revision) {
+// that they were created from. Until then it is not stored, so that the pods of a new PodManager do not wait for one more write.
+func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 	s, newest := r.sources, int64(0)
 	for _, stored := range s.all() {
 		newest = max(newest, stored.Revision)
@@ -55,8 +53,7 @@ func (r Revisions) ToStore(isGood, hasFailed bool) (stores []Store, remember []*
 	hasOtherRevision := func(pod *corev1.Pod) bool { return r.HashOf(pod) != update.Hash }
 	switch {
 	case update.stored != nil:
-		isGood = isGood || r.Current != nil && r.Current.Name == update.Name
-		stores = append(stores, renew(s.Manager, update, newest, isGood, hasFailed)...)
+		stores = append(stores, renew(s.Manager, update, newest)...)
 	case newest > 0 || s.Manager.Status.CurrentRevision != "" || isGood || s.Manager.PodUpdatePolicy() != v1.RecreatePods ||
 		slices.ContainsFunc(s.Pods, hasOtherRevision) || slices.ContainsFunc(s.OrphanPods, hasOtherRevision):
 		revision := update.ControllerRevision(s.Manager, newest+1)
@@ -84,26 +81,43 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 
 // renew updates the ControllerRevision of the present template; the result is empty if nothing is to be updated. An old template that is
 // in use again becomes the newest revision, as in a Deployment, and has not failed yet.
-func renew(manager *v1.PodManager, revision *Revision, newest int64, isGood, hasFailed bool) []Store {
+func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	cause := manager.Annotations[v1.AnnotationChangeCause]
 	stored := revision.stored
 	isNewest, hasCause := stored.Revision == newest, cause == "" || stored.Annotations[v1.AnnotationChangeCause] == cause
-	isMarked := stored.Annotations[v1.AnnotationFailed] != ""
-	isToBeMarked := hasFailed || isMarked && isNewest && !isGood
-	if isNewest && hasCause && isMarked == isToBeMarked {
+	if isNewest && hasCause {
 		return nil
 	}
 	renewed := stored.DeepCopy()
 	if !isNewest {
 		renewed.Revision = newest + 1
+		delete(renewed.Annotations, v1.AnnotationFailed)
 	}
 	if !hasCause {
 		metav1.SetMetaDataAnnotation(&renewed.ObjectMeta, v1.AnnotationChangeCause, cause)
 	}
-	if delete(renewed.Annotations, v1.AnnotationFailed); isToBeMarked {
-		metav1.SetMetaDataAnnotation(&renewed.ObjectMeta, v1.AnnotationFailed, "true")
-	}
 	return []Store{{Revision: renewed, Exists: true, origin: revision}}
+}
+
+// ToMark is the ControllerRevision of the present template with or without the mark of a failed one, if it is to have the other; else nil. The
+// mark is for people and for undo, so that no pod waits for it.
+func (r Revisions) ToMark(isGood, hasFailed bool) *appsv1.ControllerRevision {
+	stored := r.Update.stored
+	if stored == nil {
+		return nil
+	}
+	isGood = isGood || r.Current != nil && r.Current.Name == r.Update.Name
+	isMarked := stored.Annotations[v1.AnnotationFailed] != ""
+	if isToBeMarked := hasFailed || isMarked && !isGood; isMarked == isToBeMarked {
+		return nil
+	}
+	marked := stored.DeepCopy()
+	if isMarked {
+		delete(marked.Annotations, v1.AnnotationFailed)
+	} else {
+		metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1.AnnotationFailed, "true")
+	}
+	return marked
 }
 
 // HaveSameTemplate tells whether two ControllerRevisions have the same template.
