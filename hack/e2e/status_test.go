@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -48,4 +50,34 @@ func TestStatusThatCannotBeWritten(t *testing.T) {
 	}
 	s.awaitEvents("web", v1.EventFailedStatus)
 	s.kubectl("delete", "pm", "web", "--timeout=30s")
+}
+
+// If the same thing happens again to an object that nobody has changed, its event is counted up instead of being written anew.
+func TestEventIsCountedUp(t *testing.T) {
+	f := newFaulty(t)
+	isStatus := func(r faults.Request) bool {
+		return r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.name
+	}
+	awaitCount := func(want int) {
+		f.await("the event's count", func() (any, bool) {
+			count, notes := f.warnings("web", v1.EventFailedStatus)
+			return fmt.Sprint(count, " ", notes), count == want
+		})
+	}
+	// A rule follows the other without a gap: a status that gets through would change the object.
+	refused := f.answer("refused", 403, isStatus)
+	f.applyPrivate("web", "{replicas: 1, image: nginx}")
+	awaitCount(1)
+	away := f.answer("away", 503, isStatus)
+	refused()
+	f.await("another kind of failure, after which a refusal is news", func() (any, bool) { return f.did(3), f.proxy.Count("away") > 0 })
+	again := f.answer("refused again", 403, isStatus)
+	away()
+	awaitCount(2)
+	again()
+	f.awaitReady("web", 1)
+	list, err := shared.kube.EventsV1().Events(f.name).List(f.ctx, metav1.ListOptions{FieldSelector: "regarding.name=web,reason=" + v1.EventFailedStatus})
+	if err != nil || len(list.Items) != 1 {
+		t.Errorf("there are %d events, want one that counts, error %v", len(list.Items), err)
+	}
 }
