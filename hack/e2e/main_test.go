@@ -83,6 +83,10 @@ func setUp(folder string) error {
 	if shared.rights, err = watchRights(); err != nil {
 		return err
 	}
+	// On a cluster that was kept, there is one already: nobody would use the right to create it.
+	if _, err := shared.cluster.Kubectl(context.Background(), "delete", "lease", ourAccount, "--namespace", systemSpace, "--ignore-not-found"); err != nil {
+		return err
+	}
 	shared.controller, err = startController("shared", "-selector", "!"+privateLabel)
 	return err
 }

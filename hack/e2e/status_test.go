@@ -81,3 +81,16 @@ func TestEventIsCountedUp(t *testing.T) {
 		t.Errorf("there are %d events, want one that counts, error %v", len(list.Items), err)
 	}
 }
+
+// If somebody keeps changing the object, so that each update of its status conflicts, the status is written all the same.
+func TestStatusDespiteConflicts(t *testing.T) {
+	f := newFaulty(t)
+	f.answer("conflict", 409, func(r faults.Request) bool {
+		return r.Verb == "update" && r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.name
+	})
+	f.applyPrivate("web", "{replicas: 1, image: nginx}")
+	f.awaitReady("web", 1)
+	if f.proxy.Count("conflict") == 0 {
+		t.Error("no update has conflicted")
+	}
+}
