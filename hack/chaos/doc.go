@@ -11,13 +11,9 @@
 // The oracle of hack/faults checks the invariants at every version of every object, and settle.go at the end of each run. A
 // scenario is a function; scenarios of one kind are in one file scenario_*.go.
 //
-//	main.go, campaign.go       what runs, in which order, for how long
-//	scenario.go                the list of scenarios
-//	run.go                     one scenario with one controller
-//	arena.go                   the parts of a run: a namespace, a proxy, an oracle, a controller
-//	user.go                    the requests of a user in an arena
-//	contender.go               the two controllers
-//	churn.go                   users who create, scale, edit, relabel and delete at random
-//	settle.go, audit.go        whether everything is as wanted in the end
-//	report.go                  the table
+//	main.go, campaign.go  what runs, in which order, for how long; report.go the table
+//	scenario.go, run.go   the list of scenarios; one scenario with one controller, which is one of contender.go
+//	arena.go, user.go     the parts of a run: a namespace, a proxy, an oracle, a controller; the requests of a user
+//	churn.go              users who create, scale, edit, relabel and delete at random
+//	settle.go, audit.go   whether everything is as wanted in the end
 package main
