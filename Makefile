@@ -84,7 +84,8 @@ unit: ## Run the unit tests with the race detector
 	@# The race detector needs a C compiler; better no detector than no tests.
 	@race=-race; \
 	if [ "$$(go env CGO_ENABLED)" != 1 ]; then race=; echo "No C compiler found: testing without the race detector"; fi; \
-	go test $$race ./pkg/... ./cmd/... ./hack/... $(ARGS)
+	go test $$race ./pkg/... ./cmd/... ./hack/... $(ARGS); \
+	if [ -n "$$race" ]; then go test ./pkg/world $(ARGS); fi # all scenarios: the race detector is too slow for that
 	@# Modules of their own; the flags are those of hack/tool.sh, so that what is compiled here serves there.
 	@$(MODULE_GO) -C hack/kstatus test -trimpath -buildvcs=false ./...
 	@$(MODULE_GO) -C hack/image test -trimpath -buildvcs=false ./...

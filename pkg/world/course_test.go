@@ -69,7 +69,7 @@ func playCourse(w *World) (lines []string, err error) {
 
 // From whatever there is, a course without chance keeps the promises, comes to rest, and is the same each time.
 func TestCourse(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(scenarios / 8) {
 		lines, err := playCourse(courseOf(seed))
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, strings.Join(lines[max(0, len(lines)-20):], "\n"))

@@ -17,10 +17,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// scenarios is how many scenarios are played. It is a number and not a time limit, so that every machine plays the same scenarios: a test
-// that plays fewer on a slow machine would pass there for no good reason. They take more than 10 s on one core.
-const scenarios = 2500
-
 // Whatever happens, the planner keeps its promises; and once nothing more happens, it arrives at the final state. Scenarios are random: a
 // failure prints the seed of its scenario, and PLAN_SEED=<seed> plays it again. Each run plays the same scenarios, so that a failure comes
 // from the change at hand; PLAN_TIME=10m plays other scenarios for that long. PLAN_SKIP has the names of promises, separated by commas,
