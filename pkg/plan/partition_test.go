@@ -10,6 +10,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 func TestPartition(t *testing.T) {
@@ -220,11 +221,11 @@ func TestHalted(t *testing.T) {
 			want:     "+3 old",
 		},
 		"a failed new pod is replaced by a new one": {
-			observed: RollingOut(Next(3, one), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2)),
+			observed: RollingOut(Next(3, one, Rolled(0, 0, 0)), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2)),
 			want:     "+3 new",
 		},
 		"a failed new surge pod is replaced by a new one": {
-			observed: RollingOut(Next(3, Limits("1", "0")), Pod(0), Pod(1), Pod(2), FailedPod(3, time.Second, 0, V2)),
+			observed: RollingOut(Next(3, Limits("1", "0"), Rolled(0, 0, 0)), Pod(0), Pod(1), Pod(2), FailedPod(3, time.Second, 0, V2)),
 			want:     "+4 new",
 		},
 		"an old pod that fails halts nothing": {
@@ -287,6 +288,19 @@ func TestHalted(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
+	}
+}
+
+// A failed pod of the new revision is replaced only when the status has the record of the rollout: before that its replacement would pass
+// for a pod that recovered before the rollout, and the failure would count for nothing.
+func TestFailureIsRecordedFirst(t *testing.T) {
+	observed := RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2))
+	plan := Make(observed)
+	if moves := MovesOf(plan); moves != "" || Until(plan.Again) != time.Second {
+		t.Errorf("moves %q, again %v; want none, and a look after a second", moves, plan.Again)
+	}
+	if report, _ := status.Of(ReportOf(observed)); report.Rollout == nil || len(report.Rollout.Failing) != 1 {
+		t.Errorf("the record is %+v", report.Rollout)
 	}
 }
 

@@ -277,5 +277,16 @@ func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 			}
 		}
 	}
+	if r.isRolling() && r.Revisions.Current != nil && !r.hasRolloutRecord() {
+		// A replacement would pass for one from before the rollout, and the failure would not count: the record comes first.
+		for i := range found.Due {
+			found.Due[i].Due = r.Now.Add(recordLag)
+		}
+		found.Waiting, found.Due = slices.Concat(found.Due, found.Waiting), nil
+		slices.SortStableFunc(found.Waiting, func(a, b health.Retry) int { return a.Due.Compare(b.Due) })
+	}
 	return found
 }
+
+// recordLag is how long to wait for the first record of a rollout, which the status of this sync has unless it cannot be written.
+const recordLag = time.Second
