@@ -164,7 +164,8 @@ func (s *space) triedOn(lost ...corev1.Pod) {
 		for _, pod := range s.active() {
 			names = append(names, pod.Name)
 		}
-		return fmt.Sprintf("pods %v, %s", names, brief(manager)), len(s.left(lost)) == 0 && slices.Equal(names, manager.Status.PodNames) &&
+		told := slices.Sorted(slices.Values(manager.Status.PodNames)) // web-10 comes after web-9 there, and before it here
+		return fmt.Sprintf("pods %v, %s", names, brief(manager)), len(s.left(lost)) == 0 && slices.Equal(slices.Sorted(slices.Values(names)), told) &&
 			manager.Status.UpdatedReplicas == 2 && condition(manager, v1.ConditionReady).Status == metav1.ConditionTrue
 	})
 	manager := s.manager()
