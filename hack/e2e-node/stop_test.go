@@ -113,7 +113,7 @@ func TestScaleDownWaits(t *testing.T) {
 	}{
 		"sleep":     {"sleep: {seconds: 3}", 2 * time.Second, 30, goes{5 * time.Second, 20 * time.Second, 0}},
 		"request":   {"httpGet: {path: '/slow?for=3s', port: 8080}", 2 * time.Second, 30, goes{5 * time.Second, 20 * time.Second, 0}},
-		"too short": {"sleep: {seconds: 1}", time.Minute, 4, goes{4 * time.Second, 20 * time.Second, 137}},
+		"too short": {"sleep: {seconds: 1}", time.Minute, 12, goes{12 * time.Second, 30 * time.Second, 137}}, // time to ask it, on a slow machine
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
