@@ -24,19 +24,18 @@ func limited(tag string, is size, cpuPolicy, memoryPolicy string) string {
 	return web(tag, fmt.Sprintf(", resources: {limits: {cpu: %dm, memory: %dMi}}%s", is.cpu, is.memory, policies))
 }
 
-// has waits until the kernel holds every pod to the limits: a kubelet may tell that it has seen a resize a moment before it carries it out.
+// has checks the limits that the kernel holds every pod to.
 func (s *space) has(is size) {
 	s.t.Helper()
-	cpu, memory := fmt.Sprintf("%d 100000", is.cpu*100), fmt.Sprint(is.memory<<20)
-	s.await(fmt.Sprintf("the limits %q of the processor and %s bytes of memory", cpu, memory), func() (any, bool) {
-		seen, all := "", true
-		for _, pod := range s.pods() {
-			said := s.ask(&pod, 8080)
-			seen += fmt.Sprintf("%s has %q and %s; ", pod.Name, said.CPU, said.Memory)
-			all = all && said.CPU == cpu && said.Memory == memory
+	for _, pod := range s.pods() {
+		said := s.ask(&pod, 8080)
+		if cpu := fmt.Sprintf("%d 100000", is.cpu*100); said.CPU != cpu {
+			s.t.Errorf("%s may use the processor %q, want %q", pod.Name, said.CPU, cpu)
 		}
-		return seen, all
-	})
+		if memory := fmt.Sprint(is.memory << 20); said.Memory != memory {
+			s.t.Errorf("%s may have %s bytes of memory, want %s", pod.Name, said.Memory, memory)
+		}
+	}
 }
 
 // CPU, memory, or both change in running containers, which are restarted only where the policy of what changes says so.

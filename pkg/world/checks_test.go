@@ -142,7 +142,8 @@ func (s *synced) checkFloor() error {
 // start the container with its new limits in the pod's old ones.
 func (s *synced) checkResized() error {
 	for _, c := range s.plan.Update {
-		if c.Step != inplace.StepUpdate || len(c.Diff().Images) == 0 || c.Pod.Status.ObservedGeneration == 0 || s.IsResizeDelayed(c.Pod) {
+		isUnknown := c.Pod.Status.ObservedGeneration == 0 || s.IsBehind(c.Pod) && !s.isBehind(c.Pod)
+		if c.Step != inplace.StepUpdate || len(c.Diff().Images) == 0 || isUnknown || s.IsResizeDelayed(c.Pod) {
 			continue
 		}
 		resized := c.Pod.DeepCopy()

@@ -122,6 +122,14 @@ func (w *World) isAvailable(p *corev1.Pod) bool {
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
 }
 
+// isBehind tells whether the kubelet has not carried out all of the pod's spec. Nobody can tell for a kubelet that says nothing of a resize
+// for long.
+func (w *World) isBehind(p *corev1.Pod) bool {
+	const maxSilence = 30 * time.Second
+	hidden := w.hidden[p.UID]
+	return w.IsBehind(p) && !(hidden.IsSilent && !w.Now.Before(hidden.updatedAt.Add(maxSilence)))
+}
+
 // isRestartPending tells whether the status of a pod is outdated, because its kubelet has yet to apply an update.
 //
 // With old kubelets, only restarts of containers show that an update was applied. So nobody can tell for an update without a restart; nor
@@ -130,7 +138,7 @@ func (w *World) isAvailable(p *corev1.Pod) bool {
 func (w *World) isRestartPending(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if !w.OldKubelets {
-		return w.IsBehind(p) && !w.IsResizeDelayed(p)
+		return w.isBehind(p) && !w.IsResizeDelayed(p)
 	}
 	if hidden.byHand || hidden.interrupted || hidden.updates > 1 {
 		return false
@@ -188,7 +196,7 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
 		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name:
-		case w.isAvailable(p) && !w.IsBehind(p):
+		case w.isAvailable(p) && !w.isBehind(p):
 			available++
 		default:
 			isMissing = true

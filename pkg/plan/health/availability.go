@@ -13,14 +13,14 @@ import (
 // place the status still describes the pod before the update; but a pod whose resize is held up serves as before.
 func isInService(pod *corev1.Pod, now time.Time) bool {
 	return podstate.IsReady(pod) && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" && !podstate.IsDrained(pod) &&
-		(!inplace.IsUpdating(pod) || inplace.IsResizeHeldUp(pod)) && inplace.UntilStarted(pod, now) == 0
+		(!inplace.IsUpdating(pod) || inplace.IsResizeHeldUp(pod)) && inplace.UntilBelieved(pod, now) == 0
 }
 
 // UntilAvailable is how long a pod in service has to stay in service to become available. If it is not in service, that is false, and the
 // wait is how long it is until that may change without an event; zero for never.
 func UntilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
 	if !isInService(pod, now) {
-		return inplace.UntilStarted(pod, now), false
+		return inplace.UntilBelieved(pod, now), false
 	}
 	if minReady == 0 {
 		return 0, true

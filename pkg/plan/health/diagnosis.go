@@ -104,7 +104,10 @@ func examineUpdate(pod *corev1.Pod, now time.Time) string {
 			return fmt.Sprintf("container %s: the kubelet has not restarted it for the update yet", name)
 		}
 	}
-	if inplace.UntilStarted(pod, now) > 0 {
+	switch {
+	case podstate.HasOtherResources(pod):
+		return "being resized"
+	case inplace.UntilBelieved(pod, now) > 0:
 		return "updated in place, its startup probe is due"
 	}
 	return "being updated in place"

@@ -81,5 +81,5 @@ func MustOpenFirst(pod *corev1.Pod) bool {
 // MustOpen tells whether the controller has to open the pod's readiness gate: the gate is not open, and either no update in place is
 // going on, or its resize is held up.
 func MustOpen(pod *corev1.Pod, now time.Time) bool {
-	return MustOpenFirst(pod) && (!IsUpdating(pod) || IsResizeHeldUp(pod)) && UntilStarted(pod, now) == 0
+	return MustOpenFirst(pod) && (!IsUpdating(pod) || IsResizeHeldUp(pod)) && UntilBelieved(pod, now) == 0
 }

@@ -68,6 +68,9 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 	case podstate.IsResizing(pod):
 		return true, 0
 	}
+	if wait := untilResized(pod, now); wait > 0 {
+		return true, wait
+	}
 	wait := last.At.Add(maxResizeTime).Sub(now)
 	for status := range podstate.ContainerStatuses(pod) {
 		before, found := last.Containers[status.Name]
@@ -76,6 +79,17 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 		}
 	}
 	return false, 0
+}
+
+// untilResized is how long a pod that was resized may wait until its containers have the CPU and memory of its spec; zero if they have.
+// A kubelet may report that it has seen a resize before it reports that the resize is pending or in progress. maxResizeTime bounds what
+// container runtimes do that round amounts.
+func untilResized(pod *corev1.Pod, now time.Time) time.Duration {
+	last := lastRecord(pod)
+	if !last.Begun && !last.Resized || podstate.ResizeTrouble(pod) != "" || !podstate.HasOtherResources(pod) {
+		return 0
+	}
+	return max(0, last.At.Add(maxResizeTime).Sub(now))
 }
 
 // UntilRestored is how long an update of the pod to this revision, which has begun, may wait before it is to be reverted; zero if the pod has
@@ -111,13 +125,18 @@ const maxStartLag = 2 * time.Minute
 // defaultPeriod is how often a probe runs that does not say so.
 const defaultPeriod = 10 * time.Second
 
-// UntilStarted is how long it is until the kubelet is to be believed that the containers of a pod that was updated in place have started;
-// zero if it is. A kubelet from Kubernetes 1.35 on says of a restarted container that it has started, because the old one had, and so
-// that the pod is ready, until the startup probe is due for the first time. maxStartLag bounds what a node's clock can do to it.
-func UntilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
+// UntilBelieved is how long it is until the kubelet is to be believed that it has carried out an update in place; zero if it is.
+func UntilBelieved(pod *corev1.Pod, now time.Time) time.Duration {
 	if !hasRecord(pod) {
 		return 0
 	}
+	return max(untilStarted(pod, now), untilResized(pod, now))
+}
+
+// untilStarted is how long it is until the kubelet is to be believed that the containers of a pod that was updated in place have started.
+// A kubelet from Kubernetes 1.35 on says of a restarted container that it has started, because the old one had, and so that the pod is
+// ready, until the startup probe is due for the first time. maxStartLag bounds what a node's clock can do to it.
+func untilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
 		_, found := CompletedRecord(pod).Containers[status.Name]
 		container, running := podstate.ContainerNamed(&pod.Spec, status.Name), status.State.Running

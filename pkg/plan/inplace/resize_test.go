@@ -10,6 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // The kubelet gets another image only after it has carried out a resize, or has said that it does not.
@@ -45,6 +46,9 @@ func TestImageWaitsForResize(t *testing.T) {
 		"not observed":                             {pod: interrupted(one, both, 2, false), from: one, to: both},
 		"in progress":                              {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, ""), from: one, to: both},
 		"resized":                                  {pod: interrupted(one, both, 2, false), then: observed, from: one, to: both, want: StepUpdate},
+		"observed, but not resized":                {pod: interrupted(one, both, 2, false), then: observedWith("1"), from: one, to: both, wait: 29 * time.Second},
+		"not resized in half a minute":             {pod: interrupted(one, both, 2, false), then: observedWith("1"), from: one, to: both, after: 29 * time.Second, want: StepUpdate},
+		"observed, and resized":                    {pod: interrupted(one, both, 2, false), then: observedWith("2"), from: one, to: both, want: StepUpdate},
 		"deferred":                                 {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonDeferred), from: one, to: both, want: StepUpdate},
 		"infeasible":                               {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizePending, corev1.PodReasonInfeasible), from: one, to: both, want: StepUpdate},
 		"failed":                                   {pod: interrupted(one, both, 2, false), then: reports(corev1.PodResizeInProgress, corev1.PodReasonError), from: one, to: both, want: StepUpdate},
@@ -67,6 +71,52 @@ func TestImageWaitsForResize(t *testing.T) {
 			step, wait := update.NextStep(test.to, update.Diff(), Now.Add(time.Second+test.after))
 			if step != test.want || wait != test.wait {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
+			}
+		})
+	}
+}
+
+// observedWith is the status of a pod whose kubelet has seen an update, and whose container has so much CPU.
+func observedWith(cpu string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.ObservedGeneration = p.Generation
+		status := &p.Status.ContainerStatuses[0]
+		status.State.Running = &corev1.ContainerStateRunning{}
+		resources := Amounts(corev1.ResourceCPU, cpu, "")
+		status.Resources = &resources
+	}
+}
+
+// A resize without a restart is done when the container has its new amounts. The kubelet may tell that it has seen the resize before.
+func TestResizeIsDone(t *testing.T) {
+	tests := map[string]struct {
+		status func(*corev1.Pod)
+		later  time.Duration
+		want   time.Duration
+	}{
+		"the old amount":                            {status: observedWith("1"), want: 30 * time.Second},
+		"the old amount after a moment":             {status: observedWith("1"), later: 10 * time.Second, want: 20 * time.Second},
+		"the old amount for ever":                   {status: observedWith("1"), later: time.Minute},
+		"the new amount":                            {status: observedWith("2")},
+		"the same amount in other words":            {status: observedWith("2000m")},
+		"a kubelet that does not report any amount": {status: func(p *corev1.Pod) { p.Status.ObservedGeneration = p.Generation }},
+		"deferred: a condition says it": {status: func(p *corev1.Pod) {
+			observedWith("1")(p)
+			Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)(p)
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := interrupted(sizedManager("1", "1Gi"), sizedManager("2", "1Gi"), 1, false)
+			p.Annotations = nil
+			updateTo(t, p, RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("2", "1Gi")))
+			test.status(p)
+			trimmed := p.DeepCopy()
+			podstate.Trim(trimmed)
+			for what, pod := range map[string]*corev1.Pod{"complete": p, "trimmed": trimmed} {
+				if got := UntilBelieved(pod, Now.Add(test.later)); got != test.want {
+					t.Errorf("%s: believed after %v, want %v", what, got, test.want)
+				}
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package podstate
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,32 @@ func HasObserved(pod *corev1.Pod) bool {
 // IsResizing tells whether the kubelet reports a resize of the pod that is pending or in progress.
 func IsResizing(pod *corev1.Pod) bool {
 	return Condition(pod, corev1.PodResizeInProgress) != nil || Condition(pod, corev1.PodResizePending) != nil
+}
+
+// HasOtherResources tells whether a running container has other CPU or memory than the pod's spec says, as far as the kubelet reports it.
+func HasOtherResources(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool { return differsFromSpec(pod, &status) })
+}
+
+func differsFromSpec(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
+	if status.Resources == nil || status.State.Running == nil {
+		return false
+	}
+	container := ContainerNamed(&pod.Spec, status.Name)
+	return container != nil && (differ(container.Resources.Requests, status.Resources.Requests) ||
+		differ(container.Resources.Limits, status.Resources.Limits))
+}
+
+// differ tells whether a kubelet reports another amount of CPU or memory than the spec says.
+func differ(wanted, reported corev1.ResourceList) bool {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		want, isWanted := wanted[name]
+		got, isReported := reported[name]
+		if isWanted && isReported && want.Cmp(got) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // ResizeTrouble is why the kubelet does not resize the pod; empty if the resize is done or makes progress.

@@ -28,7 +28,7 @@ func Trim(pod *corev1.Pod) {
 		v1.AnnotationInPlace, corev1.PodDeletionCost)
 	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates, Containers: sharedContainers(pod.Spec.Containers)}
 	share(&pod.Spec.NodeName)
-	trimStatus(&pod.Status)
+	trimStatus(pod)
 }
 
 // shared has the containers of trimmed pods by their content: the pods of a revision have the same ones.
@@ -63,7 +63,8 @@ func sharedContainers(containers []corev1.Container) []corev1.Container {
 	return trimmed
 }
 
-func trimStatus(status *corev1.PodStatus) {
+func trimStatus(pod *corev1.Pod) {
+	status := &pod.Status
 	*status = corev1.PodStatus{
 		ObservedGeneration: status.ObservedGeneration, Phase: status.Phase, Conditions: status.Conditions,
 		Reason: status.Reason, Message: status.Message, StartTime: status.StartTime,
@@ -81,10 +82,14 @@ func trimStatus(status *corev1.PodStatus) {
 	for _, containers := range [][]corev1.ContainerStatus{status.InitContainerStatuses, status.ContainerStatuses} {
 		for i := range containers {
 			c := &containers[i]
-			containers[i] = corev1.ContainerStatus{
+			trimmed := corev1.ContainerStatus{
 				Name: c.Name, ImageID: c.ImageID, Ready: c.Ready, RestartCount: c.RestartCount,
 				State: c.State, LastTerminationState: c.LastTerminationState, Started: notStarted(c),
 			}
+			if differsFromSpec(pod, c) {
+				trimmed.Resources = c.Resources
+			}
+			*c = trimmed
 			share(&c.Name, &c.ImageID)
 		}
 	}

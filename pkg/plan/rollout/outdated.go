@@ -26,7 +26,7 @@ func (m *mover) rankSurgePodsFirst() (needed bool) {
 	}
 	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(goesFirst(a), goesFirst(b)) })
 	return slices.ContainsFunc(m.UpdatedPods, func(pod *corev1.Pod) bool {
-		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod) || inplace.UntilStarted(pod, m.Now) > 0)
+		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod) || inplace.UntilBelieved(pod, m.Now) > 0)
 	})
 }
 

@@ -205,8 +205,16 @@ func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	}
 	before.image = image
 	state.starts[status.Name], state.startedAt = before, n.Now
+	n.writeResources(status, before.resources)
 	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalise image names
 	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: n.kubeletTime(p)}}
+}
+
+// writeResources writes the CPU and memory that a container has, unless the kubelets are old.
+func (n *Nodes) writeResources(status *corev1.ContainerStatus, resources corev1.ResourceRequirements) {
+	if !n.OldKubelets {
+		status.Resources = &resources
+	}
 }
 
 // terminateInBackOff sets the status of a container that has ended by itself.

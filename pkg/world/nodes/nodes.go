@@ -57,6 +57,8 @@ func (n *Nodes) fails(p float64) bool { return !n.Calm && n.dice.Chance(p) }
 type State struct {
 	// Observed is the generation of the pod that its kubelet has seen, Applied the one that the kubelet has carried out.
 	Observed, Applied int64
+	// IsSilent tells that the kubelet has seen a resize, and has written neither a condition nor the new resources yet.
+	IsSilent bool
 	// ReadySince is since when the controller has seen the pod ready; zero once the pod is not ready.
 	ReadySince time.Time
 	// starts is what each container was last started with.

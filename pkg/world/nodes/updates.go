@@ -22,7 +22,7 @@ func (n *Nodes) IsResizeDelayed(p *corev1.Pod) bool {
 }
 
 // observeGeneration lets the kubelet see an update of the pod. The kubelet may write the observedGeneration with the old container
-// statuses, and apply the update a moment later; it writes only the resize conditions at once.
+// statuses, and apply the update a moment later; it writes only the resize conditions at once, and sometimes not even these.
 func (n *Nodes) observeGeneration(p *corev1.Pod) {
 	state := n.states[p.UID]
 	state.Observed, state.observedAt = p.Generation, n.Now
@@ -34,7 +34,8 @@ func (n *Nodes) observeGeneration(p *corev1.Pod) {
 		return
 	}
 	n.logf("  %s: its node has seen the change", p.Name)
-	if n.HasResize(p) {
+	state.IsSilent = n.HasResize(p) && n.fails(0.3)
+	if n.HasResize(p) && !state.IsSilent {
 		DropCondition(p, corev1.PodResizePending)
 		SetCondition(p, corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, LastTransitionTime: n.kubeletTime(p)})
 	} else {
@@ -74,7 +75,7 @@ func (n *Nodes) applySpec(p *corev1.Pod) {
 	if state.Applied == p.Generation && n.fails(0.5) {
 		return
 	}
-	state.Applied = p.Generation
+	state.Applied, state.IsSilent = p.Generation, false
 	// Old kubelets resize at once: the planner could not tell a delay.
 	isDelayed := n.HasResize(p) && !n.OldKubelets && n.fails(0.6)
 	DropCondition(p, corev1.PodResizePending)
@@ -95,6 +96,7 @@ func (n *Nodes) applySpec(p *corev1.Pod) {
 		if !isDelayed {
 			last.resources = c.Resources
 			state.starts[c.Name] = last
+			n.writeResources(&p.Status.ContainerStatuses[i], c.Resources)
 		}
 		if restarts {
 			n.restartContainer(p, &p.Status.ContainerStatuses[i])
