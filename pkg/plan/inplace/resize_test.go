@@ -80,10 +80,7 @@ func TestImageWaitsForResize(t *testing.T) {
 func observedWith(cpu string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.ObservedGeneration = p.Generation
-		status := &p.Status.ContainerStatuses[0]
-		status.State.Running = &corev1.ContainerStateRunning{}
-		resources := Amounts(corev1.ResourceCPU, cpu, "")
-		status.Resources = &resources
+		p.Status.ContainerStatuses[0].Resources = new(Amounts(corev1.ResourceCPU, cpu, ""))
 	}
 }
 

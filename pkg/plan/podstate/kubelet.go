@@ -19,13 +19,13 @@ func IsResizing(pod *corev1.Pod) bool {
 	return Condition(pod, corev1.PodResizeInProgress) != nil || Condition(pod, corev1.PodResizePending) != nil
 }
 
-// HasOtherResources tells whether a running container has other CPU or memory than the pod's spec says, as far as the kubelet reports it.
+// HasOtherResources tells whether a container has other CPU or memory than the pod's spec says, as far as the kubelet reports it.
 func HasOtherResources(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool { return differsFromSpec(pod, &status) })
 }
 
 func differsFromSpec(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
-	if status.Resources == nil || status.State.Running == nil {
+	if status.Resources == nil {
 		return false
 	}
 	container := ContainerNamed(&pod.Spec, status.Name)
