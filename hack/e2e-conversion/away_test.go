@@ -1,0 +1,121 @@
+//go:build e2e
+
+package e2econversion
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const refusedCall = "conversion webhook for apps.mycompany.com/v1, Kind=PodManager failed"
+
+// While no webhook answers, only those notice who ask for v1alpha1: v1, the controller, one that starts anew, namespaces that are deleted
+// and the garbage collector go on, also for objects that were written in v1alpha1 before.
+func TestWebhookAway(t *testing.T) {
+	serveAlpha(t)
+	s, doomed := newSpace(t), newSpace(t)
+	for _, each := range []*space{s, doomed} {
+		each.with(manifestOf("v1", "hub", "{replicas: 2, image: 'app:1'}"), "create")
+		each.with(manifestOf("v1alpha1", "alpha", "{size: 2, image: 'app:1'}"), "create")
+		each.with(manifestOf("v1alpha1", "applied", "{size: 2, image: 'app:1'}"), "apply", "--server-side")
+	}
+	names := []string{"hub", "alpha", "applied"}
+	for _, name := range names {
+		s.awaitReady(name, 2)
+		doomed.awaitReady(name, 2)
+	}
+	if err := shared.hook.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.refused(refusedCall, "get", alphaName, "hub")
+
+	start := time.Now()
+	wants(t, "get", s.kubectl("get", "pm"), "hub 2 2", "alpha 2 2", "applied 2 2")
+	for _, name := range names {
+		s.kubectl("patch", "pm", name, "--type=merge", "-p", `{"spec":{"replicas":3,"image":"app:2"}}`)
+		s.awaitReady(name, 3)
+	}
+	t.Logf("three objects changed in v1 and rolled out: %v", time.Since(start))
+	s.with(manifestOf("v1", "late", "{replicas: 1, image: 'app:1'}"), "apply")
+	s.awaitReady("late", 1)
+
+	another, err := shared.cluster.Start(t.Context(), "another", "-namespace", s.name, "-v", "2") // it is ready when its caches are
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := another.Stop(); err != nil {
+		t.Fatal(err)
+	}
+
+	start = time.Now()
+	for _, name := range names {
+		s.kubectl("delete", "pm", name, "--wait=false")
+	}
+	await(t, "the garbage collector to delete the pods", func() (any, bool) {
+		pods, err := shared.cluster.Kube.CoreV1().Pods(s.name).List(t.Context(), metav1.ListOptions{LabelSelector: "podmanager in (hub,alpha,applied)"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(pods.Items), len(pods.Items) == 0
+	})
+	t.Logf("three objects deleted, and their pods gone: %v", time.Since(start))
+
+	start = time.Now()
+	doomed.delete()
+	t.Logf("a namespace with three objects deleted: %v", time.Since(start))
+	s.returned()
+}
+
+// delete deletes the namespace, and waits until it is gone.
+func (s *space) delete() {
+	s.t.Helper()
+	namespaces := shared.cluster.Kube.CoreV1().Namespaces()
+	if err := namespaces.Delete(s.t.Context(), s.name, metav1.DeleteOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	await(s.t, "namespace "+s.name+" to be gone", func() (any, bool) {
+		namespace, err := namespaces.Get(s.t.Context(), s.name, metav1.GetOptions{})
+		return namespace.Status, apierrors.IsNotFound(err)
+	})
+}
+
+// returned starts the webhook again, and waits until v1alpha1 is served.
+func (s *space) returned() {
+	s.t.Helper()
+	start := time.Now()
+	if err := shared.hook.start(); err != nil {
+		s.t.Fatal(err)
+	}
+	awaitAlpha(s.t)
+	if alpha := s.alpha("late"); alpha.Spec.Image != "app:1" {
+		s.t.Errorf("in v1alpha1 it is %+v", alpha.Spec)
+	}
+	s.t.Logf("the webhook is back, and v1alpha1 is served: %v", time.Since(start))
+}
+
+// What v1alpha1 costs those who do not use it: the API server keeps a cache for each version, and converts each write for it.
+func TestCallsForAWriteInV1(t *testing.T) {
+	serveAlpha(t)
+	s := newSpace(t)
+	s.made("web")
+	const writes = 20
+	before := shared.hook.calls.Load()
+	for i := range writes {
+		s.kubectl("annotate", "pm", "web", "--overwrite", "count="+string(rune('a'+i)))
+	}
+	await(t, "the cache of v1alpha1 to have the last write", func() (any, bool) {
+		seen := s.kubectl("get", alphaName, "web", "-o", "jsonpath={.metadata.annotations.count}")
+		return seen, len(seen) > 0 && seen[len(seen)-1] == 'a'+writes-1
+	})
+	calls := shared.hook.calls.Load() - before
+	t.Logf("%d writes in v1, and reads in v1alpha1 until the last was seen: %d calls", writes, calls)
+	if calls < writes {
+		t.Errorf("only %d calls", calls)
+	}
+	if calls > 5*writes {
+		t.Errorf("%d calls: who has asked for so many?", calls)
+	}
+}
