@@ -3,6 +3,7 @@
 package e2econversion
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,11 @@ func TestWebhookAway(t *testing.T) {
 		s.awaitReady(name, 3)
 	}
 	t.Logf("three objects changed in v1 and rolled out: %v", time.Since(start))
+	// Here the API server has to tell which fields the other one has applied, in his version.
+	if out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1", "applied", "{paused: false}"),
+		"apply", "--server-side", "-f", "-", "--namespace", s.name); err == nil || !strings.Contains(out, refusedCall) {
+		t.Errorf("server-side apply in v1 of an object that was applied in v1alpha1: %v\n%s", err, out)
+	}
 	s.with(manifestOf("v1", "late", "{replicas: 1, image: 'app:1'}"), "apply")
 	s.awaitReady("late", 1)
 
@@ -94,6 +100,25 @@ func (s *space) returned() {
 		s.t.Errorf("in v1alpha1 it is %+v", alpha.Spec)
 	}
 	s.t.Logf("the webhook is back, and v1alpha1 is served: %v", time.Since(start))
+}
+
+// A webhook that takes requests and does not answer is as good as none for objects of v1.
+func TestWebhookHangs(t *testing.T) {
+	serveAlpha(t)
+	s := newSpace(t)
+	s.with(manifestOf("v1", "web", "{replicas: 1, image: 'app:1'}"), "create")
+	s.awaitReady("web", 1)
+	shared.hook.hangs.Store(true)
+	t.Cleanup(func() { shared.hook.hangs.Store(false) })
+	start := time.Now()
+	s.kubectl("patch", "pm", "web", "--type=merge", "-p", `{"spec":{"replicas":2,"image":"app:2"}}`)
+	s.awaitReady("web", 2)
+	s.kubectl("delete", "pm", "web")
+	took := time.Since(start)
+	t.Logf("changed in v1, rolled out and deleted: %v", took)
+	if took > 25*time.Second { // the API server waits for a webhook for 30 s
+		t.Errorf("it took %v, as if somebody had waited for the webhook", took)
+	}
 }
 
 // What v1alpha1 costs those who do not use it: the API server keeps a cache for each version, and converts each write for it.

@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,8 +26,9 @@ import (
 type webhook struct {
 	address string
 	server  *httptest.Server
-	// calls counts the reviews that came in.
+	// calls counts the reviews that came in. While hangs is true, they get no answer.
 	calls atomic.Int64
+	hangs atomic.Bool
 }
 
 func newWebhook() (*webhook, error) {
@@ -43,6 +45,11 @@ func (h *webhook) run(listener net.Listener) {
 	mux := http.NewServeMux()
 	mux.Handle(conversion.Path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.calls.Add(1)
+		if h.hangs.Load() {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return
+		}
 		conversion.Handler().ServeHTTP(w, r)
 	}))
 	h.server = httptest.NewUnstartedServer(mux)

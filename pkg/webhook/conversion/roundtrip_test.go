@@ -18,11 +18,11 @@ import (
 )
 
 // rounds is how many objects the tests make; they are the same every time.
-const rounds = 300
+const rounds = 200
 
 // filler fills all fields of an object, but with what can be written as JSON.
 func filler(f *randfill.Filler) *randfill.Filler {
-	return f.NilChance(0.2).NumElements(0, 2).Funcs(
+	return f.NilChance(0.6).NumElements(0, 2).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {
 			*q = *resource.NewMilliQuantity(c.Int63n(1e6), resource.DecimalSI)
 		},

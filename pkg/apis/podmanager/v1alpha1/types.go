@@ -20,6 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`,description="The image that the pods run"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one"
+// +kubebuilder:validation:XValidation:rule="self.?status.?v1Spec.hasValue() == oldSelf.?status.?v1Spec.hasValue()",message="status.v1Spec is what version v1 says in spec; leave it as it is, and change spec in apps.mycompany.com/v1"
 type PodManager struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -53,11 +54,6 @@ type PodManagerSpec struct {
 }
 
 // PodManagerStatus is what the controller last observed.
-//
-// The rule keeps V1Spec out of reach of those who may write a status, but no spec. Nobody else can write it anyway: the API server takes
-// the status from the stored object when a spec is written.
-//
-// +kubebuilder:validation:XValidation:rule="self.?v1Spec == oldSelf.?v1Spec",message="status.v1Spec is what version v1 says in spec; leave it as it is, and change spec in apps.mycompany.com/v1"
 type PodManagerStatus struct {
 	// Nodes are the names of the pods, sorted; the first 100 of them. It is podNames in v1.
 	// +optional
@@ -70,7 +66,11 @@ type PodManagerStatus struct {
 
 	// V1Spec is the spec as v1 has it, in JSON: what size, image and command do not say is kept here when they are changed. It cannot be
 	// written.
+	// ---
+	// The rule here, and the one that it neither comes nor goes, are for those who may write a status, but no spec. Nobody else can write it
+	// anyway: when a spec is written, the API server takes the status from the stored object.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="status.v1Spec is what version v1 says in spec; leave it as it is, and change spec in apps.mycompany.com/v1"
 	V1Spec string `json:"v1Spec,omitempty"`
 
 	// V1Status is the status as v1 has it.

@@ -26,9 +26,6 @@ import (
 // with apply.
 //
 // PodManagerStatus is what the controller last observed.
-//
-// The rule keeps V1Spec out of reach of those who may write a status, but no spec. Nobody else can write it anyway: the API server takes
-// the status from the stored object when a spec is written.
 type PodManagerStatusApplyConfiguration struct {
 	// Nodes are the names of the pods, sorted; the first 100 of them. It is podNames in v1.
 	Nodes []string `json:"nodes,omitempty"`
@@ -36,6 +33,9 @@ type PodManagerStatusApplyConfiguration struct {
 	ReadyNodes *int32 `json:"readyNodes,omitempty"`
 	// V1Spec is the spec as v1 has it, in JSON: what size, image and command do not say is kept here when they are changed. It cannot be
 	// written.
+	// ---
+	// The rule here, and the one that it neither comes nor goes, are for those who may write a status, but no spec. Nobody else can write it
+	// anyway: when a spec is written, the API server takes the status from the stored object.
 	V1Spec *string `json:"v1Spec,omitempty"`
 	// V1Status is the status as v1 has it.
 	V1Status *runtime.RawExtension `json:"v1Status,omitempty"`
