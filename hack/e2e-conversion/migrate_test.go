@@ -19,7 +19,7 @@ func TestMigrate(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
 	s.made("stored-as-v1")
-	apply(t, shared.hook.crd(t, true)) // v1alpha1 is the stored version for once
+	shared.hook.install(t, true) // v1alpha1 is the stored version for once
 	await(t, "v1alpha1 to be stored", func() (any, bool) {
 		stored := storedVersions(t)
 		return stored, stored == `["v1","v1alpha1"]`
@@ -47,6 +47,7 @@ func TestMigrate(t *testing.T) {
 	wants(t, "again", plugin(t, "migrate"), "All PodManagers are stored as v1 already: there is nothing to do")
 
 	kubectl(t, "apply", "-f", root)
+	shared.hook.installed = ""
 	if err := shared.hook.stop(); err != nil {
 		t.Fatal(err)
 	}

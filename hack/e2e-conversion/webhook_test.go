@@ -26,6 +26,8 @@ import (
 type webhook struct {
 	address string
 	server  *httptest.Server
+	// rendered is artifacts with the component webhook, installed the CRD that was last applied.
+	rendered, installed string
 	// calls counts the reviews that came in. While hangs is true, they get no answer.
 	calls atomic.Int64
 	hangs atomic.Bool
@@ -88,8 +90,10 @@ func (h *webhook) certificate() []byte {
 // crd is the CRD of the component artifacts/webhook, but that its webhook is ours, and v1alpha1 is stored or not.
 func (h *webhook) crd(t *testing.T, storesAlpha bool) string {
 	t.Helper()
-	rendered := kubectl(t, "kustomize", kustomization(t))
-	for _, document := range strings.Split(rendered, "\n---\n") {
+	if h.rendered == "" {
+		h.rendered = kubectl(t, "kustomize", kustomization(t))
+	}
+	for _, document := range strings.Split(h.rendered, "\n---\n") {
 		if !strings.Contains(document, "kind: CustomResourceDefinition\n") {
 			continue
 		}
@@ -110,7 +114,7 @@ func (h *webhook) crd(t *testing.T, storesAlpha bool) string {
 		}
 		return string(text)
 	}
-	t.Fatalf("there is no CRD in\n%s", rendered)
+	t.Fatalf("there is no CRD in\n%s", h.rendered)
 	return ""
 }
 
@@ -139,8 +143,17 @@ func serveAlpha(t *testing.T) {
 	if err := shared.hook.start(); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, shared.hook.crd(t, false))
+	shared.hook.install(t, false)
 	awaitAlpha(t)
+}
+
+// install applies the CRD with both versions, unless that was the last one.
+func (h *webhook) install(t *testing.T, storesAlpha bool) {
+	t.Helper()
+	if crd := h.crd(t, storesAlpha); crd != h.installed {
+		apply(t, crd)
+		h.installed = crd
+	}
 }
 
 func awaitAlpha(t *testing.T) {
