@@ -26,11 +26,19 @@ kube::codegen::gen_client \
 	"$root/pkg/apis"
 
 # generateEmbeddedObjectMeta: without it the API server silently drops the template's labels and annotations.
-echo "Generating artifacts/crd.yaml"
 controller_gen=$("$root/hack/tool.sh" controller-gen)
-"$controller_gen" crd:generateEmbeddedObjectMeta=true paths=./pkg/apis/... output:crd:stdout |
-	go run ./hack/trimcrd >"$root/artifacts/.crd.yaml.new"
-mv "$root/artifacts/.crd.yaml.new" "$root/artifacts/crd.yaml"
+
+# crd PATHS FILE ARGS...: writes a file from the CRD of the types in PATHS.
+crd() {
+	echo "Generating $2"
+	"$controller_gen" crd:generateEmbeddedObjectMeta=true paths="$1" output:crd:stdout |
+		go run ./hack/trimcrd "${@:3}" >"$root/$2.new"
+	mv "$root/$2.new" "$root/$2"
+}
+
+# Without the webhook there is nobody to convert: the CRD has v1 alone.
+crd ./pkg/apis/podmanager/v1 artifacts/crd.yaml
+crd ./pkg/apis/... artifacts/webhook/crd-patch.yaml -patch v1alpha1
 
 echo "Generating artifacts/chart: CRD and table of values"
 go run ./hack/chart generate

@@ -17,6 +17,7 @@ const module = "github.com/mycompany/podmanager/"
 // layers are all packages of the product, each above those that it may import.
 var layers = []string{
 	"pkg/apis/podmanager/v1",
+	"pkg/apis/podmanager/v1alpha1",
 	"pkg/generated",
 	"pkg/consistency",
 
@@ -46,6 +47,7 @@ var layers = []string{
 	"pkg/clients",
 	"pkg/leader",
 	"pkg/serve",
+	"pkg/webhook/conversion",
 
 	"pkg/plugin/text",
 	"pkg/plugin/output",
@@ -98,6 +100,28 @@ func TestImportsPointDown(t *testing.T) {
 				t.Errorf("%s imports %s, which is above it", path, name)
 			}
 		}
+	})
+}
+
+// Only conversion knows another version than v1: all else has to work while no webhook answers.
+func TestOnlyConversionKnowsOtherVersions(t *testing.T) {
+	eachFile(t, func(t *testing.T, path string, file *ast.File) {
+		for _, may := range []string{"pkg/generated/", "pkg/apis/podmanager/v1alpha1/", "pkg/webhook/conversion/"} {
+			if strings.HasPrefix(path, may) {
+				return
+			}
+		}
+		for _, imported := range importsOf(t, file) {
+			if strings.HasPrefix(imported, module) && strings.Contains(imported, "/v1alpha1") {
+				t.Errorf("%s imports %s", path, imported)
+			}
+		}
+		ast.Inspect(file, func(node ast.Node) bool { // of a clientset, an informer factory or a lister
+			if call, isSelector := node.(*ast.SelectorExpr); isSelector && (call.Sel.Name == "AppsV1alpha1" || call.Sel.Name == "V1alpha1") {
+				t.Errorf("%s uses %s", path, call.Sel.Name)
+			}
+			return true
+		})
 	})
 }
 

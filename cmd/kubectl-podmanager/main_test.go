@@ -46,6 +46,8 @@ func TestWithoutACluster(t *testing.T) {
 		"an empty file to convert": {"convert -f -", 1, "", "there is no object; what can be converted is Deployment (apps)"},
 		"a script as JSON":         {"convert deployment/web --adopt -o json", 1, "", "leave out -o"},
 		"convert what is live":     {"convert deployment/web", 1, "", "no cluster is configured"},
+		"migrate one":              {"migrate web", 1, "", `unknown command "web" for "kubectl pm migrate"`},
+		"a strange dry run":        {"migrate --dry-run=maybe", 1, "", "--dry-run is \"maybe\""},
 		"no cluster":               {"get", 1, "", "no cluster is configured"},
 	}
 	t.Setenv("KUBECONFIG", t.TempDir()+"/none")

@@ -71,7 +71,7 @@ func (p *plugin) root() *cobra.Command {
 	}
 	group("read", p.get(), p.status(), p.why(), p.history(), p.diff(), p.simulate())
 	group("write", append(p.writers(), p.undo())...)
-	group("other", p.check(), p.convert(), p.version(), p.completion())
+	group("other", p.check(), p.convert(), p.migrate(), p.version(), p.completion())
 	return root
 }
 

@@ -30,6 +30,8 @@ func TestCompletion(t *testing.T) {
 			"status web |":             "",
 			"completion |":             "kubectl",
 			"get --until-|":            "--until-ready",
+			"migr|":                    "migrate",
+			"migrate |":                "",
 			"convert |":                "deployment/front",
 			"convert --a|":             "--adopt",
 		} {

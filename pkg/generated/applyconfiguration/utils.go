@@ -20,8 +20,10 @@ package applyconfiguration
 
 import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	v1alpha1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
 	internal "github.com/mycompany/podmanager/pkg/generated/applyconfiguration/internal"
 	podmanagerv1 "github.com/mycompany/podmanager/pkg/generated/applyconfiguration/podmanager/v1"
+	podmanagerv1alpha1 "github.com/mycompany/podmanager/pkg/generated/applyconfiguration/podmanager/v1alpha1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	managedfields "k8s.io/apimachinery/pkg/util/managedfields"
@@ -50,6 +52,14 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &podmanagerv1.ScaleDownApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("UpdateStrategy"):
 		return &podmanagerv1.UpdateStrategyApplyConfiguration{}
+
+		// Group=apps.mycompany.com, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("PodManager"):
+		return &podmanagerv1alpha1.PodManagerApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodManagerSpec"):
+		return &podmanagerv1alpha1.PodManagerSpecApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodManagerStatus"):
+		return &podmanagerv1alpha1.PodManagerStatusApplyConfiguration{}
 
 	}
 	return nil

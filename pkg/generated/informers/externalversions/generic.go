@@ -22,6 +22,7 @@ import (
 	fmt "fmt"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	v1alpha1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
 	cache "k8s.io/client-go/tools/cache"
 )
@@ -55,6 +56,10 @@ func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource
 	// Group=apps.mycompany.com, Version=v1
 	case v1.SchemeGroupVersion.WithResource("podmanagers"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Apps().V1().PodManagers().Informer()}, nil
+
+		// Group=apps.mycompany.com, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithResource("podmanagers"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Apps().V1alpha1().PodManagers().Informer()}, nil
 
 	}
 

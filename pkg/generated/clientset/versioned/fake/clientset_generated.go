@@ -23,6 +23,8 @@ import (
 	clientset "github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 	appsv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 	fakeappsv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1/fake"
+	appsv1alpha1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1alpha1"
+	fakeappsv1alpha1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1alpha1/fake"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -139,4 +141,9 @@ var (
 // AppsV1 retrieves the AppsV1Client
 func (c *Clientset) AppsV1() appsv1.AppsV1Interface {
 	return &fakeappsv1.FakeAppsV1{Fake: &c.Fake}
+}
+
+// AppsV1alpha1 retrieves the AppsV1alpha1Client
+func (c *Clientset) AppsV1alpha1() appsv1alpha1.AppsV1alpha1Interface {
+	return &fakeappsv1alpha1.FakeAppsV1alpha1{Fake: &c.Fake}
 }

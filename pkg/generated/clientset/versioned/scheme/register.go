@@ -20,6 +20,7 @@ package scheme
 
 import (
 	appsv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	appsv1alpha1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	runtime "k8s.io/apimachinery/pkg/runtime"
 	schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,7 @@ var Codecs = serializer.NewCodecFactory(Scheme)
 var ParameterCodec = runtime.NewParameterCodec(Scheme)
 var localSchemeBuilder = runtime.SchemeBuilder{
 	appsv1.AddToScheme,
+	appsv1alpha1.AddToScheme,
 }
 
 // AddToScheme adds all types of this clientset into the given scheme. This allows composition

@@ -21,12 +21,15 @@ package podmanager
 import (
 	internalinterfaces "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/internalinterfaces"
 	v1 "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
+	v1alpha1 "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1alpha1"
 )
 
 // Interface provides access to each of this group's versions.
 type Interface interface {
 	// V1 provides access to shared informers for resources in V1.
 	V1() v1.Interface
+	// V1alpha1 provides access to shared informers for resources in V1alpha1.
+	V1alpha1() v1alpha1.Interface
 }
 
 type group struct {
@@ -43,4 +46,9 @@ func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakList
 // V1 returns a new v1.Interface.
 func (g *group) V1() v1.Interface {
 	return v1.New(g.factory, g.namespace, g.tweakListOptions)
+}
+
+// V1alpha1 returns a new v1alpha1.Interface.
+func (g *group) V1alpha1() v1alpha1.Interface {
+	return v1alpha1.New(g.factory, g.namespace, g.tweakListOptions)
 }

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
+)
+
+func (p *plugin) migrate() *cobra.Command {
+	var o writeOptions
+	command := &cobra.Command{
+		Use:   "migrate",
+		Short: "Have all PodManagers stored in the present version, so that an old one can be dropped",
+		Long: `Have all PodManagers of the cluster stored in the version that the CRD stores now, and remove the others from the CRD's
+status.storedVersions. Only then will the API server let an old version be removed from the CRD. Nothing changes for users and pods. It is for
+administrators of the cluster, and can be run again if it was interrupted.`,
+		Example: "  " + p.command + " migrate --dry-run=server\n  " + p.command + " migrate",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.runMigrate(cmd.Context(), o)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	o.add(command)
+	return command
+}
+
+func (p *plugin) runMigrate(ctx context.Context, o writeOptions) error {
+	if err := cluster.CheckDryRun(o.dryRun); err != nil {
+		return err
+	}
+	c, err := p.connect()
+	if err != nil {
+		return err
+	}
+	done, err := c.Migrate(ctx, o.dryRun)
+	if err != nil {
+		return err
+	}
+	return p.show(o.format, done, func(text.Style) []string { return migrated(done, o.dryRun) }, "customresourcedefinition.apiextensions.k8s.io/"+cluster.CRDName)
+}
+
+// migrated tells what migrate has done, or would do.
+func migrated(m cluster.Migration, dryRun string) []string {
+	before := strings.Join(m.Before, ", ")
+	switch {
+	case m.IsDone():
+		return []string{fmt.Sprintf("All PodManagers are stored as %s already: there is nothing to do%s", m.StorageVersion, tried(dryRun))}
+	case dryRun != cluster.DryRunNone:
+		return []string{
+			fmt.Sprintf("%d PodManagers would be stored as %s, as far as they are not yet%s", m.Objects, m.StorageVersion, tried(dryRun)),
+			fmt.Sprintf("status.storedVersions of the CRD would be %s, is %s%s", m.StorageVersion, before, tried(dryRun)),
+		}
+	default:
+		return []string{
+			fmt.Sprintf("%d PodManagers are stored as %s: %d rewritten, %d were so already, %d written or deleted by others meanwhile",
+				m.Objects, m.StorageVersion, m.Rewritten, m.Objects-m.Rewritten-m.Overtaken, m.Overtaken),
+			fmt.Sprintf("status.storedVersions of the CRD is %s, was %s", m.StorageVersion, before),
+		}
+	}
+}

@@ -1,0 +1,172 @@
+//go:build e2e
+
+package e2econversion
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
+)
+
+const (
+	// patience is how long to wait for what should take a second, on a slow machine with other things to do.
+	patience = 60 * time.Second
+	// hubName and alphaName are what kubectl calls PodManagers of one version.
+	hubName, alphaName = "podmanagers.v1.apps.mycompany.com", "podmanagers.v1alpha1.apps.mycompany.com"
+)
+
+// space is a test's namespace.
+type space struct {
+	t    *testing.T
+	name string
+}
+
+func newSpace(t *testing.T) *space {
+	t.Helper()
+	namespace, err := shared.cluster.Kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "conversion-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &space{t, namespace.Name}
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := shared.cluster.Kubectl(context.Background(), "get", hubName, "-o", "yaml", "-n", s.name)
+			t.Logf("what is in %s:\n%s", s.name, out)
+		}
+		_ = shared.cluster.Kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
+	})
+	return s
+}
+
+// kubectl runs kubectl, which has to succeed, and returns what it has printed, warnings included.
+func kubectl(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := shared.cluster.Kubectl(t.Context(), arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func apply(t *testing.T, manifest string, arguments ...string) string {
+	t.Helper()
+	out, err := shared.cluster.KubectlWith(t.Context(), manifest, append([]string{"apply", "-f", "-"}, arguments...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (s *space) kubectl(arguments ...string) string {
+	s.t.Helper()
+	return kubectl(s.t, append(arguments, "--namespace", s.name)...)
+}
+
+// with runs kubectl with a manifest as its standard input.
+func (s *space) with(manifest string, arguments ...string) string {
+	s.t.Helper()
+	out, err := shared.cluster.KubectlWith(s.t.Context(), manifest, append(arguments, "-f", "-", "--namespace", s.name)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// refused runs kubectl, which has to fail with these words.
+func (s *space) refused(words string, arguments ...string) {
+	s.t.Helper()
+	out, err := shared.cluster.Kubectl(s.t.Context(), append(arguments, "--namespace", s.name)...)
+	if err == nil || !strings.Contains(out, words) {
+		s.t.Errorf("kubectl %s: %v, printed\n%s\nwant an error with: %s", strings.Join(arguments, " "), err, out, words)
+	}
+}
+
+// manifestOf is a PodManager in a version, with a spec in YAML's flow style.
+func manifestOf(version, name, spec string) string {
+	return fmt.Sprintf("apiVersion: apps.mycompany.com/%s\nkind: PodManager\nmetadata: {name: %s}\nspec: %s\n", version, name, spec)
+}
+
+func (s *space) hub(name string) *v1.PodManager {
+	s.t.Helper()
+	manager, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return manager
+}
+
+func (s *space) alpha(name string) *v1alpha1.PodManager {
+	s.t.Helper()
+	manager, err := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return manager
+}
+
+// awaitReady waits until the controller has carried out the spec with so many pods.
+func (s *space) awaitReady(name string, pods int32) {
+	s.t.Helper()
+	await(s.t, fmt.Sprintf("%s to have %d pods", name, pods), func() (any, bool) {
+		manager := s.hub(name)
+		return manager.Status, manager.Status.ObservedGeneration == manager.Generation && manager.Status.AvailableReplicas == pods &&
+			manager.Status.UpdatedReplicas == pods && manager.Status.Replicas == pods
+	})
+}
+
+// plugin runs kubectl podmanager.
+func plugin(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), shared.plugin, append(arguments, "--kubeconfig", shared.cluster.Kubeconfig)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl podmanager %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return string(out)
+}
+
+// await repeats a check until it holds, and prints what was last seen if it never does.
+func await(t *testing.T, what string, check func() (seen any, ok bool)) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		seen, ok := check()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v for %s; last seen: %+v", patience, what, seen)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func wants(t *testing.T, what, got string, words ...string) {
+	t.Helper()
+	for _, want := range words {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+			t.Errorf("%s: %q is missing in\n%s", what, want, got)
+		}
+	}
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
+	gotText, _ := json.MarshalIndent(got, "", " ")
+	wantText, _ := json.MarshalIndent(want, "", " ")
+	t.Errorf("%s: got\n%s\nwant\n%s", what, gotText, wantText)
+}

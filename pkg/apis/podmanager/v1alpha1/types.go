@@ -1,0 +1,90 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// PodManager keeps a number of pods of one image running.
+//
+// +genclient
+// +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
+// +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+// +kubebuilder:resource:path=podmanagers,singular=podmanager,shortName=pm,categories=all,scope=Namespaced
+// +kubebuilder:deprecatedversion:warning="apps.mycompany.com/v1alpha1 PodManager is deprecated; use apps.mycompany.com/v1, where spec.size is spec.replicas, and spec.command belongs to a container of spec.template"
+// +kubebuilder:subresource:status
+// +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.v1Status.replicas,selectorpath=.status.v1Status.selector
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`,description="Pods wanted"
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyNodes`,description="Pods that are ready"
+// +kubebuilder:printcolumn:name="Image",type=string,JSONPath=`.spec.image`,description="The image that the pods run"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one"
+// +kubebuilder:validation:XValidation:rule="self.?status.?v1Spec.hasValue() == oldSelf.?status.?v1Spec.hasValue()",message="status.v1Spec is what version v1 says in spec; leave it as it is, and change spec in apps.mycompany.com/v1"
+type PodManager struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is what is wanted.
+	// +required
+	Spec PodManagerSpec `json:"spec"`
+	// Status is what was last observed. It is written by the controller only.
+	// +optional
+	Status PodManagerStatus `json:"status,omitempty"`
+}
+
+// PodManagerSpec is what the user wants. All that v1 has beyond it stays as it is when this is changed.
+type PodManagerSpec struct {
+	// Size is how many pods to keep running. 0 stops them all. It is replicas in v1.
+	// +optional
+	// +kubebuilder:default=3
+	// +kubebuilder:validation:Minimum=0
+	Size *int32 `json:"size,omitempty"`
+
+	// Image is what the pods run. It is image in v1 or, if there is a template, the image of its first container.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	Image string `json:"image"`
+
+	// Command is what the container runs in place of the image's entrypoint. In v1 it is that of the template's first container.
+	// +optional
+	// +listType=atomic
+	Command []string `json:"command,omitempty"`
+}
+
+// PodManagerStatus is what the controller last observed.
+type PodManagerStatus struct {
+	// Nodes are the names of the pods, sorted; the first 100 of them. It is podNames in v1.
+	// +optional
+	// +listType=atomic
+	Nodes []string `json:"nodes,omitempty"`
+
+	// ReadyNodes is how many pods are ready. It is readyReplicas in v1.
+	// +optional
+	ReadyNodes int32 `json:"readyNodes"`
+
+	// V1Spec is the spec as v1 has it, in JSON: what size, image and command do not say is kept here when they are changed. It cannot be
+	// written.
+	// ---
+	// The rule here, and the one that it neither comes nor goes, are for those who may write a status, but no spec. Nobody else can write it
+	// anyway: when a spec is written, the API server takes the status from the stored object.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="status.v1Spec is what version v1 says in spec; leave it as it is, and change spec in apps.mycompany.com/v1"
+	V1Spec string `json:"v1Spec,omitempty"`
+
+	// V1Status is the status as v1 has it.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	V1Status *runtime.RawExtension `json:"v1Status,omitempty"`
+}
+
+// PodManagerList is a list of PodManagers.
+//
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+type PodManagerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata"`
+
+	Items []PodManager `json:"items"`
+}
