@@ -46,6 +46,8 @@ var layers = []string{
 	"pkg/clients",
 	"pkg/leader",
 	"pkg/serve",
+	"pkg/webhook/certificates",
+	"pkg/webhook",
 
 	"pkg/plugin/text",
 	"pkg/plugin/output",
