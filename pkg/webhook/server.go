@@ -100,6 +100,9 @@ func (h *Handler) guard(path string, route http.Handler) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), timeLeft(r))
 		defer cancel()
 		route.ServeHTTP(answer, r.WithContext(ctx))
+		if answer.code == 0 {
+			answer.code = http.StatusOK // as net/http answers for a handler that says nothing
+		}
 	})
 }
 
