@@ -2,6 +2,8 @@ package certificates
 
 import (
 	"bytes"
+	"crypto/x509"
+	"slices"
 	"time"
 )
 
@@ -46,7 +48,7 @@ func newPolicy(hosts []string, servingLife time.Duration) policy {
 
 // held is what the configurations hold that are there.
 type held struct {
-	// known is false if one of them could not be read.
+	// known is false if one of them could not be read. bundles are those of the others.
 	known   bool
 	bundles [][]byte
 }
@@ -74,13 +76,13 @@ func decide(s *state, h held, now time.Time, p policy) (step, time.Time) {
 	switch {
 	case isDue, !s.serving.serves(p.hosts):
 		return stepRenew, now
-	case len(s.old) > 0 && !now.Before(s.oldUntil) && s.isPublished(now, 2*p.delay):
+	case s.isOldUnused(now) && s.isPublished(now, 2*p.delay):
 		return stepRetire, now
-	case !h.known:
-		return stepNone, s.due(now, p)
 	case !h.isEverywhere(s.bundle()):
 		return stepPublish, now
-	case s.published.IsZero():
+	case !h.known:
+		return stepNone, s.due(now, p)
+	case s.published.IsZero(), s.published.After(now.Add(time.Hour)): // no clock is that wrong: somebody has edited it
 		return stepConfirm, now
 	case s.next != nil && s.isPublished(now, p.delay):
 		return stepPromote, now
@@ -88,6 +90,12 @@ func decide(s *state, h held, now time.Time, p policy) (step, time.Time) {
 		return stepIntroduce, now
 	}
 	return stepNone, s.due(now, p)
+}
+
+// isOldUnused tells whether there are old CAs, and nothing is left that they have signed.
+func (s *state) isOldUnused(now time.Time) bool {
+	isGood := func(c *x509.Certificate) bool { return now.Before(c.NotAfter) }
+	return len(s.old) > 0 && (!now.Before(s.oldUntil) || !slices.ContainsFunc(s.old, isGood))
 }
 
 // renewal is when two thirds of a certificate's life are over.

@@ -54,6 +54,10 @@ func TestDecide(t *testing.T) {
 	promoted.published, promoted.oldUntil = at(2401), at(3302)
 	replaced := made(t, p, 0, 0, -1, 0)
 	replaced.published, replaced.oldUntil = at(5), at(0)
+	edited := made(t, p, 2400, 3601, -1, 0) // the old CA has ended at 3600
+	edited.published, edited.oldUntil = at(2401), at(1e6)
+	future := made(t, p, 0, 0, -1, -1)
+	future.published = at(1e6)
 	lastOnes := made(t, p, 0, 3500, -1, -1) // ends with its CA, at 3600
 	renamed := made(t, newPolicy([]string{"other"}, servingLife), 0, 0, -1, -1)
 
@@ -96,6 +100,9 @@ func TestDecide(t *testing.T) {
 		"replaced, not seen by all":         {replaced, everywhere(replaced), 5 + delayed, stepNone, 5 + 2*delayed},
 		"replaced, and seen by all":         {replaced, everywhere(replaced), 5 + 2*delayed, stepRetire, 0},
 		"retired also if not to be read":    {replaced, unknown, 5 + 2*delayed, stepRetire, 0},
+		"an old CA that has ended":          {edited, everywhere(edited), 3602, stepRetire, 0},
+		"one of two cannot be read":         {fresh, held{false, [][]byte{nil}}, 1, stepPublish, 0},
+		"published in the far future":       {future, everywhere(future), 1, stepConfirm, 0},
 		"nothing can last longer":           {lastOnes, unknown, 3599, stepNone, 3600},
 		"the CA has ended":                  {lastOnes, everywhere(lastOnes), 3600, stepReplace, 0},
 		"the CA has ended, not to be read":  {lastOnes, unknown, 3600, stepReplace, 0},
