@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 			has: []string{"-webhook-bind-address=:9443", "-webhook-name=second\n", `"-webhook-cert-lifetime=720h"`, "failurePolicy: Fail", "timeoutSeconds: 10",
 				"kind: ValidatingWebhookConfiguration\nmetadata:\n  name: second\n", "name: second-webhook\n", "resourceNames: [second-webhook]", "resourceNames: [second]",
 				"- port: webhook\n", "containerPort: 9443", "resources: [secrets]"},
-			lacks: []string{"cert-manager", "-webhook-cert-dir", "volumes:"},
+			lacks: []string{"cert-manager", "-webhook-cert-dir", "webhook-certificate"},
 		},
 		"cert-manager": {
 			has: []string{"-webhook-bind-address=:9443", "-webhook-cert-dir=/etc/podmanager/webhook", "mountPath: /etc/podmanager/webhook", "secretName: podmanager-webhook-tls",
@@ -193,6 +193,30 @@ func TestRefusedValues(t *testing.T) {
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("--set %s: got %v\n%s\nwant a refusal that has %q", value, err, firstLines(out), want)
 		}
+	}
+}
+
+// A release without webhooks does not run into the conversion of one that had them: it says what to do first.
+func TestConversionLeftBehind(t *testing.T) {
+	const crd = "podmanagers.apps.mycompany.com"
+	patch := func(kind, change string) {
+		t.Helper()
+		kubectl(t, "", "patch", "crd", crd, "--type", kind, "-p", change)
+	}
+	kubectl(t, "", "apply", "--server-side", "--force-conflicts", "-f", "artifacts/crd.yaml")
+	try := func() (string, error) {
+		return tryHelm(t, "install", "podmanager", shared.chart, "--namespace", systemSpace, "--dry-run=server", "--take-ownership")
+	}
+	patch("merge", `{"spec": {"conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://192.0.2.1/"}}}}}`)
+	remove := func() { patch("json", `[{"op": "remove", "path": "/spec/conversion"}]`) }
+	const want = `kubectl patch crd podmanagers.apps.mycompany.com --type json -p '[{"op": "remove", "path": "/spec/conversion"}]'`
+	out, err := try()
+	remove()
+	if err == nil || !strings.Contains(out, want) {
+		t.Errorf("got %v\n%s\nwant a refusal that says %s", err, firstLines(out), want)
+	}
+	if out, err := try(); err != nil {
+		t.Errorf("after that: %v\n%s", err, firstLines(out))
 	}
 }
 
