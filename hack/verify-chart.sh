@@ -31,4 +31,15 @@ END
 "$kubectl" kustomize "$work" | sed 's/\$(POD_NAMESPACE)/team-a/' >"$work/manifests.yaml"
 render team-a --set 'namespaces={team-a},crds.enabled=false,priorityClassName=' >"$work/chart.yaml"
 go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+
+# The same with webhooks.
+cat >"$work/kustomization.yaml" <<-'END'
+	apiVersion: kustomize.config.k8s.io/v1beta1
+	kind: Kustomization
+	resources: [../../artifacts]
+	components: [../../artifacts/webhook]
+END
+"$kubectl" kustomize "$work" >"$work/manifests.yaml"
+render podmanager-system --set webhook.enabled=true >"$work/chart.yaml"
+go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 echo "The chart and artifacts/*.yaml install the same."

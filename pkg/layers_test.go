@@ -48,6 +48,8 @@ var layers = []string{
 	"pkg/leader",
 	"pkg/serve",
 	"pkg/webhook/conversion",
+	"pkg/webhook/certificates",
+	"pkg/webhook",
 
 	"pkg/plugin/text",
 	"pkg/plugin/output",

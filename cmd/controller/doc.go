@@ -2,7 +2,9 @@
 // pods, and pkg/controller does it.
 //
 // Start with main.go. flags.go and options.go turn the command line into one Config. run.go starts everything and stops it in order,
-// health.go has the checks of /livez and /readyz. signals.go handles SIGTERM and SIGINT, version.go has the version of the binary.
+// health.go has the checks of /livez and /readyz, webhook.go says which webhooks are served. signals.go handles SIGTERM and SIGINT,
+// version.go has the version of the binary.
 //
-// pkg/clients connects to the API server, pkg/leader elects a leader, and pkg/serve serves the checks and the metrics.
+// pkg/clients connects to the API server, pkg/leader elects a leader, pkg/serve serves the checks and the metrics, and pkg/webhook the
+// webhooks.
 package main

@@ -72,6 +72,7 @@ func (o *Options) flagGroups() []flagGroup {
 		{"What to work on", flagSet(o.addWorkFlags)},
 		{"Leader election, for more than one replica", flagSet(o.addLeaderFlags)},
 		{"What to serve", flagSet(o.addServerFlags)},
+		{"Webhooks, as artifacts/webhook installs them", flagSet(o.addWebhookFlags)},
 		{"Logs and version", flagSet(o.addLoggingFlags)},
 	}
 }
@@ -137,14 +138,14 @@ func (o *Options) addLoggingFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&o.Version, "version", o.Version, "print the version and exit")
 }
 
-// namespaceList is a flag that can be repeated.
-type namespaceList []string
+// repeated is a flag that can be repeated.
+type repeated []string
 
-func (l *namespaceList) String() string {
+func (l *repeated) String() string {
 	return strings.Join(*l, ",")
 }
 
-func (l *namespaceList) Set(value string) error {
+func (l *repeated) Set(value string) error {
 	*l = append(*l, value)
 	return nil
 }

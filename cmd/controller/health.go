@@ -28,6 +28,7 @@ func (p *process) readyChecks() []serve.Check {
 		}
 	}
 	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return p.contact.Warning(), nil }})
+	checks = append(checks, p.webhooks.readyChecks()...)
 	return append(checks, p.leaderChecks(0)...)
 }
 

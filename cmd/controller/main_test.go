@@ -55,6 +55,10 @@ func TestCommand(t *testing.T) {
 		"no CRD, quiet": {"-master " + noCRD.URL + free, 1, "", []string{"kubectl apply -f artifacts/crd.yaml"}, 1},
 		"no certificate": {"-master " + served.URL + " -metrics-secure -metrics-cert-dir /nonexistent" + free, 1, "",
 			[]string{"cannot serve metrics", "the certificate in /nonexistent cannot be used", "-metrics-cert-dir"}, 1},
+		"no certificate of the webhooks": {"-master " + served.URL + " -webhook-bind-address 127.0.0.1:0 -webhook-cert-dir /nonexistent" + free, 1, "",
+			[]string{"cannot serve webhooks", "the certificate in /nonexistent cannot be used", "-webhook-cert-dir"}, 1},
+		"port of the webhooks taken": {"-master " + served.URL + " -webhook-namespace a -webhook-bind-address " + taken.Addr().String() + free, 1, "",
+			[]string{"cannot serve webhooks", "in use", "choose another address with -webhook-bind-address"}, 1},
 		"port taken": {"-master " + served.URL + " -health-probe-bind-address 0 -metrics-bind-address " + taken.Addr().String(), 1, "",
 			[]string{"cannot serve metrics", "in use", "choose another address with -metrics-bind-address"}, 1},
 	}

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
@@ -101,5 +104,41 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 	if slices.Sort(out); !slices.Equal(out, []string{"443", "53", "53", "6443"}) {
 		t.Errorf("it lets out what is for %v", out)
+	}
+}
+
+// The webhooks are what the flags of the component say: their names, their port, and the rights that they need.
+func TestWebhookManifests(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "podmanager-system")
+	names := NewOptions().Config().Webhook.Certificates
+	var service corev1.Service
+	readManifest(t, "webhook/service.yaml", &service)
+	if service.Name != names.Service || service.Namespace != names.Namespace {
+		t.Errorf("the Service is %s/%s, and the certificate is for %s/%s", service.Namespace, service.Name, names.Namespace, names.Service)
+	}
+	var deployment appsv1.Deployment
+	readManifest(t, "deployment.yaml", &deployment)
+	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(deployment.Spec.Template.Labels)) {
+		t.Errorf("the Service selects %v", service.Spec.Selector)
+	}
+	var configuration admissionv1.ValidatingWebhookConfiguration
+	readManifest(t, "webhook/configuration.yaml", &configuration)
+	if configuration.Name != names.Configuration {
+		t.Errorf("the configuration is %s, and the CA goes to %s", configuration.Name, names.Configuration)
+	}
+	for _, webhook := range configuration.Webhooks {
+		if called := webhook.ClientConfig.Service; called == nil || called.Name != service.Name || called.Namespace != service.Namespace || *called.Port != service.Spec.Ports[0].Port {
+			t.Errorf("%s calls %v", webhook.Name, called)
+		}
+		if *webhook.FailurePolicy != admissionv1.Ignore {
+			t.Errorf("%s keeps users from working when the controller is away", webhook.Name)
+		}
+	}
+	var role rbacv1.Role
+	readManifest(t, "webhook/rbac.yaml", &role)
+	for _, rule := range role.Rules {
+		if !slices.Equal(rule.Verbs, []string{"create"}) && !slices.Equal(rule.ResourceNames, []string{names.Secret}) {
+			t.Errorf("the controller may %v %v of the names %v", rule.Verbs, rule.Resources, rule.ResourceNames)
+		}
 	}
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Burst      int
 
 	Workers    int
-	Namespaces namespaceList
+	Namespaces repeated
 	Selector   string
 	Resync     time.Duration
 
@@ -47,12 +47,20 @@ type Options struct {
 	ObjectMetrics      bool
 	HealthAddress      string
 
+	WebhookAddress   string
+	WebhookFolder    string
+	WebhookName      string
+	WebhookNamespace string
+	WebhookHosts     repeated
+	WebhookLifetime  time.Duration
+
 	Logging *logsapi.LoggingConfiguration
 	Version bool
 }
 
 // NewOptions returns the defaults.
 func NewOptions() *Options {
+	namespace := ownNamespace(os.Getenv("POD_NAMESPACE"), serviceAccountNamespaceFile)
 	return &Options{
 		// The API server protects itself: API Priority and Fairness queues requests or answers 429, and the client
 		// obeys. A tight limit here would only slow down a large scale-up for no visible reason. This limit is above
@@ -72,7 +80,7 @@ func NewOptions() *Options {
 		// A dead leader is replaced within 18.4 s: client-go stretches the retry period to 2.2 s at the most, a standby counts the 14 s from
 		// the retry that saw the last renewal, and takes over at the retry after them. The core controllers, with 15 s and 2 s, need up to 24 s.
 		Lease: leader.Config{
-			Namespace:     ownNamespace(os.Getenv("POD_NAMESPACE"), serviceAccountNamespaceFile),
+			Namespace:     namespace,
 			Name:          programName,
 			Duration:      14 * time.Second,
 			RenewDeadline: 10 * time.Second,
@@ -81,7 +89,13 @@ func NewOptions() *Options {
 
 		MetricsAddress: ":8080",
 		HealthAddress:  ":8081",
-		Logging:        logsapi.NewLoggingConfiguration(),
+
+		WebhookName:      "podmanager",
+		WebhookNamespace: namespace,
+		// Long enough to sleep through a few weeks without a controller, short enough that renewing is nothing rare.
+		WebhookLifetime: 90 * 24 * time.Hour,
+
+		Logging: logsapi.NewLoggingConfiguration(),
 	}
 }
 
@@ -125,6 +139,7 @@ func (o *Options) Validate() error {
 	p.refuse(format == "json" && len(o.Logging.VModule) > 0,
 		"-vmodule works with -logging-format text only: leave one of the two out")
 	p = append(p, o.validateAddresses()...)
+	p = append(p, o.validateWebhooks()...)
 	if o.LeaderElect {
 		p = append(p, validateLease(o.Lease)...)
 	}
@@ -140,12 +155,16 @@ func (o *Options) validateAddresses() problems {
 		_, port, err := net.SplitHostPort(address)
 		if number, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 			p.refuse(true, "-%s must be host:port or :port, or 0 to turn it off, not %q", name, address)
-		} else if number == 0 { // any free port: the two servers get different ones
+		} else if number == 0 { // any free port: each server gets another one
 			return ""
 		}
 		return address
 	}
 	metrics, health := check(metricsFlag, o.MetricsAddress), check(healthFlag, o.HealthAddress)
+	if webhook := check(webhookFlag, cmp.Or(o.WebhookAddress, serve.Off)); webhook != "" {
+		p.refuse(webhook == metrics, "-%s and -%s are both %s: give them different ports", metricsFlag, webhookFlag, webhook)
+		p.refuse(webhook == health, "-%s and -%s are both %s: give them different ports", healthFlag, webhookFlag, webhook)
+	}
 	p.refuse(o.MetricsCertificate != "" && !o.MetricsSecure, "-%s needs -%s", certificateFlag, secureFlag)
 	p.refuse(o.ObjectMetrics && o.MetricsAddress == serve.Off, "-%s needs an address: leave -%s 0 out", objectsFlag, metricsFlag)
 	p.refuse(metrics != "" && metrics == health,
@@ -205,6 +224,8 @@ type Config struct {
 	MetricsCertificate string // a folder, or empty
 	ObjectMetrics      bool
 	HealthAddress      string
+
+	Webhook WebhookConfig
 }
 
 // Config turns valid options into a Config.
@@ -227,6 +248,7 @@ func (o *Options) Config() *Config {
 		MetricsCertificate: o.MetricsCertificate,
 		ObjectMetrics:      o.ObjectMetrics,
 		HealthAddress:      o.HealthAddress,
+		Webhook:            o.webhookConfig(),
 	}
 	if len(config.Namespaces) == 0 {
 		config.Namespaces = []string{metav1.NamespaceAll}

@@ -55,13 +55,23 @@ func TestFlags(t *testing.T) {
 		"lease of part of a second": {"-leader-elect -leader-elect-resource-namespace a -leader-elect-lease-duration 15500ms", []string{"-leader-elect-lease-duration must be in whole seconds"}},
 		"renewal too late":          {"-leader-elect -leader-elect-resource-namespace a -leader-elect-retry-period 9s", []string{"-leader-elect-renew-deadline must be longer than 10.8s"}},
 		"retry":                     {"-leader-elect -leader-elect-resource-namespace a -leader-elect-retry-period 0", []string{"-leader-elect-retry-period must be above 0"}},
-		"int":                       {"-workers many", []string{`invalid value "many" for flag -workers: give a whole number`}},
-		"float":                     {"-kube-api-qps many", []string{`invalid value "many" for flag -kube-api-qps: give a number`}},
-		"duration":                  {"-resync 5", []string{`invalid value "5" for flag -resync: give a duration`}},
-		"bool":                      {"-leader-elect=si", []string{`invalid boolean value "si" for -leader-elect: give true or false`}},
-		"verbosity":                 {"-v=high", []string{`invalid value "high" for flag -v: give a whole number`}},
-		"unknown flag":              {"-nonsense", []string{"flag provided but not defined: -nonsense"}},
-		"argument":                  {"start", []string{`unexpected argument "start"`}},
+		"webhooks":                  {"-webhook-bind-address :9443 -webhook-namespace a -webhook-host 127.0.0.1 -webhook-host example.com", nil},
+		"webhooks of cert-manager":  {"-webhook-bind-address :9443 -webhook-cert-dir /certificate", nil},
+		"webhooks off":              {"-webhook-bind-address 0", nil},
+		"webhooks on a wrong port":  {"-webhook-bind-address 9443 -webhook-namespace a", []string{"-webhook-bind-address must be host:port"}},
+		"webhooks beside metrics":   {"-webhook-bind-address :8080 -webhook-namespace a", []string{"-metrics-bind-address and -webhook-bind-address are both :8080"}},
+		"webhooks beside health":    {"-webhook-bind-address :8081 -webhook-namespace a", []string{"-health-probe-bind-address and -webhook-bind-address are both :8081"}},
+		"webhooks nowhere":          {"-webhook-bind-address :9443", []string{"-webhook-namespace is needed"}},
+		"webhooks unused":           {"-webhook-cert-dir /certificate", []string{"-webhook-cert-dir needs -webhook-bind-address"}},
+		"webhooks, all wrong": {"-webhook-bind-address :9443 -webhook-namespace A -webhook-name A -webhook-host a:1 -webhook-cert-lifetime 1s",
+			[]string{"-webhook-name must be", "-webhook-namespace must be", `-webhook-host must be a DNS name or an IP address without a port, not "a:1"`, "-webhook-cert-lifetime must be at least 10s"}},
+		"int":          {"-workers many", []string{`invalid value "many" for flag -workers: give a whole number`}},
+		"float":        {"-kube-api-qps many", []string{`invalid value "many" for flag -kube-api-qps: give a number`}},
+		"duration":     {"-resync 5", []string{`invalid value "5" for flag -resync: give a duration`}},
+		"bool":         {"-leader-elect=si", []string{`invalid boolean value "si" for -leader-elect: give true or false`}},
+		"verbosity":    {"-v=high", []string{`invalid value "high" for flag -v: give a whole number`}},
+		"unknown flag": {"-nonsense", []string{"flag provided but not defined: -nonsense"}},
+		"argument":     {"start", []string{`unexpected argument "start"`}},
 		"everything at once": {"start -workers 0 -nonsense -resync soon -namespace A -kube-api-burst x", []string{
 			`unexpected argument "start"`, "flag provided but not defined: -nonsense", `invalid value "soon" for flag -resync`,
 			`invalid value "x" for flag -kube-api-burst`, "-workers must be", `-namespace "A"`,
@@ -101,6 +111,10 @@ func TestConfig(t *testing.T) {
 	}
 	if cluster := config.Cluster; !strings.HasPrefix(cluster.UserAgent, "podmanager-controller/") || cluster.RenewDeadline != 10*time.Second {
 		t.Errorf("connects as %q, with a renew deadline of %v", cluster.UserAgent, cluster.RenewDeadline)
+	}
+	if got := config.Webhook; got.Address != "0" || got.Certificates.Namespace != "here" || got.Certificates.Service != "podmanager-webhook" ||
+		got.Certificates.Secret != "podmanager-webhook" || got.Certificates.Configuration != "podmanager" {
+		t.Errorf("webhooks: %+v, want none, with the usual names", got)
 	}
 	if config.MetricsAddress != "0.0.0.0:1" || config.Resync != time.Hour {
 		t.Errorf("metrics on %q, resync %v", config.MetricsAddress, config.Resync)

@@ -34,6 +34,7 @@ type process struct {
 	metrics    *serve.Server         // nil if turned off
 	health     *serve.Server         // nil if turned off
 	guard      *serve.Guard          // nil if everybody may read the metrics
+	webhooks   *webhooks             // nil if turned off
 	leading    atomic.Bool           // whether the workers run
 }
 
@@ -70,6 +71,9 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 		p.guard = &serve.Guard{Client: c.Reviews}
 	}
 	if p.health, err = serve.Listen("health", healthFlag, config.HealthAddress); err != nil {
+		return nil, err
+	}
+	if p.webhooks, err = newWebhooks(config, c); err != nil {
 		return nil, err
 	}
 	build := readBuild()
@@ -113,22 +117,30 @@ func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 	return err
 }
 
-// run runs the process until ctx is done, and stops it in order: workers, lease, informers, servers.
+// run runs the process until ctx is done, and stops it in order: workers, lease, webhooks, informers, servers.
 func (p *process) run(ctx context.Context) error {
 	// Informers and servers outlive the signal, because the workers need them until they have stopped.
 	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	p.metrics.Start(outlivingCtx, p.metricsHandler())
 	p.health.Start(outlivingCtx, serve.Health(p.liveChecks(), p.readyChecks()))
-	var running sync.WaitGroup
+	p.webhooks.start(outlivingCtx)
+	var running, lingering sync.WaitGroup
 	running.Go(func() { p.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
 	running.Go(func() { p.examine(outlivingCtx) })
+	running.Go(func() { p.webhooks.run(outlivingCtx) }) // on a standby, too: each replica serves webhooks
+	stopping, stopServing := context.WithCancel(ctx)
+	defer stopServing()
+	lingering.Go(func() { p.webhooks.linger(stopping) })
 
 	err := p.runWorkers(ctx)
 	if leader.MustExit(err) {
 		return err
 	}
 	p.controller.Shutdown()
+	stopServing() // also if the workers have ended without a signal
+	lingering.Wait()
+	p.webhooks.shutDown(context.WithoutCancel(ctx))
 	stop()
 	running.Wait()
 	p.health.ShutDown(context.WithoutCancel(ctx))

@@ -1,6 +1,7 @@
 // Command chart keeps artifacts/chart and the manifests in artifacts together. The manifests are the truth.
 //
-//	chart generate                     writes what the chart takes from elsewhere: the CRD, and the table of values in its README
+//	chart generate                     writes what the chart takes from elsewhere: the CRD, its version v1alpha1, and the table of values in
+//	                                   its README
 //	chart compare MANIFESTS RENDERED   fails if the rendered chart has other objects than the manifests, but for what Helm adds
 //
 // make generate and make verify run it, from the root of the project.
@@ -16,6 +17,8 @@ import (
 const (
 	crdFile    = "artifacts/crd.yaml"
 	crdCopy    = "artifacts/chart/files/crd.yaml"
+	patchFile  = "artifacts/webhook/crd-patch.yaml"
+	alphaFile  = "artifacts/chart/files/v1alpha1.yaml"
 	valuesFile = "artifacts/chart/values.yaml"
 	readmeFile = "artifacts/chart/README.md"
 )
@@ -45,6 +48,9 @@ func generate() error {
 	if err := os.WriteFile(crdCopy, crd, 0o644); err != nil {
 		return err
 	}
+	if err := generateAlpha(); err != nil {
+		return err
+	}
 	values, err := os.ReadFile(valuesFile)
 	if err != nil {
 		return err
@@ -58,6 +64,22 @@ func generate() error {
 		return err
 	}
 	return os.WriteFile(readmeFile, []byte(updated), 0o644)
+}
+
+// generateAlpha writes the version of the CRD that is served with webhooks only. Without a patch there is none.
+func generateAlpha() error {
+	patch, err := os.ReadFile(patchFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	version, err := addedVersion(string(patch))
+	if err != nil {
+		return fmt.Errorf("%s: %w", patchFile, err)
+	}
+	return os.WriteFile(alphaFile, []byte(version), 0o644)
 }
 
 func compareFiles(manifests, rendered string) error {

@@ -58,6 +58,27 @@ func TestGenerated(t *testing.T) {
 	if read(t, crdCopy) != read(t, crdFile) {
 		t.Errorf("%s is not a copy of %s: run make generate", crdCopy, crdFile)
 	}
+	if _, err := os.Stat(patchFile); err == nil {
+		if version, err := addedVersion(read(t, patchFile)); err != nil || version != read(t, alphaFile) {
+			t.Errorf("%s is not made from %s (error %v): run make generate", alphaFile, patchFile, err)
+		}
+	}
+}
+
+func TestAddedVersion(t *testing.T) {
+	const want = "  - name: v2\n    schema:\n      a: 1\n"
+	const version = "- op: add\n  path: /spec/versions/-\n  value:\n    name: v2\n    schema:\n      a: 1\n"
+	const conversion = "- op: add\n  path: /spec/conversion\n  value: {}\n"
+	for name, patch := range map[string]string{"alone": version, "first": "# Generated.\n" + version + conversion, "last": conversion + version} {
+		if got, err := addedVersion(patch); err != nil || got != want {
+			t.Errorf("%s: got %q, error %v, want %q", name, got, err, want)
+		}
+	}
+	for name, patch := range map[string]string{"another path": conversion, "in one line": "- op: add\n  path: /spec/versions/-\n  value: {}\n", "nothing": ""} {
+		if got, err := addedVersion(patch); err == nil {
+			t.Errorf("%s: got %q, want an error", name, got)
+		}
+	}
 }
 
 // The schema knows every value and nothing else, and refuses what it does not know, wherever the chart decides what there is.

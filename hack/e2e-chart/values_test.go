@@ -20,7 +20,10 @@ const valuesFolder = "hack/e2e-chart/testdata/values"
 // Each value file is rendered, has what it asks for and nothing that it forbids, and the API server would take every object.
 func TestValues(t *testing.T) {
 	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/servicemonitor-crd.yaml")
-	t.Cleanup(func() { kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com") })
+	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/cert-manager-crds.yaml")
+	t.Cleanup(func() {
+		kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io", "issuers.cert-manager.io")
+	})
 	for _, namespace := range []string{"chart-team-a", "chart-team-b"} {
 		kubectlQuietly("create", "namespace", namespace)
 		t.Cleanup(func() { kubectlQuietly("delete", "namespace", namespace, "--wait=false") })
@@ -52,6 +55,18 @@ func TestValues(t *testing.T) {
 		"names": {
 			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "name: 'podmanager-plain'", "name: second-text"},
 			lacks: []string{"name: podmanager-controller"},
+		},
+		"webhook": {
+			has: []string{"-webhook-bind-address=:9443", "-webhook-name=second\n", `"-webhook-cert-lifetime=720h"`, "failurePolicy: Fail", "timeoutSeconds: 10",
+				"kind: ValidatingWebhookConfiguration\nmetadata:\n  name: second\n", "name: second-webhook\n", "resourceNames: [second-webhook]", "resourceNames: [second]",
+				"- port: webhook\n", "containerPort: 9443", "resources: [secrets]"},
+			lacks: []string{"cert-manager", "-webhook-cert-dir", "webhook-certificate"},
+		},
+		"cert-manager": {
+			has: []string{"-webhook-bind-address=:9443", "-webhook-cert-dir=/etc/podmanager/webhook", "mountPath: /etc/podmanager/webhook", "secretName: podmanager-webhook-tls",
+				"cert-manager.io/inject-ca-from: podmanager-system/podmanager-webhook", "kind: Certificate", "podmanager-webhook.podmanager-system.svc", "kind: ClusterIssuer",
+				"mountPath: /etc/podmanager/metrics", "secretName: metrics-tls"},
+			lacks: []string{"kind: Issuer", "resources: [secrets]", "-webhook-cert-lifetime"},
 		},
 	}
 	files, err := filepath.Glob(valuesFolder + "/*.yaml")
@@ -101,11 +116,14 @@ func TestFlags(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, help)
 	}
-	// How to connect, and what the chart decides: the address of health, the Lease, and, by values of their own, namespaces.
+	// How to connect, and what the chart decides: the address of health, the Lease, the pod's own namespace, the Service, and, by values of
+	// their own, namespaces.
 	expected := []string{"kubeconfig", "master", "version", "health-probe-bind-address", "namespace",
-		"leader-elect-resource-namespace", "leader-elect-resource-name"}
+		"leader-elect-resource-namespace", "leader-elect-resource-name", "webhook-namespace", "webhook-host"}
 	arguments := deploymentArguments(t, render(t, "everything"))
-	for _, argument := range arguments {
+	// Nobody can have both ways to certificates at once.
+	webhooks := append(deploymentArguments(t, render(t, "webhook")), deploymentArguments(t, render(t, "cert-manager"))...)
+	for _, argument := range append(webhooks, arguments...) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
 		expected = append(expected, name)
 	}
@@ -121,10 +139,12 @@ func TestFlags(t *testing.T) {
 		t.Errorf("the controller has the flags\n%q, the chart knows\n%q", flags, expected)
 	}
 	// Of all that could be wrong, only the kubeconfig is.
-	command := exec.CommandContext(t.Context(), program, append(arguments, "-leader-elect-resource-namespace=a", "-kubeconfig=/no/such/file")...)
-	out, err := command.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "/no/such/file") {
-		t.Errorf("the controller does not take %q: %v\n%s", arguments, err, out)
+	for _, values := range []string{"everything", "webhook", "cert-manager"} {
+		arguments := append(deploymentArguments(t, render(t, values)), "-leader-elect-resource-namespace=a", "-webhook-namespace=a", "-kubeconfig=/no/such/file")
+		out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "/no/such/file") {
+			t.Errorf("the controller does not take %q: %v\n%s", arguments, err, out)
+		}
 	}
 }
 
@@ -163,11 +183,40 @@ func TestRefusedValues(t *testing.T) {
 		"podDisruptionBudget.maxUnavailable=half": "/podDisruptionBudget/maxUnavailable",
 		"metrics.serviceMonitor.interval=often":   "/metrics/serviceMonitor/interval",
 		"crds.kept=true":                          "'kept' not allowed",
+		"webhook.failurePolicy=Maybe":             "/webhook/failurePolicy",
+		"webhook.timeoutSeconds=31":               "/webhook/timeoutSeconds",
+		"webhook.certificateLifetime=soon":        "/webhook/certificateLifetime",
+		"webhook.certManager.issuer=a":            "'issuer' not allowed",
+		"webhook.enabled=true,namespaces={a}":     "webhook.enabled needs rights in the whole cluster",
 	} {
 		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("--set %s: got %v\n%s\nwant a refusal that has %q", value, err, firstLines(out), want)
 		}
+	}
+}
+
+// A release without webhooks does not run into the conversion of one that had them: it says what to do first.
+func TestConversionLeftBehind(t *testing.T) {
+	const crd = "podmanagers.apps.mycompany.com"
+	patch := func(kind, change string) {
+		t.Helper()
+		kubectl(t, "", "patch", "crd", crd, "--type", kind, "-p", change)
+	}
+	kubectl(t, "", "apply", "--server-side", "--force-conflicts", "-f", "artifacts/crd.yaml")
+	try := func() (string, error) {
+		return tryHelm(t, "install", "podmanager", shared.chart, "--namespace", systemSpace, "--dry-run=server", "--take-ownership")
+	}
+	patch("merge", `{"spec": {"conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://192.0.2.1/"}}}}}`)
+	remove := func() { patch("json", `[{"op": "remove", "path": "/spec/conversion"}]`) }
+	const want = `kubectl patch crd podmanagers.apps.mycompany.com --type json -p '[{"op": "remove", "path": "/spec/conversion"}]'`
+	out, err := try()
+	remove()
+	if err == nil || !strings.Contains(out, want) {
+		t.Errorf("got %v\n%s\nwant a refusal that says %s", err, firstLines(out), want)
+	}
+	if out, err := try(); err != nil {
+		t.Errorf("after that: %v\n%s", err, firstLines(out))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,6 +18,17 @@ import (
 // shutdownTimeout is how long a running scrape may take when the process ends.
 const shutdownTimeout = time.Second
 
+// Limits bound what a client can take of a server.
+type Limits struct {
+	// Header, Body and Answer are how long a client may take to connect and send a header, to send all of a request, and until all of the
+	// answer is read. Idle is how long a connection stays open between two requests.
+	Header, Body, Answer, Idle time.Duration
+	// Connections is how many there may be at a time; 0 for any number.
+	Connections int
+	// ShutDown is how long requests under way may take when the process ends.
+	ShutDown time.Duration
+}
+
 // Off is the bind address that turns a server off.
 const Off = "0"
 
@@ -25,6 +37,7 @@ type Server struct {
 	name     string
 	http     *http.Server
 	listener net.Listener
+	shutDown time.Duration
 }
 
 // Listen listens on the address of the flag flagName. It returns nil for Off.
@@ -39,6 +52,7 @@ func Listen(name, flagName, address string) (*Server, error) {
 	return &Server{
 		name:     name,
 		listener: listener,
+		shutDown: shutdownTimeout,
 		http: &http.Server{
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       90 * time.Second,
@@ -49,7 +63,24 @@ func Listen(name, flagName, address string) (*Server, error) {
 	}, nil
 }
 
-// Encrypt makes the server speak TLS. Scrapes need no HTTP/2, and whoever has no token yet should find little to play with.
+// Bound sets limits for a server that is open to clients who have no right to anything yet. It also says less in the log about what such
+// clients do wrong.
+func (s *Server) Bound(limits Limits) {
+	if s == nil {
+		return
+	}
+	s.http.ReadHeaderTimeout, s.http.ReadTimeout, s.http.WriteTimeout = limits.Header, limits.Body, limits.Answer
+	s.http.IdleTimeout, s.shutDown = limits.Idle, limits.ShutDown
+	if limits.Connections > 0 {
+		s.http.ConnState = newConnections(limits.Connections).changed
+	}
+	s.http.ErrorLog = log.New(&sparingLog{name: s.name}, "", 0)
+}
+
+// Address is where the server listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Encrypt makes the server speak TLS. No client of ours needs HTTP/2, and whoever has no token yet should find little to play with.
 func (s *Server) Encrypt(config *tls.Config) {
 	if s == nil {
 		return
@@ -87,7 +118,7 @@ func (s *Server) ShutDown(ctx context.Context) {
 	if s == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, shutdownTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.shutDown)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		klog.FromContext(ctx).V(2).Info("Server was busy to the end", "what", s.name, "err", err)

@@ -56,6 +56,21 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{ .Values.metrics.secure | ternary 8443 8080 }}
 {{- end -}}
 
+{{/* The name of the webhooks' Service and of the Secret with their certificate. The controller makes it from the name of all names. */}}
+{{- define "podmanager.webhook" -}}
+{{ include "podmanager.fullname" . }}-webhook
+{{- end -}}
+
+{{/* The Secret that cert-manager writes. It has another name than the controller's own, so that neither finds what the other has made. */}}
+{{- define "podmanager.webhookCertificate" -}}
+{{ include "podmanager.webhook" . }}-tls
+{{- end -}}
+
+{{/* The annotation by which cert-manager finds what it writes the CA into. */}}
+{{- define "podmanager.injectCA" -}}
+cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.webhook" . }}
+{{- end -}}
+
 {{/* Flags that are given, by their names at the controller. */}}
 {{- define "podmanager.args" -}}
 {{- $flags := .Values.flags -}}
@@ -83,7 +98,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
       "kube-api-burst" $flags.kubeAPIBurst
       "leader-elect-lease-duration" $flags.leaderElectLeaseDuration
       "leader-elect-renew-deadline" $flags.leaderElectRenewDeadline
-      "leader-elect-retry-period" $flags.leaderElectRetryPeriod }}
+      "leader-elect-retry-period" $flags.leaderElectRetryPeriod
+      "webhook-cert-lifetime" (and .Values.webhook.enabled (not .Values.webhook.certManager.enabled) | ternary .Values.webhook.certificateLifetime nil) }}
 {{- if not (kindIs "invalid" $value) }}
 - {{ printf "-%s=%s" $flag (kindIs "string" $value | ternary $value (toJson $value)) | quote }}
 {{- end }}
@@ -95,6 +111,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- range .Values.namespaces }}
 - -namespace={{ . }}
+{{- end }}
+{{- if .Values.webhook.enabled }}
+- -webhook-bind-address=:9443
+{{- if .Values.webhook.certManager.enabled }}
+- -webhook-cert-dir=/etc/podmanager/webhook
+{{- end }}
+{{- if ne (include "podmanager.fullname" .) "podmanager" }}
+- -webhook-name={{ include "podmanager.fullname" . }}
+{{- end }}
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"strconv"
 	"sync"
 	"time"
 
@@ -45,6 +46,21 @@ var (
 	Panics = counter("panics_total",
 		"Panics caught while syncing a PodManager. Each is a bug.")
 
+	webhookRequests = metrics.NewCounterVec(&metrics.CounterOpts{
+		Subsystem: subsystem, Name: "webhook_requests_total", StabilityLevel: metrics.ALPHA,
+		Help: "Requests to the webhooks, by path (none for a path that nobody serves) and HTTP code.",
+	}, []string{"path", "code"})
+	WebhookPanics         = counter("webhook_panics_total", "Panics caught while answering a webhook's request. Each is a bug.")
+	WebhookCertificateEnd = metrics.NewGauge(&metrics.GaugeOpts{
+		Subsystem: subsystem, Name: "webhook_certificate_expiration_timestamp_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Unix time at which the certificate ends that webhooks are served with, if the controller has made it; else 0.",
+	})
+	webhookSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Subsystem: subsystem, Name: "webhook_duration_seconds", StabilityLevel: metrics.ALPHA,
+		Help:    "Time from a webhook's request until its answer, by path.",
+		Buckets: metrics.ExponentialBuckets(0.001, 2, 14),
+	}, []string{"path"})
+
 	reconcileSeconds = histogram("reconcile_duration_seconds", "Duration of a sync.",
 		metrics.ExponentialBuckets(0.001, 2, 15))
 	rolloutSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
@@ -79,7 +95,7 @@ func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
 			Triggers, EchoSkips, StaleSkips, LiveReads, Panics, Rewinds, Namespaces,
-			rollouts, rolloutSeconds)
+			rollouts, rolloutSeconds, webhookRequests, WebhookPanics, WebhookCertificateEnd, webhookSeconds)
 		// A series that begins at 1 shows no increase.
 		for _, result := range status.Results {
 			rollouts.WithLabelValues(string(result))
@@ -108,6 +124,12 @@ func ObserveSync(duration time.Duration, result SyncResult, err error) {
 	}
 	reconciles.WithLabelValues(string(result)).Inc()
 	reconcileSeconds.Observe(duration.Seconds())
+}
+
+// ObserveWebhook counts a request to a webhook.
+func ObserveWebhook(path string, code int, duration time.Duration) {
+	webhookRequests.WithLabelValues(path, strconv.Itoa(code)).Inc()
+	webhookSeconds.WithLabelValues(path).Observe(duration.Seconds())
 }
 
 // ObserveRollout counts a rollout.

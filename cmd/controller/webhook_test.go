@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+
+	"github.com/mycompany/podmanager/pkg/clients"
+	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/serve"
+	"github.com/mycompany/podmanager/pkg/webhook"
+	"github.com/mycompany/podmanager/pkg/webhook/certificates"
+)
+
+// idleController has nothing to drain.
+type idleController struct{}
+
+func (idleController) Shutdown() {}
+
+func (idleController) Run(ctx context.Context, _ int) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Webhooks are served for a while after the signal, because API servers may still call, and clients are asked to go elsewhere.
+func TestWebhooksLinger(t *testing.T) {
+	for name, isOn := range map[string]bool{"with webhooks": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := testContext(t)
+				p, _, scopes := testProcess(ctx, t, nil)
+				p.controller = idleController{}
+				handler := webhook.NewHandler(nil)
+				if isOn {
+					p.webhooks = &webhooks{handler: handler}
+				}
+				scopes.serve()
+				var ended time.Time
+				go func() {
+					if err := p.run(ctx); err != nil {
+						t.Errorf("ended with %v", err)
+					}
+					ended = time.Now()
+				}()
+				pass(time.Minute)
+				asksToGo := func() bool {
+					answer := httptest.NewRecorder()
+					handler.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", nil))
+					return answer.Header().Get("Connection") == "close"
+				}
+				if asksToGo() {
+					t.Error("asks clients to go before the signal")
+				}
+				stop()
+				signalled := time.Now()
+				pass(time.Second)
+				if asksToGo() != isOn || ended.IsZero() != isOn {
+					t.Errorf("a second after the signal: asks clients to go: %v; has ended at %v", asksToGo(), ended)
+				}
+				pass(time.Minute)
+				if took := ended.Sub(signalled); isOn && took != webhookLinger || !isOn && took != 0 {
+					t.Errorf("ended %v after the signal", took)
+				}
+			})
+		})
+	}
+}
+
+// A replica without a certificate is not ready, but alive.
+func TestReadyNeedsCertificate(t *testing.T) {
+	unused, err := dynamic.NewForConfig(&rest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager := certificates.New(certificates.Clients{Kube: kubefake.NewClientset(), Dynamic: unused}, NewOptions().Config().Webhook.Certificates)
+	p := &process{
+		scopes:   &fakeScopes{states: []source.ScopeState{{Phase: source.ScopeServed}}},
+		contact:  &clients.Contact{},
+		webhooks: &webhooks{handler: webhook.NewHandler(nil), certificates: manager},
+	}
+	for path, want := range map[string]int{"/readyz": 500, "/livez": 200} {
+		answer := httptest.NewRecorder()
+		serve.Health(p.liveChecks(), p.readyChecks()).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		if answer.Code != want {
+			t.Errorf("%s answers %d, want %d: %s", path, answer.Code, want, answer.Body)
+		}
+		if want == 500 && !strings.Contains(answer.Body.String(), "[-]webhookCertificate failed: no certificate yet") {
+			t.Errorf("%s answers %s", path, answer.Body)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"net"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/mycompany/podmanager/pkg/serve"
+	"github.com/mycompany/podmanager/pkg/webhook/certificates"
+)
+
+// Names of flags that error messages mention, too.
+const (
+	webhookFlag          = "webhook-bind-address"
+	webhookFolderFlag    = "webhook-cert-dir"
+	webhookNameFlag      = "webhook-name"
+	webhookNamespaceFlag = "webhook-namespace"
+	webhookHostFlag      = "webhook-host"
+	webhookLifetimeFlag  = "webhook-cert-lifetime"
+)
+
+// webhookSuffix is what the names of the webhooks' Service and Secret end with.
+const webhookSuffix = "-webhook"
+
+func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.WebhookAddress, webhookFlag, o.WebhookAddress, "`address` of the webhooks, such as :9443; none if not given, or 0")
+	flags.StringVar(&o.WebhookFolder, webhookFolderFlag, o.WebhookFolder,
+		"`folder` with tls.crt and tls.key, such as a Secret of cert-manager; without it the controller makes a CA and certificates of its own")
+	flags.StringVar(&o.WebhookName, webhookNameFlag, o.WebhookName,
+		"`name` of the ValidatingWebhookConfiguration; Service and Secret have this name with "+webhookSuffix+" after it")
+	flags.StringVar(&o.WebhookNamespace, webhookNamespaceFlag, o.WebhookNamespace, "`namespace` of the Service and the Secret; in a pod, its own")
+	flags.Var(&o.WebhookHosts, webhookHostFlag,
+		"`name` or IP address that API servers call webhooks by, beside that of the Service; repeat it for several")
+	flags.DurationVar(&o.WebhookLifetime, webhookLifetimeFlag, o.WebhookLifetime,
+		"`time` for which a certificate is good; a CA is good for four times as long; both are renewed after two thirds of it")
+}
+
+func (o *Options) validateWebhooks() problems {
+	var p problems
+	if cmp.Or(o.WebhookAddress, serve.Off) == serve.Off {
+		p.refuse(o.WebhookFolder != "", "-%s needs -%s", webhookFolderFlag, webhookFlag)
+		return p
+	}
+	p.refuse(len(validation.IsDNS1035Label(o.WebhookName+webhookSuffix)) > 0,
+		"-%s must be the beginning of a Service's name such as podmanager, not %q", webhookNameFlag, o.WebhookName)
+	if o.WebhookFolder != "" {
+		return p // who has made that certificate knows the rest
+	}
+	if o.WebhookNamespace == "" {
+		p.refuse(true, "-%s is needed outside a cluster: give the namespace to keep the Secret in, such as podmanager-system", webhookNamespaceFlag)
+	} else {
+		p.refuse(!isLabel(o.WebhookNamespace), "-%s must be the name of a namespace such as podmanager-system, not %q",
+			webhookNamespaceFlag, o.WebhookNamespace)
+	}
+	for _, host := range o.WebhookHosts {
+		p.refuse(net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(host)) > 0,
+			"-%s must be a DNS name or an IP address without a port, not %q", webhookHostFlag, host)
+	}
+	p.refuse(o.WebhookLifetime < certificates.MinLifetime, "-%s must be at least %v, not %v", webhookLifetimeFlag, certificates.MinLifetime, o.WebhookLifetime)
+	return p
+}
+
+// WebhookConfig is the configuration of the webhooks.
+type WebhookConfig struct {
+	Address string // or serve.Off
+	Folder  string // with a certificate of somebody else, or empty
+	// Certificates is for certificates of our own.
+	Certificates certificates.Config
+}
+
+func (o *Options) webhookConfig() WebhookConfig {
+	return WebhookConfig{
+		Address: cmp.Or(o.WebhookAddress, serve.Off),
+		Folder:  o.WebhookFolder,
+		Certificates: certificates.Config{
+			Namespace: o.WebhookNamespace, Secret: o.WebhookName + webhookSuffix, Service: o.WebhookName + webhookSuffix,
+			Configuration: o.WebhookName, Hosts: o.WebhookHosts, Lifetime: o.WebhookLifetime,
+		},
+	}
+}

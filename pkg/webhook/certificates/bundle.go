@@ -1,0 +1,164 @@
+package certificates
+
+import (
+	"context"
+	"encoding/base64"
+	"net/url"
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	admissionapply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+)
+
+// fieldManager owns the bundles, and nothing else.
+const fieldManager = "podmanager-webhook"
+
+// crdName is the name of the CRD, whose conversion may be one of the webhooks.
+const crdName = "podmanagers.apps.mycompany.com"
+
+// The resources that hold a bundle.
+var (
+	validatingResource = admissionv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")
+	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
+
+// holder is an object that holds the bundle, as it was read.
+type holder struct {
+	// held are the bundles in it: one for each webhook of ours. There is none if the object is not installed, or is not about us.
+	held [][]byte
+	// put writes the bundle, and fails with a conflict if the object is not the one that was read any more.
+	put func(ctx context.Context, bundle []byte) error
+}
+
+// configuration is an object that has to hold the bundle.
+type configuration struct {
+	name string
+	read func(ctx context.Context) (*holder, error)
+}
+
+// own tells which webhooks are ours: those that lead to our Service, or to a URL of one of our hosts.
+type own struct {
+	namespace, service string
+	hosts              []string
+}
+
+func (o own) isOurs(namespace, service string, address *string) bool {
+	if address == nil {
+		return namespace == o.namespace && service == o.service
+	}
+	parsed, err := url.Parse(*address)
+	return err == nil && slices.Contains(o.hosts, parsed.Hostname())
+}
+
+// validating is the ValidatingWebhookConfiguration of this name.
+func validating(client kubernetes.Interface, name string, own own) configuration {
+	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	read := func(ctx context.Context) (*holder, error) {
+		found, err := configurations.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return &holder{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		h := &holder{}
+		var names []string
+		for _, webhook := range found.Webhooks {
+			config := webhook.ClientConfig
+			service := config.Service
+			if service == nil {
+				service = &admissionv1.ServiceReference{}
+			}
+			if own.isOurs(service.Namespace, service.Name, config.URL) {
+				names, h.held = append(names, webhook.Name), append(h.held, config.CABundle)
+			}
+		}
+		h.put = func(ctx context.Context, bundle []byte) error {
+			// The list is a map by name: only these entries are touched, and of these only the bundle.
+			apply := admissionapply.ValidatingWebhookConfiguration(name).WithResourceVersion(found.ResourceVersion).WithUID(found.UID)
+			for _, name := range names {
+				apply.WithWebhooks(admissionapply.ValidatingWebhook().WithName(name).
+					WithClientConfig(admissionapply.WebhookClientConfig().WithCABundle(bundle...)))
+			}
+			_, err := configurations.Apply(ctx, apply, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+			return err
+		}
+		return h, nil
+	}
+	return configuration{"ValidatingWebhookConfiguration " + name, read}
+}
+
+// conversion has the fields of a CRD that are about its conversion webhook.
+type conversion struct {
+	Spec struct {
+		Conversion *struct {
+			Strategy string `json:"strategy"`
+			Webhook  *struct {
+				ClientConfig *struct {
+					Service *struct {
+						Namespace string `json:"namespace"`
+						Name      string `json:"name"`
+					} `json:"service"`
+					URL      *string `json:"url"`
+					CABundle []byte  `json:"caBundle"`
+				} `json:"clientConfig"`
+			} `json:"webhook"`
+		} `json:"conversion"`
+	} `json:"spec"`
+}
+
+// converting is the CRD. If it does not convert, or by a webhook that is not ours, there is nothing to do.
+func converting(client dynamic.Interface, own own) configuration {
+	crds := client.Resource(crdResource)
+	read := func(ctx context.Context) (*holder, error) {
+		found, err := crds.Get(ctx, crdName, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return &holder{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var crd conversion
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, &crd); err != nil {
+			return nil, err
+		}
+		c := crd.Spec.Conversion
+		if c == nil || c.Strategy != "Webhook" || c.Webhook == nil || c.Webhook.ClientConfig == nil {
+			return &holder{}, nil
+		}
+		config := c.Webhook.ClientConfig
+		var namespace, service string
+		if config.Service != nil {
+			namespace, service = config.Service.Namespace, config.Service.Name
+		}
+		if !own.isOurs(namespace, service, config.URL) {
+			return &holder{}, nil
+		}
+		return &holder{held: [][]byte{config.CABundle}, put: func(ctx context.Context, bundle []byte) error {
+			_, err := crds.Apply(ctx, crdName, conversionApply(found, bundle), metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+			return err
+		}}, nil
+	}
+	return configuration{"CustomResourceDefinition " + crdName, read}
+}
+
+// conversionApply is what is applied to the CRD: the bundle, if it still is the CRD that was read.
+func conversionApply(found *unstructured.Unstructured, bundle []byte) *unstructured.Unstructured {
+	apply := &unstructured.Unstructured{Object: map[string]any{}}
+	apply.SetAPIVersion(crdResource.GroupVersion().String())
+	apply.SetKind("CustomResourceDefinition")
+	apply.SetName(crdName)
+	apply.SetResourceVersion(found.GetResourceVersion())
+	apply.SetUID(found.GetUID())
+	apply.Object["spec"] = map[string]any{"conversion": map[string]any{"webhook": map[string]any{"clientConfig": map[string]any{
+		"caBundle": base64.StdEncoding.EncodeToString(bundle),
+	}}}}
+	return apply
+}

@@ -1,0 +1,307 @@
+package certificates
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/klog/v2"
+
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+)
+
+const (
+	// tryAgainAfter is how long to wait after a failure.
+	tryAgainAfter = 5 * time.Second
+	// lookAfter is how long to wait if nothing is due: all changes are watched, but a watch needs rights, too.
+	lookAfter = 10 * time.Minute
+	// requestTimeout is how long the API server may take for one request.
+	requestTimeout = 10 * time.Second
+	// mostSteps bounds how often another replica may be faster before this one waits for a while.
+	mostSteps = 20
+)
+
+// MinLifetime is the shortest life of a certificate: the API server has to see a CA within a tenth of it.
+const MinLifetime = 10 * time.Second
+
+// Config says what to make certificates for.
+type Config struct {
+	// Namespace is that of the Secret and of the Service.
+	Namespace string
+	// Secret and Service are their names, Configuration that of the ValidatingWebhookConfiguration.
+	Secret, Service, Configuration string
+	// Hosts are more names and addresses that the webhooks are called by, beside that of the Service.
+	Hosts []string
+	// Lifetime is that of the certificate that is served. A CA lives four times as long.
+	Lifetime time.Duration
+}
+
+// Clients are the clients that a Manager needs.
+type Clients struct {
+	Kube     kubernetes.Interface
+	Dynamic  dynamic.Interface
+	Metadata metadata.Interface
+}
+
+// secretClient is the part of the client for Secrets that a Manager needs.
+type secretClient interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Secret, error)
+	Create(ctx context.Context, secret *corev1.Secret, options metav1.CreateOptions) (*corev1.Secret, error)
+	Update(ctx context.Context, secret *corev1.Secret, options metav1.UpdateOptions) (*corev1.Secret, error)
+}
+
+// Manager keeps the certificate in one replica.
+type Manager struct {
+	secret         string
+	secrets        secretClient
+	configurations []configuration
+	policy         policy
+	// watch calls changed whenever one of the objects may have changed, until ctx is done.
+	watch func(ctx context.Context, changed func())
+
+	current atomic.Pointer[tls.Certificate]
+	trouble atomic.Pointer[string]
+	// said are things that the log has been told, each by what it is about.
+	said map[string]string
+}
+
+// New makes a Manager. Nothing is read or written before Run.
+func New(c Clients, config Config) *Manager {
+	host := fmt.Sprintf("%s.%s.svc", config.Service, config.Namespace)
+	own := own{config.Namespace, config.Service, config.Hosts}
+	return &Manager{
+		secret:         config.Secret,
+		secrets:        c.Kube.CoreV1().Secrets(config.Namespace),
+		configurations: []configuration{validating(c.Kube, config.Configuration, own), converting(c.Dynamic, own)},
+		policy:         newPolicy(append([]string{host}, config.Hosts...), config.Lifetime),
+		watch:          watchObjects(c.Metadata, config),
+		said:           map[string]string{},
+	}
+}
+
+// TLS is the configuration of a server with the certificate, whichever it is when somebody connects.
+func (m *Manager) TLS() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if current := m.current.Load(); current != nil {
+			return current, nil
+		}
+		return nil, errors.New("there is no certificate yet")
+	}}
+}
+
+// Check is a health check: it fails while there is no certificate to serve with, and warns of what is wrong.
+func (m *Manager) Check() (string, error) {
+	trouble := ""
+	if text := m.trouble.Load(); text != nil {
+		trouble = *text
+	}
+	switch current := m.current.Load(); {
+	case current == nil && trouble != "":
+		return "", fmt.Errorf("no certificate: %s", trouble)
+	case current == nil:
+		return "", errors.New("no certificate yet")
+	case !time.Now().Before(current.Leaf.NotAfter):
+		return "", fmt.Errorf("the certificate ended at %s: %s", current.Leaf.NotAfter.Format(time.RFC3339), trouble)
+	}
+	return trouble, nil
+}
+
+// Run keeps the certificate and the bundles until ctx is done.
+func (m *Manager) Run(ctx context.Context) {
+	changes := make(chan struct{}, 1)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		m.watch(ctx, func() {
+			select {
+			case changes <- struct{}{}:
+			default: // there is one that nobody has looked at yet
+			}
+		})
+	}()
+	for ctx.Err() == nil {
+		due, err := m.settle(ctx)
+		m.tell(ctx, err)
+		wait := min(max(time.Until(due), 0), lookAfter)
+		if err != nil {
+			wait = tryAgainAfter
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-changes:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	<-watched
+}
+
+// settle does one step after the other, until there is none or one fails. It returns when to look again.
+func (m *Manager) settle(ctx context.Context) (time.Time, error) {
+	for range mostSteps {
+		holders, h, unread := m.readConfigurations(ctx) // before the Secret: see put
+		secret, s, err := m.readSecret(ctx)
+		if err != nil {
+			return time.Now(), err
+		}
+		now := time.Now()
+		m.serve(ctx, s, now)
+		next, due := decide(s, h, now, m.policy)
+		if next == stepNone {
+			return due, unread
+		}
+		if next == stepPublish {
+			err = m.put(ctx, holders, s.bundle())
+		} else {
+			err = m.write(ctx, secret, s, next, h, now)
+		}
+		switch {
+		case err == nil:
+			klog.FromContext(ctx).V(2).Info("Changed the webhooks' certificates", "step", next)
+		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // else somebody was faster
+			return now, fmt.Errorf("%s: %w", next, err)
+		}
+	}
+	return time.Now(), errors.New("somebody else changes the same objects all the time")
+}
+
+// readConfigurations reads what the configurations hold.
+func (m *Manager) readConfigurations(ctx context.Context) (holders []*holder, h held, err error) {
+	h.known = true
+	for _, c := range m.configurations {
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		found, readErr := c.read(ctx)
+		cancel()
+		if readErr != nil {
+			h.known, err = false, errors.Join(err, fmt.Errorf("%s: %w", c.name, readErr))
+			continue
+		}
+		if len(found.held) == 0 {
+			m.sayOnce(ctx, c.name, "No webhook of ours is configured here: it gets no CA")
+			continue
+		}
+		m.sayOnce(ctx, c.name, "A webhook of ours is configured here: it gets the CA")
+		holders = append(holders, found)
+		h.bundles = append(h.bundles, found.held...)
+	}
+	return holders, h, err
+}
+
+// readSecret reads the Secret, if it is there, and what it holds, if that makes sense.
+func (m *Manager) readSecret(ctx context.Context) (*corev1.Secret, *state, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	secret, err := m.secrets.Get(ctx, m.secret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("secret %s: %w", m.secret, err)
+	}
+	s, err := parseState(secret.Data)
+	if err != nil {
+		m.sayOnce(ctx, "Secret "+m.secret, "What the Secret holds makes no sense and is made anew: "+err.Error())
+		return secret, nil, nil
+	}
+	delete(m.said, "Secret "+m.secret)
+	return secret, s, nil
+}
+
+// serve takes the certificate of the Secret. One that API servers cannot trust yet is taken only if there is no other.
+func (m *Manager) serve(ctx context.Context, s *state, now time.Time) {
+	current := m.current.Load()
+	if s == nil || current != nil && slices.Equal(current.Certificate[0], s.serving.certificate.Raw) {
+		return
+	}
+	if current != nil && now.Before(current.Leaf.NotAfter) && !s.isTrusted(now, m.policy.delay) {
+		return
+	}
+	m.current.Store(s.serving.forServer())
+	metrics.WebhookCertificateEnd.Set(float64(s.serving.certificate.NotAfter.Unix()))
+	klog.FromContext(ctx).Info("Serving webhooks with another certificate", "until", s.serving.certificate.NotAfter,
+		"serial", s.serving.certificate.SerialNumber.Text(16))
+}
+
+// put writes the bundle into the configurations that hold another one. They were read before the Secret was: if another replica has
+// changed the Secret since, and written its bundle, this one is refused, so that no old bundle ever follows a newer one.
+func (m *Manager) put(ctx context.Context, holders []*holder, bundle []byte) error {
+	var problems []error
+	var overtaken error
+	for _, found := range holders {
+		if (held{bundles: found.held}).isEverywhere(bundle) {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+		switch err := found.put(ctx, bundle); {
+		case apierrors.IsConflict(err):
+			overtaken = err
+		case err != nil:
+			problems = append(problems, err)
+		}
+		cancel()
+	}
+	if len(problems) > 0 {
+		return errors.Join(problems...)
+	}
+	return overtaken
+}
+
+// write carries out a step on the Secret, unless somebody else has changed that meanwhile.
+func (m *Manager) write(ctx context.Context, secret *corev1.Secret, s *state, next step, h held, now time.Time) error {
+	changed, err := change(s, next, h, now, m.policy)
+	if err != nil {
+		return err
+	}
+	data, err := changed.encode()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if secret == nil {
+		_, err = m.secrets.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Name: m.secret, Labels: map[string]string{"app.kubernetes.io/name": "podmanager"}},
+			Type:       corev1.SecretTypeTLS,
+			Data:       data,
+		}, metav1.CreateOptions{FieldManager: fieldManager})
+		return err
+	}
+	secret.Data = data
+	_, err = m.secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: fieldManager})
+	if apierrors.IsNotFound(err) { // deleted meanwhile
+		return apierrors.NewConflict(corev1.Resource("secrets"), m.secret, err)
+	}
+	return err
+}
+
+// tell keeps a failure for the health check, and logs it once.
+func (m *Manager) tell(ctx context.Context, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	m.trouble.Store(&text)
+	if m.said["trouble"] != text && text != "" && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Cannot keep the certificate of the webhooks, will try again")
+	}
+	m.said["trouble"] = text
+}
+
+// sayOnce logs a message about something unless it was the last one about it.
+func (m *Manager) sayOnce(ctx context.Context, about, message string) {
+	if m.said[about] != message {
+		klog.FromContext(ctx).Info(message, "object", about)
+		m.said[about] = message
+	}
+}

@@ -1,0 +1,172 @@
+package webhook
+
+import (
+	"bufio"
+	"crypto/tls"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dial connects to the server, with TLS or without.
+func (s *testServer) dial(isEncrypted bool) net.Conn {
+	s.t.Helper()
+	connection, err := net.Dial("tcp", s.Address())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { connection.Close() })
+	if isEncrypted {
+		encrypted := tls.Client(connection, &tls.Config{InsecureSkipVerify: true})
+		if err := encrypted.Handshake(); err != nil {
+			s.t.Fatal(err)
+		}
+		return encrypted
+	}
+	return connection
+}
+
+// awaitClosed waits until the server has closed a connection, and returns how long that took.
+func awaitClosed(t *testing.T, connection net.Conn) time.Duration {
+	t.Helper()
+	started := time.Now()
+	if err := connection.SetReadDeadline(started.Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := io.Copy(io.Discard, connection)
+	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+		t.Errorf("the connection is still open after %v", patience)
+	}
+	return time.Since(started)
+}
+
+// A client that sends a byte now and then, or none, is sent away when its time is up, whatever it is at; the others are served meanwhile.
+func TestSlowClients(t *testing.T) {
+	tests := map[string]struct {
+		isEncrypted bool
+		begins      string // sent at once
+		slowly      string // sent byte by byte
+		least, most time.Duration
+	}{
+		"says nothing":          {false, "", "", 0, 5 * time.Second},
+		"half of a handshake":   {false, "\x16\x03\x01\x02\x00", strings.Repeat("\x01", 1000), 0, 5 * time.Second},
+		"says nothing over TLS": {true, "", "", 0, 5 * time.Second},
+		"a slow header":         {true, "POST /echo HTTP/1.1\r\n", strings.Repeat("a: b\r\n", 1000), 0, 5 * time.Second},
+		"a slow body": {true, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n",
+			strings.Repeat("a", 1000), testLimits.Header, 5 * time.Second},
+		"a slow body in chunks": {true, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
+			strings.Repeat("1\r\na\r\n", 1000), testLimits.Header, 5 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, testLimits)
+			connection := s.dial(test.isEncrypted)
+			if _, err := io.WriteString(connection, test.begins); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				for i := range test.slowly {
+					if _, err := io.WriteString(connection, test.slowly[i:i+1]); err != nil {
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			}()
+			s.expectEcho("beside the slow client")
+			if took := awaitClosed(t, connection); took < test.least/2 || took > test.most {
+				t.Errorf("it was sent away after %v", took)
+			}
+			if waiting := s.handler.reading.Load(); waiting != 0 {
+				t.Errorf("%d bytes of it are still counted", waiting)
+			}
+			s.expectEcho("afterwards")
+		})
+	}
+}
+
+// Plain HTTP gets a plain answer that says so, old TLS and garbage get none, and nobody is kept out by them.
+func TestNoTLS(t *testing.T) {
+	s := startServer(t, testLimits)
+	plain := s.dial(false)
+	if _, err := io.WriteString(plain, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(plain).ReadString('\n')
+	if err != nil || !strings.Contains(line, "400") {
+		t.Errorf("plain HTTP got %q, error %v; want 400", line, err)
+	}
+	garbage := s.dial(false)
+	if _, err := garbage.Write(make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	awaitClosed(t, garbage)
+	old := tls.Client(s.dial(false), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
+	if err := old.Handshake(); err == nil {
+		t.Error("TLS 1.1 is spoken")
+	}
+	if version := s.dial(true).(*tls.Conn).ConnectionState().Version; version != tls.VersionTLS13 {
+		t.Errorf("TLS %x is spoken, want 1.3", version)
+	}
+	s.expectEcho("afterwards")
+}
+
+// Many idle connections are bounded, and keep nobody out.
+func TestIdleConnectionsBounded(t *testing.T) {
+	limits := testLimits
+	limits.Header, limits.Body = time.Minute, time.Minute // it is not the time that ends them
+	s := startServer(t, limits)
+	const many = 5
+	var idle []net.Conn
+	for i := range many * limits.Connections {
+		idle = append(idle, s.dial(i%2 == 0))
+		if i%10 == 0 {
+			s.expectEcho("beside idle connections")
+		}
+	}
+	s.expectEcho("beside all of them")
+	closed := make(chan int)
+	for _, connection := range idle {
+		go func() {
+			_ = connection.SetReadDeadline(time.Now().Add(3 * time.Second))
+			_, err := io.Copy(io.Discard, connection)
+			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+				closed <- 0
+				return
+			}
+			closed <- 1
+		}()
+	}
+	sum := 0
+	for range idle {
+		sum += <-closed
+	}
+	if open := len(idle) - sum; open > limits.Connections {
+		t.Errorf("%d idle connections are open, want at most %d", open, limits.Connections)
+	}
+}
+
+// Connections that are busy are never closed in favour of idle ones.
+func TestBusyConnectionsStay(t *testing.T) {
+	s := startServer(t, testLimits)
+	answers := make(chan error)
+	for range testLimits.Connections - 1 {
+		go func() {
+			_, _, err := s.ask("POST", "/wait", "application/json", strings.NewReader(`{}`))
+			answers <- err
+		}()
+	}
+	s.await("busy connections", func() bool { return int(s.waiting.Load()) == testLimits.Connections-1 })
+	for range 3 * testLimits.Connections {
+		s.dial(false)
+	}
+	s.expectEcho("beside busy connections")
+	close(s.release)
+	for range testLimits.Connections - 1 {
+		if err := <-answers; err != nil {
+			t.Errorf("a request under way failed: %v", err)
+		}
+	}
+}

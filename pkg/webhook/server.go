@@ -1,0 +1,206 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/serve"
+)
+
+// Limits are those of the server. The port is open to whoever can reach it: API servers show no certificate of theirs unless they are told to.
+var Limits = serve.Limits{
+	Header: 5 * time.Second,
+	Body:   10 * time.Second,
+	// A conversion may take 30 s, as far as API servers are concerned.
+	Answer: 30 * time.Second,
+	// API servers keep connections for 90 s. If this server closed them earlier, a request could meet a connection that is just being closed.
+	Idle: 2 * time.Minute,
+	// An API server has at most 200 changes under way by default, and a cluster a few API servers.
+	Connections: 1000,
+	ShutDown:    5 * time.Second,
+}
+
+const (
+	// maxBody is what a request may have. An object has 3 MB at the most, and an update comes with the old and the new one; a conversion
+	// comes with a page of a list.
+	maxBody = 16 << 20
+	// maxBodies is what all requests under way may have together: decoded, they take several times as much of the memory.
+	maxBodies = 32 << 20
+)
+
+// Handler answers requests.
+type Handler struct {
+	mux *http.ServeMux
+	// reading is the size of all bodies in memory.
+	reading atomic.Int64
+	// isEnding tells that clients should go elsewhere.
+	isEnding atomic.Bool
+}
+
+// NewHandler makes the handler of these paths.
+func NewHandler(routes map[string]http.Handler) *Handler {
+	h := &Handler{mux: http.NewServeMux()}
+	for path, route := range routes {
+		h.mux.Handle(path, h.guard(path, route))
+	}
+	h.mux.Handle("/", h.guard("none", http.NotFoundHandler()))
+	return h
+}
+
+// End makes clients close their connections after the next answer, so that they connect to another replica.
+func (h *Handler) End() { h.isEnding.Store(true) }
+
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.isEnding.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// guard lets a request through to a webhook if an API server could have sent it.
+func (h *Handler) guard(path string, route http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := time.Now()
+		answer := &answer{ResponseWriter: w}
+		defer func() {
+			if problem := recover(); problem != nil {
+				h.recovered(r, answer, problem)
+			}
+			metrics.ObserveWebhook(path, answer.code, time.Since(started))
+			if answer.isBroken {
+				panic(http.ErrAbortHandler) // closes the connection: half of an answer must not pass for all of it
+			}
+		}()
+		if path != "none" {
+			if code, why := refuse(r); code != 0 {
+				if code == http.StatusMethodNotAllowed {
+					w.Header().Set("Allow", http.MethodPost)
+				}
+				http.Error(answer, why, code)
+				return
+			}
+			done, code, err := h.readBody(w, r)
+			if err != nil {
+				http.Error(answer, err.Error(), code)
+				return
+			}
+			defer done()
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), timeLeft(r))
+		defer cancel()
+		route.ServeHTTP(answer, r.WithContext(ctx))
+		if answer.code == 0 {
+			answer.code = http.StatusOK // as net/http answers for a handler that says nothing
+		}
+	})
+}
+
+// refuse tells what is wrong with the header of a request; 0 if nothing is.
+func refuse(r *http.Request) (code int, why string) {
+	if r.Method != http.MethodPost {
+		return http.StatusMethodNotAllowed, "a review is posted"
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return http.StatusUnsupportedMediaType, "a review is application/json"
+	}
+	if r.ContentLength > maxBody {
+		return http.StatusRequestEntityTooLarge, fmt.Sprintf("a review has at most %d bytes", maxBody)
+	}
+	return 0, ""
+}
+
+// readBody reads the body before a webhook sees the request, so that a client that is slow to send it keeps no webhook busy. What has
+// been read counts until done is called: what was only announced does not, or two clients that send nothing could keep all others out.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (done func(), code int, err error) {
+	body := &countingReader{from: http.MaxBytesReader(w, r.Body, maxBody), all: &h.reading}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		body.release()
+		tooLarge := &http.MaxBytesError{}
+		switch {
+		case errors.As(err, &tooLarge):
+			return nil, http.StatusRequestEntityTooLarge, err
+		case errors.Is(err, errBusy):
+			w.Header().Set("Connection", "close") // the rest of the body is not worth reading
+			return nil, http.StatusServiceUnavailable, err
+		}
+		return nil, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	return body.release, 0, nil
+}
+
+var errBusy = errors.New("too many large requests at a time")
+
+// countingReader counts what is read, together with others.
+type countingReader struct {
+	from io.Reader
+	all  *atomic.Int64
+	read int64
+}
+
+func (c *countingReader) Read(buffer []byte) (int, error) {
+	n, err := c.from.Read(buffer)
+	c.read += int64(n)
+	if c.all.Add(int64(n)) > maxBodies {
+		return n, errBusy
+	}
+	return n, err
+}
+
+func (c *countingReader) release() {
+	c.all.Add(-c.read)
+	c.read = 0
+}
+
+// timeLeft is how long the API server waits for the answer, which it says in the query, less what the way takes.
+func timeLeft(r *http.Request) time.Duration {
+	asked, err := time.ParseDuration(r.URL.Query().Get("timeout"))
+	if err != nil || asked <= 0 || asked > Limits.Answer {
+		asked = Limits.Answer
+	}
+	return asked * 9 / 10
+}
+
+// recovered answers in place of a webhook that has panicked. That ends neither the process nor the connection.
+func (h *Handler) recovered(r *http.Request, answer *answer, problem any) {
+	metrics.WebhookPanics.Inc()
+	klog.FromContext(r.Context()).Error(nil, "Panic while answering a webhook's request", "path", r.URL.Path, "panic", problem, "stack", string(debug.Stack()))
+	if answer.code != 0 {
+		answer.isBroken = true
+		return
+	}
+	http.Error(answer, "the webhook has panicked: see the log of the controller", http.StatusInternalServerError)
+}
+
+// answer records what is answered.
+type answer struct {
+	http.ResponseWriter
+	code     int
+	isBroken bool
+}
+
+func (a *answer) WriteHeader(code int) {
+	if a.code == 0 {
+		a.code = code
+	}
+	a.ResponseWriter.WriteHeader(code)
+}
+
+func (a *answer) Write(data []byte) (int, error) {
+	if a.code == 0 {
+		a.code = http.StatusOK
+	}
+	return a.ResponseWriter.Write(data)
+}
