@@ -50,6 +50,7 @@ var everyVerb = []verb{
 	{arguments: "pause web", editor: "paused", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 	{arguments: "pause web --dry-run=client", editor: "is paused already", viewer: "paused (scaling and healing go on) (dry run)"},
 	{arguments: "resume web", editor: "resumed", viewer: "is not paused"},
+	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // retry wants the controller to have seen all
 	{arguments: "retry web", editor: "no revision of web was rolled back", edCode: 1, viewer: "no revision of web was rolled back", viewCode: 1},
 	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: `cannot update resource "podmanagers/scale"`, viewCode: 1},
 	{arguments: "undo web", editor: "undone, to revision 1", viewer: "you may not list controllerrevisions", viewCode: 1},
