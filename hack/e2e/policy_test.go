@@ -173,9 +173,16 @@ func (s *space) grant(user, verbs string, resources ...string) {
 	s.kubectl("create", "rolebinding", role, "--role="+role, "--user="+user)
 }
 
-// as makes a request as a user. No argument has a space in it.
-func (s *space) as(user string, what request) (string, error) {
-	return s.try(what.input, append(strings.Fields(what.arguments), "--as", user)...)
+// as makes a request as a user. No argument has a space in it. kubectl replace reads the object before it writes it: if the controller
+// writes the status in between, as tries again.
+func (s *space) as(user string, what request) (out string, err error) {
+	for range 10 {
+		out, err = s.try(what.input, append(strings.Fields(what.arguments), "--as", user)...)
+		if err == nil || !strings.Contains(out, "the object has been modified") {
+			break
+		}
+	}
+	return out, err
 }
 
 // awaitPodRights waits until a user has the right to create PodManagers, and is refused by the policy, which takes some seconds to be in
