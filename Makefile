@@ -146,11 +146,18 @@ endif
 
 ##@ Install on a cluster (the current kubectl context)
 .PHONY: install uninstall deploy undeploy
+CRD := podmanagers.apps.mycompany.com
 install: ## Install the CRD
 	$(KUBECTL) apply -f artifacts/crd.yaml
 
+# artifacts/policy.yaml refuses to delete a CRD without the annotation.
 uninstall: ## Delete the CRD and with it all PodManagers; the controller should be running, some have finalizers
-	$(KUBECTL) delete -f artifacts/crd.yaml --ignore-not-found --timeout=2m || \
+	@found=$$($(KUBECTL) get crd $(CRD) --ignore-not-found --output name); \
+	if [ -z "$$found" ]; then echo 'There is no CRD $(CRD)'; exit; fi; \
+	managers=$$($(KUBECTL) get $(CRD) --all-namespaces --ignore-not-found --output name | wc -l); \
+	echo "Deleting the CRD $(CRD), and with it all PodManagers ($$managers) and their pods"; \
+	$(KUBECTL) annotate crd $(CRD) --overwrite apps.mycompany.com/allow-deletion=true; \
+	$(KUBECTL) delete crd $(CRD) --ignore-not-found --timeout=2m || \
 		{ echo "PodManagers with a finalizer go only while a controller runs (make run, make deploy)" >&2; exit 1; }
 
 # The image is replaced on the way to the cluster, so that no file in the tree changes.
@@ -161,7 +168,7 @@ deploy: ## Install the CRD and the controller: make deploy IMG=NAME:TAG
 		$(KUBECTL) apply -f -
 
 undeploy: ## Remove the controller; CRD and PodManagers stay (uninstall removes these, and comes first)
-	$(KUBECTL) delete -f artifacts/networkpolicy.yaml -f artifacts/deployment.yaml -f artifacts/rbac.yaml --ignore-not-found
+	$(KUBECTL) delete -f artifacts/policy.yaml -f artifacts/networkpolicy.yaml -f artifacts/deployment.yaml -f artifacts/rbac.yaml --ignore-not-found
 
 ##@ Container image
 .PHONY: image image-push image-test docker-build docker-push

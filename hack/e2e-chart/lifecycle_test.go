@@ -3,6 +3,7 @@
 package e2echart
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,6 +23,9 @@ func TestLifecycle(t *testing.T) {
 	notes := run("install", "podmanager", shared.previous, "--take-ownership", "--force-conflicts", "--wait")
 	if want := "kubectl --namespace " + systemSpace + " rollout status deployment/" + controllerName; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say what to type, %q:\n%s", want, notes)
+	}
+	if want := "kubectl annotate crd podmanagers.apps.mycompany.com apps.mycompany.com/allow-deletion=true"; !strings.Contains(notes, want) {
+		t.Errorf("the notes do not say how to delete the CRD, %q:\n%s", want, notes)
 	}
 	installed(t, "v0.9.0", formerShortName)
 	controller := runDeployed(t, systemSpace)
@@ -57,6 +61,34 @@ func TestLifecycle(t *testing.T) {
 	awaitReady(t, namespace, "web", 3)
 	stop(t, controller)
 	run("uninstall", "podmanager", "--wait")
+}
+
+// The CRD of a release cannot be deleted, until crds.keep is false: then it goes with the release.
+func TestUninstallWithCRD(t *testing.T) {
+	namespace := newNamespace(t)
+	run := func(arguments ...string) {
+		t.Helper()
+		helm(t, append(arguments, "--namespace", systemSpace, "--wait", "--timeout", "3m")...)
+	}
+	run("uninstall", "podmanager", "--ignore-not-found") // of a run before that was interrupted
+	run("install", "podmanager", shared.chart, "--take-ownership", "--force-conflicts")
+	t.Cleanup(func() { // for the other tests
+		if err := shared.cluster.InstallCRD(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	apply(t, namespace, "web", "replicas: 1, image: nginx")
+	await(t, "the policy to be in force", func() (any, bool) {
+		out, err := shared.cluster.Kubectl(t.Context(), "delete", "crd/podmanagers.apps.mycompany.com", "--dry-run=server")
+		return out, err != nil && strings.Contains(out, "podmanager-crd-deletion")
+	})
+	run("upgrade", "podmanager", shared.chart, "--set", "crds.keep=false")
+	run("uninstall", "podmanager")
+	gone(t)
+	await(t, "the CRD to be gone", func() (any, bool) {
+		out := kubectl(t, "", "get", "crd", "--output", "name")
+		return out, !strings.Contains(out, "podmanagers.apps.mycompany.com")
+	})
 }
 
 // installed checks the Deployment's image and replicas, and that the CRD came with the release.
@@ -106,6 +138,9 @@ func gone(t *testing.T) {
 		},
 		"the ClusterRoleBinding": func() (any, error) {
 			return kube.RbacV1().ClusterRoleBindings().Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ValidatingAdmissionPolicy": func() (any, error) {
+			return kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), "podmanager-crd-deletion", metav1.GetOptions{})
 		},
 	} {
 		if _, err := get(); !apierrors.IsNotFound(err) {

@@ -33,7 +33,7 @@ func TestValues(t *testing.T) {
 			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m"},
 			lacks: []string{"CustomResourceDefinition", "PodDisruptionBudget", "ResourceQuota", "topologySpread", "priorityClassName", "GOMEMLIMIT",
 				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:",
-				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews"},
+				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews", "AdmissionPolicy"},
 		},
 		"everything": {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
@@ -43,17 +43,17 @@ func TestValues(t *testing.T) {
 		},
 		"namespaces": {
 			has:   []string{"-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
-			lacks: []string{"ClusterRole", "CustomResourceDefinition", "ResourceQuota", "pods/status", "pods/resize"},
+			lacks: []string{"ClusterRole", "CustomResourceDefinition", "ResourceQuota", "pods/status", "pods/resize", "AdmissionPolicy"},
 		},
 		"digest": {
-			has:   []string{`image: "mycompany/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition"},
+			has:   []string{`image: "mycompany/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition", `apps.mycompany.com/allow-deletion: "true"`},
 			lacks: []string{"resource-policy", "podmanager:v"},
 		},
 		"monitoring": {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None", "scheme: https",
 			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:"}},
-		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role"}},
+		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role", "allow-deletion: "}},
 		"names": {
-			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "name: 'podmanager-plain'", "name: second-text"},
+			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "policyName: second-pod-rights\n", "name: 'podmanager-plain'", "name: second-text"},
 			lacks: []string{"name: podmanager-controller"},
 		},
 		"webhook": {
@@ -188,6 +188,8 @@ func TestRefusedValues(t *testing.T) {
 		"webhook.certificateLifetime=soon":        "/webhook/certificateLifetime",
 		"webhook.certManager.issuer=a":            "'issuer' not allowed",
 		"webhook.enabled=true,namespaces={a}":     "webhook.enabled needs rights in the whole cluster",
+		"admissionPolicy=false":                   "/admissionPolicy",
+		"admissionPolicy.enable=false":            "'enable' not allowed",
 	} {
 		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
 		if err == nil || !strings.Contains(out, want) {

@@ -84,7 +84,7 @@ func setUp() error {
 		{"env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", shared.folder + "/controller", "./cmd/controller"},
 		// A run that was killed may have left it.
 		{"kubectl", "delete", "--ignore-not-found", "-f", "artifacts/deployment.yaml", "-f", "artifacts/networkpolicy.yaml"},
-		{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml"},
+		{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml", "-f", "artifacts/policy.yaml"},
 		// kubectl wait fails on a CRD that is so new that it has no conditions at all.
 		{"bash", "-c", "for try in {1..100}; do kubectl get podmanagers >/dev/null && exit; sleep 0.2; done; exit 1"},
 	} {

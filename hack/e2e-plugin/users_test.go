@@ -54,6 +54,7 @@ var everyVerb = []verb{
 	{arguments: "pause web", editor: "paused", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 	{arguments: "pause web --dry-run=client", editor: "is paused already", viewer: "paused (scaling and healing go on) (dry run)"},
 	{arguments: "resume web", editor: "resumed", viewer: "is not paused"},
+	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // retry wants the controller to have seen all
 	{arguments: "retry web", editor: "no revision of web was rolled back", edCode: 1, viewer: "no revision of web was rolled back", viewCode: 1},
 	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: `cannot update resource "podmanagers/scale"`, viewCode: 1},
 	{arguments: "undo web", editor: "undone, to revision 1", viewer: "you may not list controllerrevisions", viewCode: 1},
@@ -188,5 +189,29 @@ web AllReplicasAvailable 1/1 AGE
 	admin.pm("set", "image", "web", "app=app:2")
 	if got := s.try("simulate", "web"); got.code != 1 || !strings.Contains(got.err, "web is not at rest, and you may not read pods and controllerrevisions") {
 		t.Errorf("simulate in the middle of a rollout: %v", got)
+	}
+}
+
+// Whoever may write PodManagers, but not create pods, is told so by the verbs that change the pod; the others work.
+func TestUserWithoutPods(t *testing.T) {
+	admin := newSpace(t)
+	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
+	admin.pm("status", "web", "--timeout", "1m")
+	s := admin.user("writer", "podmanager-view")
+	admin.kubectl("create", "rolebinding", "writer-edit", "--clusterrole=podmanager-edit", "--serviceaccount="+s.name+":writer")
+	want := `user "system:serviceaccount:` + s.name + `:writer" may not create pods in namespace "` + s.name + `"`
+	s.await("the rights and the policy to be there", func() (any, bool) {
+		got := s.try("set", "image", "web", "app=app:2", "--dry-run=server")
+		return got, got.code == 1 && strings.Contains(got.err, want)
+	})
+	for _, arguments := range []string{"set image web app=app:2", "restart web"} {
+		if got := s.try(strings.Fields(arguments)...); got.code != 1 || !strings.Contains(got.err, want) {
+			t.Errorf("kubectl pm %s: %v\nwant: %s", arguments, got, want)
+		}
+	}
+	for _, arguments := range []string{"pause web", "resume web", "scale web --replicas 2"} {
+		if got := s.try(strings.Fields(arguments)...); got.code != 0 {
+			t.Errorf("kubectl pm %s: %v", arguments, got)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // informers get no events; the controller has to notice it without a restart. (The scheduler does not, so the new pods stay pending.)
 func TestEtcdRestore(t *testing.T) {
 	t.Parallel()
-	s := newRestoreSpace(t)
+	s := newClusterSpace(t, "restore") // a restore of etcd would disturb all other tests
 	p, err := startController("restore", "-kubeconfig", s.cluster.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -47,10 +47,10 @@ func TestEtcdRestore(t *testing.T) {
 	}
 }
 
-// newRestoreSpace is a space in a cluster of its own: a restore of etcd would disturb all other tests.
-func newRestoreSpace(t *testing.T) *space {
+// newClusterSpace is a space in a cluster of its own, for what would disturb all other tests.
+func newClusterSpace(t *testing.T, suffix string) *space {
 	t.Helper()
-	name := strings.TrimSuffix(filepath.Base(shared.cluster.Kubeconfig), ".kubeconfig") + "-restore"
+	name := strings.TrimSuffix(filepath.Base(shared.cluster.Kubeconfig), ".kubeconfig") + "-" + suffix
 	cluster, err := lab.Create(t.Context(), name, t.TempDir())
 	if err != nil {
 		t.Fatal(err)

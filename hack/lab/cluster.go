@@ -46,7 +46,7 @@ type Cluster struct {
 	killed []*component
 }
 
-// Up creates a cluster for a campaign, installs our CRD and RBAC, and makes an account for the controllers of Kubernetes.
+// Up creates a cluster for a campaign, installs our CRD, RBAC and policies, and makes an account for the controllers of Kubernetes.
 func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	c, err := Create(ctx, name, folder)
 	if err != nil {
@@ -58,7 +58,7 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	return c, c.installPeer(ctx)
 }
 
-// Attach uses a cluster that runs already, and stays. It installs our CRD and RBAC, and builds our controller with these flags.
+// Attach uses a cluster that runs already, and stays. It installs our CRD, RBAC and policies, and builds our controller with these flags.
 func Attach(ctx context.Context, kubeconfig, folder string, buildFlags ...string) (*Cluster, error) {
 	c := &Cluster{Folder: folder, Kubeconfig: kubeconfig}
 	if err := c.connect(); err != nil {
@@ -160,6 +160,9 @@ func (c *Cluster) install(ctx context.Context, buildFlags ...string) error {
 		return err
 	}
 	if err := c.InstallCRD(ctx); err != nil {
+		return err
+	}
+	if _, err := c.Kubectl(ctx, "apply", "-f", "artifacts/policy.yaml"); err != nil {
 		return err
 	}
 	var err error

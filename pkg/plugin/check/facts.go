@@ -65,6 +65,8 @@ func Rights() []Right {
 		{Verb: "get", Group: "apps", Resource: "deployments", For: "convert", Role: "view"},
 		{Verb: "patch", Group: ours, Resource: "podmanagers", For: "undo, restart, pause, resume, retry, promote, set image", Role: "edit"},
 		{Verb: "update", Group: ours, Resource: "podmanagers", Subresource: "scale", For: "scale", Role: "edit"},
+		// Where artifacts/policy.yaml is installed.
+		{Verb: "create", Resource: "pods", For: "creating PodManagers, undo, restart, retry, set image", Role: "edit"},
 	}
 }
 
