@@ -46,6 +46,7 @@ var layers = []string{
 	"pkg/clients",
 	"pkg/leader",
 	"pkg/serve",
+	"pkg/webhook/validation",
 
 	"pkg/plugin/text",
 	"pkg/plugin/output",
