@@ -53,6 +53,11 @@ const (
 	planMillis metric = "planMillis"
 	planAllocs metric = "planAllocs"
 	planBytes  metric = "planBytes"
+
+	// Of applies, in milliseconds; and how many pods the webhook has tried for them.
+	applyMedian metric = "applyMedian"
+	applyLast   metric = "applyLast"
+	trialCount  metric = "trials"
 )
 
 // The workloads, as results have them.
