@@ -54,10 +54,11 @@ const (
 	planAllocs metric = "planAllocs"
 	planBytes  metric = "planBytes"
 
-	// Of applies, in milliseconds; and how many pods the webhook has tried for them.
-	applyMedian metric = "applyMedian"
-	applyLast   metric = "applyLast"
-	trialCount  metric = "trials"
+	// Of applies, in milliseconds; how many pods the webhook has tried for them, and how many warnings there were.
+	applyMedian  metric = "applyMedian"
+	applyLast    metric = "applyLast"
+	trialCount   metric = "trials"
+	warningCount metric = "warnings"
 )
 
 // The workloads, as results have them.
