@@ -13,11 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-
-	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // api stands for the API server: it notes what it is asked, and answers as it is told. It needs no network, so that a test has its time.
@@ -81,7 +80,11 @@ func handlerWith(t testing.TB, a *api) *Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(kube, func(m *v1.PodManager) bool { return m.Labels["served"] != "no" })
+	selector, err := labels.Parse("served!=no")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(kube, Within([]string{"ns"}, selector))
 }
 
 // post sends a body as the API server does.

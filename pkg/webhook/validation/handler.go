@@ -8,9 +8,12 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
@@ -45,6 +48,15 @@ type Handler struct {
 // looked at: elsewhere it may not even create pods.
 func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool) *Handler {
 	return &Handler{kube: kube, serves: serves, turns: make(chan struct{}, maxTrials)}
+}
+
+// Within tells which PodManagers a controller serves that works in these namespaces, or in all if one is metav1.NamespaceAll, and keeps
+// to a selector.
+func Within(namespaces []string, selector labels.Selector) func(*v1.PodManager) bool {
+	inAll := slices.Contains(namespaces, metav1.NamespaceAll)
+	return func(manager *v1.PodManager) bool {
+		return (inAll || slices.Contains(namespaces, manager.Namespace)) && selector.Matches(labels.Set(manager.Labels))
+	}
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // Only a change of the pod is tried.
@@ -34,6 +37,7 @@ func TestWhatIsTried(t *testing.T) {
 		"a label of the PodManager":            {update("", short, `,"labels":{"a":"b"}`, short), false},
 		"a change while it is being deleted":   {update("", short, `,"deletionTimestamp":"2026-11-15T12:00:00Z"`, long), false},
 		"a PodManager of another controller":   {update("", short, `,"labels":{"served":"no"}`, long), false},
+		"a PodManager of another namespace":    {strings.Replace(creation(short), `"namespace":"ns"`, `"namespace":"elsewhere"`, 1), false},
 		"a deletion":                           {reviewOf("DELETE", "PodManager", "", "null", object("", short)), false},
 		"a connection":                         {reviewOf("CONNECT", "PodManager", "", object("", short), "null"), false},
 		"a status":                             {reviewOf("UPDATE", "PodManager", "status", object("", long), object("", short)), false},
@@ -54,6 +58,12 @@ func TestWhatIsTried(t *testing.T) {
 				t.Errorf("tried: %t, want %t", tried, test.tried)
 			}
 		})
+	}
+}
+
+func TestWithinAllNamespaces(t *testing.T) {
+	if served := Within([]string{metav1.NamespaceAll}, labels.Everything()); !served(&v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "a"}}) {
+		t.Error("a namespace is not served")
 	}
 }
 
