@@ -109,7 +109,7 @@ bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows; NOD
 	@$(call campaign,bench) $(ARGS)
 
 bench-short: ## The same with few pods, a part of make test: shows that it works, not how fast
-	@$(call campaign,bench) -scale 0.05 -rounds 1 -only 'planner|1x1000|rollout' $(ARGS)
+	@$(call campaign,bench) -scale 0.05 -rounds 1 -only 'planner|1x1000|apply-storm|rollout' $(ARGS)
 
 # Built first, so that an interrupt reaches the program itself and not the go command.
 campaign = go build -o .bin/ ./hack/$(1) && exec .bin/$(1) -cluster $(TEST_CLUSTER)-$(1)

@@ -47,6 +47,7 @@ var layers = []string{
 	"pkg/clients",
 	"pkg/leader",
 	"pkg/serve",
+	"pkg/webhook/validation",
 	"pkg/webhook/conversion",
 	"pkg/webhook/certificates",
 	"pkg/webhook",

@@ -60,6 +60,7 @@ var workloads = []workload{
 	{name: "1x1000-and-down", estimate: 100 * time.Second, run: (*bench).runOne},
 	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
 	{name: "1000x1", estimate: 110 * time.Second, run: (*bench).runSingles},
+	{name: "apply-storm", estimate: 40 * time.Second, run: (*bench).runApplies},
 	{name: "rollout", estimate: 60 * time.Second, run: (*bench).runRollout},
 	{name: "real-node", estimate: 2 * time.Minute, realNode: true, run: (*bench).runRealNode},
 	{name: "crowd", estimate: 150 * time.Second, once: true, run: (*bench).runCrowd},

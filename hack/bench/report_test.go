@@ -46,6 +46,8 @@ func measured() results {
 	put(steadyThousand, "steady/pods=1000", ours, map[metric]float64{planMillis: 0.5})
 	put(growth+"1000 pods", "1000 pods", ours, map[metric]float64{cpuMillis: 2, syncMillis: 10})
 	put(growth+"50000 pods", "50000 pods", ours, map[metric]float64{cpuMillis: 2.5, syncMillis: 12})
+	put(applying+"create 500", "create 500", untried, map[metric]float64{applyMedian: 10, applyLast: 30})
+	put(applying+"create 500", "create 500", trying, map[metric]float64{applyMedian: 14.5, applyLast: 41, trialCount: 500, warningCount: 3})
 	return r
 }
 
@@ -134,6 +136,7 @@ func TestReport(t *testing.T) {
 		"| Deployment, no surge | 20 | 10.00 | 10.00 to 10.00 | 1.00 | 18.00 | 18.00 to 18.00 | 0.67 | 20.00 | 15 of 20 | 20 | 0 of 20 |",
 		"| Deployment | 20 | 10.00 | 10.00 to 10.00 | 1.00 | 12.00 | 12.00 to 12.00 | 1.00 | 14.00 | 16 of 20 | 25 | 0 of 20 |",
 		"| reached | 20 of 20, Deployment 0 of 20 |", "| reached | at least 15 |", "workload real-node is a real one",
+		"| create 500 | 10.0 | 30.0 | 14.5 | 41.0 | 4.5 | 11.0 | 500 | 3 |",
 		"1000 create pods", "no container runs", "scale 0.5", "32 at a time", "-workers 9", "THE MACHINE WAS BUSY",
 		"| 1 x 1000 pods exist at least as fast as ReplicaSet's | reached | 4.00 s, ReplicaSet 5.00 s: 1.25 x |",
 	} {

@@ -53,6 +53,12 @@ const (
 	planMillis metric = "planMillis"
 	planAllocs metric = "planAllocs"
 	planBytes  metric = "planBytes"
+
+	// Of applies, in milliseconds; how many pods the webhook has tried for them, and how many warnings there were.
+	applyMedian  metric = "applyMedian"
+	applyLast    metric = "applyLast"
+	trialCount   metric = "trials"
+	warningCount metric = "warnings"
 )
 
 // The workloads, as results have them.

@@ -139,7 +139,7 @@ func TestChosen(t *testing.T) {
 		"all and a real node": {"", "real", len(workloads), 0},
 		"without one":         {"real-node", "", 0, 1},
 		"with one":            {"real-node", "real", 1, 0},
-		"as in make test":     {"planner|1x1000|rollout", "", 3, 0},
+		"as in make test":     {"planner|1x1000|apply-storm|rollout", "", 4, 0},
 	} {
 		t.Setenv("NODE", test.node)
 		o, err := parse([]string{"-only", test.only})
@@ -208,5 +208,26 @@ func TestInParallel(t *testing.T) {
 	cancel()
 	if err := inParallel(stopped, 10, 2, func(context.Context, int) error { return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	hundred := make([]float64, 100)
+	for i := range hundred {
+		hundred[i] = float64(100 - i)
+	}
+	for name, test := range map[string]struct {
+		values        []float64
+		percent, want float64
+	}{
+		"the middle":     {hundred, 50, 50},
+		"almost all":     {hundred, 99, 99},
+		"of few values":  {[]float64{3, 1, 2}, 99, 3},
+		"of one":         {[]float64{7}, 50, 7},
+		"of two: a half": {[]float64{2, 1}, 50, 1},
+	} {
+		if got := percentile(test.values, test.percent); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
 	}
 }

@@ -32,6 +32,8 @@ type sizes struct {
 	// Growth are the pods in the cluster while one small PodManager is synced; Batches of Operations each.
 	Growth              []int
 	Batches, Operations int
+	// Applies is how many PodManagers are applied, and applied again with another image.
+	Applies int
 }
 
 func sizesAt(scale float64) sizes {
@@ -53,6 +55,6 @@ func sizesAt(scale float64) sizes {
 		Idle:   max(3*time.Second, time.Duration(scale*float64(time.Minute))),
 		Growth: []int{scaled(1000, 10), scaled(10_000, 20), scaled(50_000, 40)},
 		// A batch has to be long enough for the kernel's clock, which counts CPU in hundredths of a second.
-		Batches: batches, Operations: scaled(60, 5),
+		Batches: batches, Operations: scaled(60, 5), Applies: scaled(500, 20),
 	}
 }

@@ -56,7 +56,7 @@ func peerOf(workload string) string {
 
 // tables are those that there is something to say in.
 func (r *report) tables() []table {
-	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.plannerTable(), r.goalTable()}
+	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.plannerTable(), r.applyTable(), r.goalTable()}
 	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
 }
 
@@ -71,10 +71,10 @@ func (r *results) withPrefix(prefix string) []*result {
 	return found
 }
 
-// compared are the results that have more than one contender, those of a workload together.
+// compared are the results of contenders that keep pods, those of a workload together.
 func (r *results) compared() []*result {
 	isAlone := func(c *result) bool {
-		return strings.HasPrefix(c.Workload, growth) || strings.HasPrefix(c.Workload, planning)
+		return strings.HasPrefix(c.Workload, growth) || strings.HasPrefix(c.Workload, planning) || strings.HasPrefix(c.Workload, applying)
 	}
 	found := slices.DeleteFunc(slices.Clone(*r), isAlone)
 	first := map[string]int{}

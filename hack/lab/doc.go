@@ -6,5 +6,6 @@
 //	etcd.go       backing etcd up, and restoring it
 //	audit.go      reading the audit log
 //	process.go    a process, its resources and its end
+//	webhook.go    the validation of PodManagers, served by the campaign itself
 //	contenders.go our controller, and the kube-controller-manager with a single controller
 package lab

@@ -30,6 +30,9 @@ type Config struct {
 // The limit of Reviews. A scraper that is new needs two requests, and none for a while after that.
 const reviewQPS, reviewBurst = 10, 20
 
+// The limit of Trials, which is above what users and their pipelines apply. It is for those who make up reviews.
+const trialQPS, trialBurst = 100, 200
+
 // Clients are the connections to one API server.
 type Clients struct {
 	source.Clients
@@ -40,6 +43,9 @@ type Clients struct {
 	// Reviews asks who somebody is and what they may do. Its own low limit keeps those who have no right from making the API server or
 	// the controller busy.
 	Reviews kubernetes.Interface
+	// Trials tries the pods of PodManagers that users apply. Its own limit keeps a storm of applies from delaying the controller, and a
+	// busy controller from delaying the applies.
+	Trials kubernetes.Interface
 	// Contact is shared by all clients.
 	Contact *Contact
 }
@@ -94,6 +100,11 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	reviews := rest.CopyConfig(leaseConfig)
 	reviews.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(reviewQPS, reviewBurst)
 	if c.Reviews, err = kubernetes.NewForConfig(withProtobuf(reviews)); err != nil {
+		return nil, err
+	}
+	trials := rest.CopyConfig(leaseConfig)
+	trials.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(trialQPS, trialBurst)
+	if c.Trials, err = kubernetes.NewForConfig(withProtobuf(trials)); err != nil {
 		return nil, err
 	}
 	if config.RenewDeadline > 0 {

@@ -1,0 +1,127 @@
+package lab
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/webhook/validation"
+)
+
+// Webhook is the validation of PodManagers in some namespaces, served by this process on 127.0.0.1.
+type Webhook struct {
+	// Calls is how often the API server has asked, Trials how many pods were tried for that.
+	Calls, Trials atomic.Int64
+
+	cluster *Cluster
+	name    string
+	server  *httptest.Server
+}
+
+// Validate serves the validation with the rights of a kubeconfig, and makes the API server ask it about the PodManagers of some namespaces.
+// The namespaces must exist: whether the API server asks is found out in the first of them.
+func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespaces ...string) (*Webhook, error) {
+	w := &Webhook{cluster: c, name: name}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counted{next, &w.Trials} })
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	handler := validation.New(kube, func(*v1.PodManager) bool { return true })
+	w.server = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.Calls.Add(1)
+		handler.ServeHTTP(rw, r)
+	}))
+	configuration := w.configuration(namespaces)
+	if _, err = c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, configuration, metav1.CreateOptions{}); err == nil {
+		err = w.await(ctx, namespaces[0])
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Remove())
+	}
+	return w, nil
+}
+
+func (w *Webhook) configuration(namespaces []string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: w.name},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "validate.podmanager.mycompany.com",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				URL:      ptr.To(w.server.URL + "/validate"),
+				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.server.Certificate().Raw}),
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{APIGroups: []string{v1.GroupName}, APIVersions: []string{v1.GroupVersion.Version},
+					Resources: []string{"podmanagers"}},
+			}},
+			NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+				Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
+			}}},
+			FailurePolicy: ptr.To(admissionregistrationv1.Ignore), SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			TimeoutSeconds: ptr.To[int32](5), AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+}
+
+// await waits until the API server knows the configuration.
+func (w *Webhook) await(ctx context.Context, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{GenerateName: "await-"}, Spec: v1.PodManagerSpec{Image: "a"}}
+	for w.Calls.Load() == 0 {
+		_, err := w.cluster.Managers.AppsV1().PodManagers(namespace).Create(ctx, manager, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			return err
+		}
+		if !Pause(ctx, 50*time.Millisecond) {
+			return errors.New("the API server does not ask the webhook")
+		}
+	}
+	return nil
+}
+
+// Stop ends the server, and leaves the configuration.
+func (w *Webhook) Stop() { w.server.Close() }
+
+// Remove ends the server, and deletes the configuration.
+func (w *Webhook) Remove() error {
+	w.server.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	err := w.cluster.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(ctx, w.name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// counted counts requests.
+type counted struct {
+	next  http.RoundTripper
+	count *atomic.Int64
+}
+
+func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.count.Add(1)
+	return c.next.RoundTrip(r)
+}

@@ -1,0 +1,184 @@
+package validation
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Only a change of the pod is tried.
+func TestWhatIsTried(t *testing.T) {
+	tests := map[string]struct {
+		review string
+		tried  bool
+	}{
+		"a new PodManager":                     {creation(short), true},
+		"another image":                        {update("", short, "", `{"image":"nginx:2"}`), true},
+		"another template":                     {update("", long, "", strings.Replace(long, `"b"}]`, `"c"}]`, 1)), true},
+		"a template instead of an image":       {update("", short, "", long), true},
+		"a restart":                            {update("", short, "", `{"image":"nginx","restartAt":"2026-11-15T12:00:00Z"}`), true},
+		"a readiness gate":                     {update("", short, "", `{"image":"nginx","updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}`), true},
+		"an old object that cannot be read":    {update("", `{"image":5}`, "", short), true},
+		"the same as a template":               {update("", short, "", `{"template":{"spec":{"containers":[{"name":"app","image":"nginx"}]}}}`), false},
+		"nothing":                              {update("", long, "", long), false},
+		"the same quantity in other words":     {update("", limited("1"), "", limited("1000m")), false},
+		"a scale":                              {update("", short, "", `{"image":"nginx","replicas":5}`), false},
+		"a pause":                              {update("", short, "", `{"image":"nginx","paused":true}`), false},
+		"a finalizer":                          {update(`,"finalizers":["a"]`, short, "", short), false},
+		"a label of the PodManager":            {update("", short, `,"labels":{"a":"b"}`, short), false},
+		"a change while it is being deleted":   {update("", short, `,"deletionTimestamp":"2026-11-15T12:00:00Z"`, long), false},
+		"a PodManager of another controller":   {update("", short, `,"labels":{"served":"no"}`, long), false},
+		"a PodManager of another namespace":    {strings.Replace(creation(short), `"namespace":"ns"`, `"namespace":"elsewhere"`, 1), false},
+		"a deletion":                           {reviewOf("DELETE", "PodManager", "", "null", object("", short)), false},
+		"a connection":                         {reviewOf("CONNECT", "PodManager", "", object("", short), "null"), false},
+		"a status":                             {reviewOf("UPDATE", "PodManager", "status", object("", long), object("", short)), false},
+		"the scale subresource":                {reviewOf("UPDATE", "Scale", "scale", `{"spec":{"replicas":1}}`, `{"spec":{"replicas":2}}`), false},
+		"another kind":                         {reviewOf("CREATE", "Pod", "", `{"spec":"nonsense"}`, "null"), false},
+		"another version":                      {strings.Replace(creation(short), `"version":"v1"`, `"version":"v1alpha1"`, 1), false},
+		"another group":                        {strings.Replace(creation(short), `"group":"apps.mycompany.com"`, `"group":"apps"`, 1), false},
+		"a status that would take long to use": {reviewOf("UPDATE", "PodManager", "", strings.Replace(object("", short), `"spec"`, `"status":{"collisionCount":2147483647},"spec"`, 1), object("", short)), false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := &api{}
+			answer := ask(t, handlerWith(t, server), test.review)
+			if !answer.Allowed || answer.Status != nil || len(answer.Warnings) > 0 {
+				t.Errorf("answered %+v", answer)
+			}
+			if tried := server.asked() > 0; tried != test.tried {
+				t.Errorf("tried: %t, want %t", tried, test.tried)
+			}
+		})
+	}
+}
+
+func TestWithinAllNamespaces(t *testing.T) {
+	if served := Within([]string{metav1.NamespaceAll}, labels.Everything()); !served(&v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "a"}}) {
+		t.Error("a namespace is not served")
+	}
+}
+
+func limited(cpu string) string {
+	return `{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"` + cpu + `"}}}]}}}`
+}
+
+// The pod that is tried is like a real one, has the controller's options, and leaves nothing behind.
+func TestTrial(t *testing.T) {
+	server := &api{}
+	ask(t, handlerWith(t, server), creation(long))
+	const query = "POST /api/v1/namespaces/ns/pods?dryRun=All&fieldManager=podmanager-controller&fieldValidation=Ignore"
+	if len(server.queries) != 1 || server.queries[0] != query {
+		t.Fatalf("asked %q, want %s", server.queries, query)
+	}
+	pod := server.pods[0]
+	if pod.Name != "web-2147483647" || pod.Namespace != "ns" || len(pod.OwnerReferences) > 0 || len(pod.Spec.Containers) != 2 {
+		t.Errorf("the pod is %+v", pod)
+	}
+	for label, want := range map[string]string{"a": "b", "app": "web", "podmanager": "web", "podmanager-uid": "1234", "apps.kubernetes.io/pod-index": "2147483647"} {
+		if pod.Labels[label] != want {
+			t.Errorf("the label %s is %q, want %q", label, pod.Labels[label], want)
+		}
+	}
+	if pod.Labels["apps.mycompany.com/revision"] == "" {
+		t.Errorf("there is no revision: %v", pod.Labels)
+	}
+}
+
+// What the controller cannot read is allowed, with a warning: an older one must not refuse what a newer CRD has let in.
+func TestUnreadable(t *testing.T) {
+	server := &api{}
+	answer := ask(t, handlerWith(t, server), creation(`{"image":5}`))
+	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.HasPrefix(answer.Warnings[0], "this pod was not tried: the controller cannot read the PodManager: json: ") || server.asked() > 0 {
+		t.Errorf("answered %+v after %d trials", answer, server.asked())
+	}
+}
+
+// A review that is sent again gets the same answer.
+func TestReplay(t *testing.T) {
+	server := &api{answer: func(*http.Request, *corev1.Pod) error {
+		return invalidPod(metav1.StatusCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.containers[1].name", Message: `Duplicate value: "a"`})
+	}}
+	handler := handlerWith(t, server)
+	first, second := post(handler, creation(long)), post(handler, creation(long))
+	if first.Code != http.StatusOK || first.Body.String() != second.Body.String() || !strings.Contains(first.Body.String(), `"allowed":false`) {
+		t.Errorf("answered\n%s\nand then\n%s", first.Body, second.Body)
+	}
+}
+
+// Garbage is answered with a clear error, and reaches nobody.
+func TestGarbage(t *testing.T) {
+	good := creation(short)
+	tests := map[string]struct {
+		method, contentType, body string
+		code                      int
+		want                      string
+	}{
+		"GET":              {method: "GET", body: good, code: 405, want: "sent with POST"},
+		"no content type":  {contentType: "none", body: good, code: 415, want: "of the type application/json"},
+		"YAML":             {contentType: "application/yaml", body: good, code: 415, want: "of the type application/json"},
+		"nothing":          {code: 400, want: "unexpected end of JSON input"},
+		"no JSON":          {body: "<html>", code: 400, want: "invalid character"},
+		"half of a review": {body: good[:len(good)/2], code: 400, want: "unexpected end of JSON input"},
+		"a list":           {body: "[]", code: 400, want: "cannot unmarshal array"},
+		"another kind":     {body: strings.Replace(good, "AdmissionReview", "ConversionReview", 1), code: 400, want: `this is "ConversionReview" of "admission.k8s.io/v1", and not an AdmissionReview`},
+		"another version":  {body: strings.Replace(good, "admission.k8s.io/v1", "admission.k8s.io/v2", 1), code: 400, want: `of "admission.k8s.io/v2"`},
+		"no request":       {body: `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, code: 400, want: "no request with a uid"},
+		"no uid":           {body: strings.Replace(good, "uid-1", "", 1), code: 400, want: "no request with a uid"},
+		"too large":        {body: strings.Repeat(" ", maxBody+1) + good, code: 413, want: "at most 8388608 bytes"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := &api{}
+			answer := httptest.NewRecorder()
+			request := httptest.NewRequest(strings.ToUpper(or(test.method, "post")), "/validate", strings.NewReader(test.body))
+			if test.contentType != "none" {
+				request.Header.Set("Content-Type", or(test.contentType, "application/json; charset=utf-8"))
+			}
+			handlerWith(t, server).ServeHTTP(answer, request)
+			if answer.Code != test.code || !strings.Contains(answer.Body.String(), test.want) || server.asked() > 0 {
+				t.Errorf("answered %d %s, want %d %s; %d trials", answer.Code, answer.Body, test.code, test.want, server.asked())
+			}
+		})
+	}
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
+
+// Whatever the body is, the handler answers, and allows what it does not understand.
+func FuzzReview(f *testing.F) {
+	for _, seed := range []string{creation(short), creation(long), update("", short, "", long), reviewOf("UPDATE", "Scale", "scale", "{}", "{}"), "", "[]", `{"request":null}`} {
+		f.Add(seed)
+	}
+	server := &api{answer: func(_ *http.Request, pod *corev1.Pod) error {
+		if len(pod.Spec.Containers) == 0 {
+			return errors.New("away")
+		}
+		return nil
+	}}
+	handler := handlerWith(f, server)
+	f.Fuzz(func(t *testing.T, body string) {
+		answer := post(handler, body)
+		if answer.Code/100 == 4 {
+			return
+		}
+		var received review
+		if err := json.Unmarshal(answer.Body.Bytes(), &received); err != nil || received.Response == nil || !received.Response.Allowed {
+			t.Errorf("answered %d %s", answer.Code, answer.Body)
+		}
+		server.pods, server.queries = nil, nil
+	})
+}

@@ -1,0 +1,116 @@
+package validation
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// hanging is an API server that answers only after a while.
+func hanging(takes time.Duration) *api {
+	return &api{answer: func(r *http.Request, _ *corev1.Pod) error {
+		select {
+		case <-time.After(takes):
+			return nil
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+	}}
+}
+
+// An API server that does not answer does not hold an apply up for longer than the call may take.
+func TestDeadline(t *testing.T) {
+	tests := map[string]struct {
+		query string
+		takes time.Duration
+	}{
+		"as configured":  {"?timeout=5s", 4500 * time.Millisecond},
+		"shorter":        {"?timeout=3s", 2500 * time.Millisecond},
+		"very short":     {"?timeout=1s", 750 * time.Millisecond},
+		"longer":         {"?timeout=30s", 4500 * time.Millisecond},
+		"not told":       {"", 4500 * time.Millisecond},
+		"not understood": {"?timeout=soon", 4500 * time.Millisecond},
+		"negative":       {"?timeout=-1s", 4500 * time.Millisecond},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				handler, began := handlerWith(t, hanging(time.Hour)), time.Now()
+				answer := postTo(handler, "/validate"+test.query, creation(short))
+				const want = `"allowed":true,"warnings":["this pod was not tried: the API server has not answered in time"]`
+				if took := time.Since(began); took != test.takes || !strings.Contains(answer.Body.String(), want) {
+					t.Errorf("answered %s after %v, want %s after %v", answer.Body, took, want, test.takes)
+				}
+			})
+		})
+	}
+}
+
+// Only so many pods are tried at a time. The others wait for their turn, as long as their call may take.
+func TestTrialsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hanging(2 * time.Second)
+		handler := handlerWith(t, server)
+		var mu sync.Mutex
+		outcomes := map[string]int{}
+		var calls sync.WaitGroup
+		call := func(count int, query string) {
+			for range count {
+				calls.Go(func() {
+					answer := postTo(handler, "/validate"+query, creation(short)).Body.String()
+					mu.Lock()
+					defer mu.Unlock()
+					outcomes[answer[strings.Index(answer, `"allowed"`):]]++
+				})
+			}
+			synctest.Wait()
+		}
+		call(2*maxTrials, "?timeout=5s")
+		call(5, "?timeout=4s") // these come last, and have gone before it is their turn
+		for round := range 2 {
+			if got := server.asked(); got != (round+1)*maxTrials {
+				t.Errorf("%d pods are tried in round %d", got, round)
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+		}
+		calls.Wait()
+		const crowded = `"allowed":true,"warnings":["this pod was not tried: too many others are being tried"]}}`
+		if outcomes[`"allowed":true}}`] != 2*maxTrials || outcomes[crowded] != 5 || server.asked() != 2*maxTrials {
+			t.Errorf("the answers are %v, after %d trials", outcomes, server.asked())
+		}
+		if len(handler.turns) > 0 {
+			t.Errorf("%d turns are left", len(handler.turns))
+		}
+	})
+}
+
+// A user who goes away takes the trial along.
+func TestCallerGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &api{}
+		ended := errors.New("not ended")
+		server.answer = func(r *http.Request, _ *corev1.Pod) error {
+			<-r.Context().Done()
+			ended = r.Context().Err()
+			return ended
+		}
+		began := time.Now()
+		connection, closing := httptest.NewRequest(http.MethodPost, "/validate", strings.NewReader(creation(short))), 100*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), closing)
+		defer cancel()
+		connection.Header.Set("Content-Type", "application/json")
+		handlerWith(t, server).ServeHTTP(httptest.NewRecorder(), connection.WithContext(ctx))
+		if took := time.Since(began); took != closing || ended == nil {
+			t.Errorf("the trial ended after %v: %v", took, ended)
+		}
+	})
+}
