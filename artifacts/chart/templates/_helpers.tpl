@@ -62,6 +62,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if $flags.leaderElect }}
 - -leader-elect
 {{- end }}
+{{- if not .Values.inPlace }}
+- -resize-and-drain=false
+{{- end }}
 {{- if .Values.metrics.secure }}
 - -metrics-secure
 - -metrics-bind-address=:8443
