@@ -51,11 +51,11 @@ demo: ## See it work: a local cluster, the controller, and a tour with kubectl; 
 demo-down: ## Stop what demo has left running
 	@hack/demo.sh down
 
-test: ## Run all tests: unit, verify, vulncheck, image-test, e2e, e2e-node, and short versions of chaos and bench
-	@hack/test.sh unit verify vulncheck image-test e2e e2e-node chaos-short bench-short
+test: ## Run all tests: unit, verify, vulncheck, image-test, e2e, e2e-node, and short versions of fuzz, chaos and bench
+	@hack/test.sh unit fuzz-short verify vulncheck image-test e2e e2e-node chaos-short bench-short
 
 ##@ Develop
-.PHONY: build plugin generate verify lint vulncheck unit e2e e2e-node
+.PHONY: build plugin generate verify lint vulncheck unit fuzz fuzz-short e2e e2e-node
 build: ## Compile the programs into .bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
 
@@ -89,6 +89,12 @@ unit: ## Run the unit tests with the race detector
 	@# Modules of their own; the flags are those of hack/tool.sh, so that what is compiled here serves there.
 	@$(MODULE_GO) -C hack/kstatus test -trimpath -buildvcs=false ./...
 	@$(MODULE_GO) -C hack/image test -trimpath -buildvcs=false ./...
+
+fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
+	@hack/fuzz.sh -each $(or $(FUZZ_TIME),1m) $(TARGET)
+
+fuzz-short: ## The same for 30 s in all, with the same seed every time, a part of make test
+	@FUZZ_SEED=$(or $(FUZZ_SEED),1) hack/fuzz.sh -all $(or $(FUZZ_TIME),30s) $(TARGET)
 
 e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
 	@hack/test-e2e.sh $(ARGS)

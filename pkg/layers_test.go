@@ -53,6 +53,7 @@ var layers = []string{
 	"pkg/webhook",
 
 	"pkg/plugin/text",
+	"pkg/plugin/plugintest",
 	"pkg/plugin/output",
 	"pkg/plugin/snapshot",
 	"pkg/plugin/follow",
@@ -74,7 +75,7 @@ var layers = []string{
 
 // testOnly are packages that nothing but tests may import, simulators those of them that pkg/plugin/simulate may, too.
 var (
-	testOnly   = []string{"pkg/plan/plantest", "pkg/world", "pkg/world/dice", "pkg/world/nodes", "pkg/world/users"}
+	testOnly   = []string{"pkg/plan/plantest", "pkg/plugin/plugintest", "pkg/world", "pkg/world/dice", "pkg/world/nodes", "pkg/world/users"}
 	simulators = []string{"pkg/world", "pkg/world/nodes"}
 )
 

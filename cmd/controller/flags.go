@@ -98,6 +98,9 @@ func (o *Options) addWorkFlags(flags *flag.FlagSet) {
 		"label `selector`, such as team=a: only PodManagers that match are worked on")
 	flags.DurationVar(&o.Resync, "resync", o.Resync,
 		"`period` after which the caches announce all they hold once more; 0 for never, which is right unless you hunt a bug")
+	flags.BoolVar(&o.ResizeAndDrain, "resize-and-drain", o.ResizeAndDrain,
+		"resize pods in place, and take them out of service for inPlaceGracePeriodSeconds; without it the controller needs no right to "+
+			"patch pods/resize and pods/status, replaces pods whose CPU or memory change, and changes images of pods while they serve")
 }
 
 func (o *Options) addLeaderFlags(flags *flag.FlagSet) {

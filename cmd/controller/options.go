@@ -38,6 +38,8 @@ type Options struct {
 	Selector   string
 	Resync     time.Duration
 
+	ResizeAndDrain bool
+
 	LeaderElect bool
 	Lease       leader.Config
 
@@ -73,6 +75,8 @@ func NewOptions() *Options {
 		Workers: 100,
 		// Watches miss nothing, and keys that are due later are requeued. A resync would only hide bugs.
 		Resync: 0,
+
+		ResizeAndDrain: true,
 
 		// Two controllers without leader election would get in each other's way, but `go run` on a laptop should not
 		// need a namespace for a Lease. The Deployment turns it on.
@@ -217,6 +221,8 @@ type Config struct {
 	Selector   string
 	Resync     time.Duration
 
+	ResizeAndDrain bool
+
 	Lease *leader.Config // nil without leader election
 
 	MetricsAddress     string // or serve.Off
@@ -242,6 +248,8 @@ func (o *Options) Config() *Config {
 		Namespaces: slices.Compact(slices.Sorted(slices.Values(o.Namespaces))),
 		Selector:   o.Selector,
 		Resync:     o.Resync,
+
+		ResizeAndDrain: o.ResizeAndDrain,
 
 		MetricsAddress:     o.MetricsAddress,
 		MetricsSecure:      o.MetricsSecure,

@@ -47,6 +47,8 @@ func TestFlags(t *testing.T) {
 		"secure":                    {"-metrics-secure -metrics-cert-dir /certificate", nil},
 		"certificate unused":        {"-metrics-cert-dir /certificate", []string{"-metrics-cert-dir needs -metrics-secure"}},
 		"object metrics":            {"-object-metrics", nil},
+		"patches only":              {"-resize-and-drain=false", nil},
+		"patches only, by a word":   {"-resize-and-drain=no", []string{`invalid boolean value "no" for -resize-and-drain: give true or false`}},
 		"object metrics nowhere":    {"-object-metrics -metrics-bind-address 0", []string{"-object-metrics needs an address"}},
 		"no namespace for a lease":  {"-leader-elect", []string{"-leader-elect-resource-namespace is needed"}},
 		"lease in a bad namespace":  {"-leader-elect -leader-elect-resource-namespace A", []string{"-leader-elect-resource-namespace must be"}},

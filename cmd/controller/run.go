@@ -16,10 +16,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller"
+	"github.com/mycompany/podmanager/pkg/controller/access"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
@@ -79,9 +81,12 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	build := readBuild()
 	klog.FromContext(ctx).Info("Starting the PodManager controller", "version", build.version, "commit", build.commit,
 		"goVersion", runtime.Version(), "server", c.Server, "namespaces", config.namespaces(), "selector", config.Selector,
-		"workers", config.Workers, "leaderElection", config.Lease != nil)
+		"workers", config.Workers, "leaderElection", config.Lease != nil, "resizeAndDrain", config.ResizeAndDrain)
 	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
-	p.contact, p.examine = c.Contact, c.LogMissingFeatures
+	p.contact, p.examine = c.Contact, func(context.Context) {}
+	if config.ResizeAndDrain { // all features are for that
+		p.examine = c.LogMissingFeatures
+	}
 	if err := p.addController(ctx, c); err != nil {
 		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
 	}
@@ -112,8 +117,12 @@ func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 			podmanagerinformers.WithNamespace(namespace))
 		all = append(all, source.NewScope(c.Clients, kube, podManagers, namespace, selector))
 	}
-	p.scopes = source.NewScopes(c.Kube, all)
-	p.controller, err = controller.New(ctx, c.Clients, all)
+	rights := access.All
+	if !p.config.ResizeAndDrain {
+		rights = access.WithoutResizeAndDrain
+	}
+	p.scopes = source.NewScopes(c.Kube, all, rights)
+	p.controller, err = controller.New(ctx, c.Clients, all, inplace.Means{PatchesOnly: !p.config.ResizeAndDrain})
 	return err
 }
 

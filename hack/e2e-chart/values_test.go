@@ -30,7 +30,7 @@ func TestValues(t *testing.T) {
 	}
 	tests := map[string]struct{ has, lacks []string }{
 		"minimal": {
-			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m"},
+			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m", "-resize-and-drain=false"},
 			lacks: []string{"CustomResourceDefinition", "PodDisruptionBudget", "ResourceQuota", "topologySpread", "priorityClassName", "GOMEMLIMIT",
 				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:",
 				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews", "AdmissionPolicy"},
@@ -39,10 +39,10 @@ func TestValues(t *testing.T) {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
 				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n",
 				"-metrics-cert-dir=/etc/podmanager/metrics", "mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "port: 16443", "metadata.name: monitoring"},
-			lacks: []string{"zone", "resource-name="},
+			lacks: []string{"zone", "resource-name=", "-resize-and-drain"},
 		},
 		"namespaces": {
-			has:   []string{"-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
+			has:   []string{"-resize-and-drain=false", "-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
 			lacks: []string{"ClusterRole", "CustomResourceDefinition", "ResourceQuota", "pods/status", "pods/resize", "AdmissionPolicy"},
 		},
 		"digest": {

@@ -21,6 +21,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/report"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
@@ -44,14 +45,14 @@ type Controller struct {
 }
 
 // New returns a controller for the PodManagers and pods of the given scopes. The caller starts their informers; see source.Scopes.
-func New(ctx context.Context, clients source.Clients, scopes []source.Scope) (*Controller, error) {
+func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Means) (*Controller, error) {
 	byNamespace, err := source.NewByNamespace(scopes)
 	if err != nil {
 		return nil, err
 	}
 	deps := executor.Deps{
 		Clients: clients, Scopes: byNamespace, Tracker: consistency.NewTracker(), Memories: memory.New(),
-		WriteLatency: &executor.Latency{}, Clock: clock.RealClock{},
+		WriteLatency: &executor.Latency{}, Means: means, Clock: clock.RealClock{},
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {

@@ -140,7 +140,8 @@ func pointers[T any](items []T) []*T {
 func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
 	memory := c.Memories.Of(key)
 	return &plan.Observed{
-		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation), Now: now,
+		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation),
+		Means: c.Means, Now: now,
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 // fakeClients are the clients of a controller under test.
@@ -45,7 +46,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 	informers := externalversions.NewSharedInformerFactory(managers, 0)
 	c, err := New(ctx, fakeClients(kube, managers), []source.Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
-		PodManagers: informers.Apps().V1().PodManagers()}})
+		PodManagers: informers.Apps().V1().PodManagers()}}, inplace.Means{})
 	if err != nil {
 		t.Fatal(err)
 	}

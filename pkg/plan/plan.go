@@ -43,6 +43,7 @@ type Observed struct {
 	Taken map[string]bool
 	// Holds are the backoffs of requests that the API server has refused.
 	Holds map[requeue.HoldKey]requeue.Hold
+	Means inplace.Means
 	Now   time.Time
 }
 
@@ -85,14 +86,17 @@ type Plan struct {
 	// Again is when to sync again without an event.
 	Again requeue.LookAgain
 
-	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since.
+	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since. Means is that of Observed.
 	Assessed *rollout.State
+	Means    inplace.Means
 }
 
 // Creation is a pod to create.
 type Creation struct {
 	Index    int
 	Revision *history.Revision
+	// Ungated tells that the pod gets no readiness gate, because the controller could not open it.
+	Ungated bool
 	// FailuresBefore is how many predecessors of the pod have failed in a row, DisruptionsBefore how many of them tell nothing about
 	// their revision, and Replaces is the last of them.
 	FailuresBefore, DisruptionsBefore int
@@ -119,7 +123,7 @@ func (p Plan) ActsOnPods() bool {
 
 // ForStatus is what the status tells about the plan.
 func (p Plan) ForStatus() status.Decided {
-	return status.Decided{Revisions: p.Revisions, Assessed: p.Assessed, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign}
+	return status.Decided{Revisions: p.Revisions, Assessed: p.Assessed, Means: p.Means, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign}
 }
 
 // manyCreates is how many pods a plan has to create for a new object to get its first status before they are created.
@@ -144,10 +148,11 @@ func Make(o Observed) Plan {
 		Release:         released,
 		Foreign:         foreignNames(o),
 		Revisions:       history.Find(o.Sources()),
+		Means:           o.Means,
 	}
 	active, finished, terminating := podstate.Split(kept)
 	active = append(active, plan.Adopt...)
-	r := rollout.Assess(o.Manager, plan.Revisions, active, finished, o.Now)
+	r := rollout.Assess(o.Manager, plan.Revisions, o.Means, active, finished, o.Now)
 	plan.Assessed = r
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsProven())
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
@@ -203,7 +208,7 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 	}
 	missing = min(missing, MaxPerSync+1) // one more than allowed makes bound requeue
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
-		creation := Creation{Index: index, Revision: revision}
+		creation := Creation{Index: index, Revision: revision, Ungated: o.Means.PatchesOnly}
 		if i < len(retries.Due) {
 			due := retries.Due[i]
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod

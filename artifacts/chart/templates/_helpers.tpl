@@ -77,6 +77,9 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{- if $flags.leaderElect }}
 - -leader-elect
 {{- end }}
+{{- if not .Values.inPlace }}
+- -resize-and-drain=false
+{{- end }}
 {{- if .Values.metrics.secure }}
 - -metrics-secure
 - -metrics-bind-address=:8443

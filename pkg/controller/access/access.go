@@ -35,11 +35,16 @@ var All = slices.Concat(
 	RightsOn(v1.GroupName, "podmanagers/status", "update", "patch"),
 	RightsOn(v1.GroupName, "podmanagers/finalizers", "update"),
 	RightsOn("", "pods", "get", "list", "watch", "create", "patch", "delete"),
-	RightsOn("", "pods/status", "patch"),
-	RightsOn("", "pods/resize", "patch"),
+	toResizeAndDrain,
 	RightsOn("apps", "controllerrevisions", "get", "list", "watch", "create", "update", "delete"),
 	RightsOn("events.k8s.io", "events", "create", "patch"),
 )
+
+// toResizeAndDrain are the rights for updates in place that change CPU or memory, or have a grace period.
+var toResizeAndDrain = slices.Concat(RightsOn("", "pods/status", "patch"), RightsOn("", "pods/resize", "patch"))
+
+// WithoutResizeAndDrain are the rights that the controller needs if it neither resizes nor drains pods.
+var WithoutResizeAndDrain = slices.DeleteFunc(slices.Clone(All), func(r Right) bool { return slices.Contains(toResizeAndDrain, r) })
 
 func RightsOn(group, resource string, verbs ...string) []Right {
 	var all []Right

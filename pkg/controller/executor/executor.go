@@ -32,6 +32,7 @@ type Deps struct {
 	Tracker      *consistency.Tracker
 	Memories     *memory.Memories
 	WriteLatency *Latency
+	Means        inplace.Means
 	Clock        clock.PassiveClock
 }
 

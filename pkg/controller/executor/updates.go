@@ -72,9 +72,10 @@ func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update i
 // errNoResize is the refusal of an API server without pods/resize.
 var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are updated in place with from Kubernetes 1.33 on")
 
-// openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would open it later.
+// openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would open it later. A controller that
+// cannot open it releases the pod all the same.
 func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
-	if !inplace.MustOpenFirst(pod) {
+	if !inplace.MustOpenFirst(pod) || e.Means.PatchesOnly {
 		return nil
 	}
 	return e.updatePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).Err

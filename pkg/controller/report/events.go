@@ -41,9 +41,12 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 	r.reportDisruptions(decided.Create, done)
 	event(v1.EventCreated, "Create", done.Created, "Created", "")
 	event(v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service, to be updated in place,", "")
-	drained, undrained := inplace.ByDrained(done.Manager, done.Updated[inplace.StepUpdate])
-	event(v1.EventUpdated, "Update", drained, "Updated in place", "")
-	event(v1.EventUpdated, "Update", undrained, "Updated in place", ", without being drained: made before inPlaceGracePeriodSeconds was set")
+	for why, pods := range r.Means.ByDrained(done.Manager, done.Updated[inplace.StepUpdate]) {
+		if why != "" {
+			why = ", without being drained: " + why
+		}
+		event(v1.EventUpdated, "Update", pods, "Updated in place", why)
+	}
 	r.reportForeign(key, decided.Foreign, done)
 	r.reportFailure(ctx, key, done)
 }

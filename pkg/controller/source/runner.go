@@ -22,8 +22,10 @@ const (
 
 // scopeRunner starts the informers of one scope when the controller has the rights, and keeps the state of the scope.
 type scopeRunner struct {
-	scope   Scope
-	review  func(ctx context.Context, namespace string, rights []access.Right) (access.Verdict, error)
+	scope  Scope
+	review func(ctx context.Context, namespace string, rights []access.Right) (access.Verdict, error)
+	// rights are all that the controller needs.
+	rights  []access.Right
 	changed func() // called after each change of State
 	// reviewNow asks run for a review before the delay is over.
 	reviewNow chan struct{}
@@ -65,7 +67,7 @@ func (r *scopeRunner) run(ctx context.Context) {
 			started = true
 			starting.Go(func() { r.start(ctx) })
 		}
-		verdict, err := r.review(ctx, r.scope.Namespace, access.All)
+		verdict, err := r.review(ctx, r.scope.Namespace, r.rights)
 		if ctx.Err() != nil {
 			return
 		}

@@ -63,11 +63,11 @@ type Scopes struct {
 	wasServed bool
 }
 
-// NewScopes returns the Scopes of scopes made by NewScope.
-func NewScopes(client kubernetes.Interface, scopes []Scope) *Scopes {
+// NewScopes returns the Scopes of scopes made by NewScope. rights are what the controller needs in each of them.
+func NewScopes(client kubernetes.Interface, scopes []Scope, rights []access.Right) *Scopes {
 	s := &Scopes{served: make(chan struct{})}
 	for _, scope := range scopes {
-		scope.runner.review = access.Reviewer{Client: client}.Review
+		scope.runner.review, scope.runner.rights = access.Reviewer{Client: client}.Review, rights
 		scope.runner.changed = s.changed
 		s.runners = append(s.runners, scope.runner)
 	}

@@ -123,7 +123,7 @@ func runScopes(t *testing.T, verdicts map[string]access.Verdict) *testScopes {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.kube, 0, kubeinformers.WithNamespace(namespace))
 		all = append(all, NewScope(Clients{Kube: s.kube, Dynamic: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, labels.Everything()))
 	}
-	s.Scopes = NewScopes(s.kube, all)
+	s.Scopes = NewScopes(s.kube, all, access.All)
 	for _, runner := range s.runners {
 		runner.review = func(_ context.Context, namespace string, asked []access.Right) (access.Verdict, error) {
 			s.mu.Lock()

@@ -3,6 +3,7 @@ package health
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -114,7 +115,7 @@ func failuresUpTo(pod *corev1.Pod, now time.Time) int {
 	if hasLivedLong(pod, now) {
 		return 1
 	}
-	return FailuresBefore(pod) + 1
+	return min(FailuresBefore(pod)+1, math.MaxInt32)
 }
 
 // disruptionsUpTo is how many of these failures tell nothing about the revision. They count for the backoff all the same: a node that
@@ -154,11 +155,11 @@ func countIn(pod *corev1.Pod, annotation string) int {
 	if !found { // as on most pods, whose number is asked for in every plan
 		return 0
 	}
-	count, err := strconv.Atoi(text)
+	count, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || count < 0 {
 		return 0
 	}
-	return count
+	return int(count)
 }
 
 // NewestFirst sorts finished pods by when they finished, the latest first.

@@ -65,7 +65,7 @@ func Find(s Sources) Revisions {
 		}
 	}
 	update := s.encoded()
-	if found := find(revisions.byHash, update.template, update.data, hash(update.data, s.Manager.Status.CollisionCount)); found != nil {
+	if found := find(revisions.byHash, update.template, update.data, hash(update.data, s.collisions())); found != nil {
 		found.template, found.data = update.template, update.data
 		revisions.Update = found
 	} else {
@@ -101,7 +101,7 @@ func (s Sources) encoded() *Revision {
 // name gives a revision that is not stored its hash and its name. It avoids hashes that a stored revision with another template has.
 // If pods already carry a hash of this template from before a collision was counted, the revision keeps that hash.
 func (s Sources) name(revision *Revision, stored map[string]*Revision) *Revision {
-	collisions := s.Manager.Status.CollisionCount
+	collisions := s.collisions()
 	revision.Hash = hash(revision.data, collisions)
 	revision.Name = s.Manager.Name + "-" + revision.Hash
 	for older := range collisions {
@@ -116,6 +116,14 @@ func (s Sources) name(revision *Revision, stored map[string]*Revision) *Revision
 		revision.Name = s.Manager.Name + "-" + revision.Hash
 	}
 	return revision
+}
+
+// maxCollisions bounds how many hashes of a template are tried. Collisions are rare: a higher count was not written by the controller.
+const maxCollisions = 1 << 10
+
+// collisions is status.collisionCount, below maxCollisions. Another count stays another one, so that each collision changes the hash.
+func (s Sources) collisions() int32 {
+	return int32(uint32(s.Manager.Status.CollisionCount) % maxCollisions)
 }
 
 // find finds the stored revision of a template: by its hash, or, where that fails, as after a collision, by its content.

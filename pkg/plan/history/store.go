@@ -2,6 +2,8 @@ package history
 
 import (
 	"bytes"
+	"cmp"
+	"math"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -42,7 +44,7 @@ func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 		}
 		hasRevision := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == revision.Hash }
 		if revision == r.Current || slices.ContainsFunc(s.Pods, hasRevision) {
-			newest++
+			newest = after(newest)
 			stores = append(stores, Store{Revision: revision.ControllerRevision(s.Manager, newest), origin: revision})
 			remember = append(remember, revision)
 		}
@@ -56,13 +58,22 @@ func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 		stores = append(stores, renew(s.Manager, update, newest)...)
 	case newest > 0 || s.Manager.Status.CurrentRevision != "" || isGood || s.Manager.PodUpdatePolicy() != v1.RecreatePods ||
 		slices.ContainsFunc(s.Pods, hasOtherRevision) || slices.ContainsFunc(s.OrphanPods, hasOtherRevision):
-		revision := update.ControllerRevision(s.Manager, newest+1)
+		revision := update.ControllerRevision(s.Manager, after(newest))
 		if cause := s.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
 			revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
 		}
 		stores = append(stores, Store{Revision: revision, origin: update})
 	}
 	return stores, append(remember, update)
+}
+
+// after is the number of the revision after the newest. There is none after the highest, which only somebody else can have written: the
+// API server takes no negative number.
+func after(newest int64) int64 {
+	if newest == math.MaxInt64 {
+		return newest
+	}
+	return newest + 1
 }
 
 // ControllerRevision is the object that stores the revision under this number.
@@ -90,7 +101,7 @@ func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	}
 	renewed := stored.DeepCopy()
 	if !isNewest {
-		renewed.Revision = newest + 1
+		renewed.Revision = after(newest)
 		delete(renewed.Annotations, v1.AnnotationFailed)
 	}
 	if !hasCause {
@@ -145,6 +156,6 @@ func (r Revisions) BeyondLimit() []*appsv1.ControllerRevision {
 			unused = append(unused, stored)
 		}
 	}
-	slices.SortFunc(unused, func(a, b *appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
+	slices.SortFunc(unused, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
 	return unused[:max(0, len(unused)-r.sources.Manager.RevisionsKept())]
 }

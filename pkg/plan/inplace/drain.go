@@ -6,25 +6,52 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// CannotBeDrained tells whether the pod has to be updated while it is in service, although a grace period is set: the pod was created
-// without our readiness gate, and readiness gates cannot be added later.
-func CannotBeDrained(manager *v1.PodManager, pod *corev1.Pod) bool {
-	return manager.InPlaceGrace() > 0 && !podstate.HasGate(pod)
+// Means are what the controller may do to a pod besides patching it.
+type Means struct {
+	// PatchesOnly tells that the controller may patch neither pods/resize nor pods/status: it can neither resize nor drain a pod.
+	PatchesOnly bool
 }
 
-// ByDrained splits updated pods into those that were drained or needed no draining, and those that were updated while in service.
-func ByDrained(manager *v1.PodManager, pods []*corev1.Pod) (drained, undrained []*corev1.Pod) {
-	for _, pod := range pods {
-		if CannotBeDrained(manager, pod) {
-			undrained = append(undrained, pod)
-		} else {
-			drained = append(drained, pod)
-		}
+// WhyPatchesOnly is why a controller with PatchesOnly does not resize or drain a pod.
+const WhyPatchesOnly = "the controller runs with -resize-and-drain=false"
+
+// WhyNot is why the pod cannot be updated in place although only CPU, memory or images differ; empty if it can. Without a resize, an update
+// that has begun with one can be neither completed nor reverted. Nobody would open a gate that is closed.
+func (m Means) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
+	if m.PatchesOnly && (len(diff.Resources) > 0 || IsInterrupted(pod) || MustOpenFirst(pod)) {
+		return WhyPatchesOnly
 	}
-	return drained, undrained
+	return ""
+}
+
+// WhyNotDrained tells why the pod has to be updated while it is in service, although a grace period is set: it was created without our
+// readiness gate, and readiness gates cannot be added later; or the controller cannot close the gate. It is empty if the pod can be drained,
+// or need not be.
+func (m Means) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
+	switch {
+	case manager.InPlaceGrace() == 0:
+		return ""
+	case m.PatchesOnly:
+		return WhyPatchesOnly
+	case !podstate.HasGate(pod):
+		return "made before inPlaceGracePeriodSeconds was set"
+	default:
+		return ""
+	}
+}
+
+// ByDrained sorts updated pods by why they were updated while in service; by "" those that were drained or needed no draining.
+func (m Means) ByDrained(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
+	sorted := map[string][]*corev1.Pod{}
+	for _, pod := range pods {
+		why := m.WhyNotDrained(manager, pod)
+		sorted[why] = append(sorted[why], pod)
+	}
+	return sorted
 }
 
 // maxReadinessLag bounds how long after the gate was closed the kubelet's answer to it, Ready=False, is waited for and believed: the
@@ -37,9 +64,9 @@ const readinessMargin = 2 * time.Second
 
 // drainStep is the first step to update the pod in place, if that is to drain it, or empty. The duration is how long the pod still has to
 // drain before the next step.
-func drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
+func (m Means) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
-	if grace == 0 || CannotBeDrained(manager, pod) {
+	if grace == 0 || m.WhyNotDrained(manager, pod) != "" {
 		return "", 0
 	}
 	since, closed := outOfServiceSince(pod)

@@ -178,7 +178,7 @@ func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
 			continue
 		}
 		if before.Optional { // the container never ran the reverted image, or was restarted twice: with that image, and back again
-			return before.From == "" || status.ImageID == before.ImageID || before.ImageID == "" || status.RestartCount > before.Restarts+1
+			return before.From == "" || status.ImageID == before.ImageID || before.ImageID == "" || int64(status.RestartCount) > int64(before.Restarts)+1
 		}
 		return status.RestartCount > before.Restarts || (status.ImageID != before.ImageID && status.ImageID != "")
 	}

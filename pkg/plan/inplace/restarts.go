@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"math"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,20 +23,20 @@ func beforeUpdate(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 // Crashes is how often a container was restarted since the last update in place, without the restarts that the update explains.
 func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	other := CompletedRecord(pod).Others[status.Name]
-	explained := other.Restarts
+	explained := int64(other.Restarts)
 	if other.Trouble == podstate.TroubleCrash {
 		explained++ // the container had crashed before the update, and was yet to be restarted
 	}
 	if before, found := beforeUpdate(pod, status.Name); found {
 		explained = before.explainedRestarts(pod)
 	}
-	return max(0, status.RestartCount-explained)
+	return int32(max(0, int64(status.RestartCount)-max(0, explained)))
 }
 
 // explainedRestarts is the highest restart count that a container can have after the update without a crash of its own. A container in a
 // crash loop may have crashed once more before the kubelet observed the update.
-func (b ContainerBefore) explainedRestarts(pod *corev1.Pod) int32 {
-	count := max(b.Restarts, b.Seen) + max(1, int32(pod.Generation-b.Generation))
+func (b ContainerBefore) explainedRestarts(pod *corev1.Pod) int64 {
+	count := int64(max(b.Restarts, b.Seen)) + min(max(1, pod.Generation-b.Generation), math.MaxInt32)
 	if b.Trouble == podstate.TroubleCrash {
 		count++
 	}
@@ -61,7 +62,7 @@ func HasOwnTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 	trouble, isSame := other.Trouble, status.RestartCount <= other.Restarts
 	if before, found := beforeUpdate(pod, status.Name); found {
 		if kind == podstate.TroubleCrash {
-			return status.RestartCount >= before.explainedRestarts(pod)
+			return int64(status.RestartCount) >= before.explainedRestarts(pod)
 		}
 		trouble, isSame = before.Trouble, true
 	}

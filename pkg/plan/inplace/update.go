@@ -56,11 +56,11 @@ func (u Update) NeedsKubelet() bool {
 
 // NextStep is the next step towards the new revision, diff being the Diff of the whole update. If the step is empty, the update has to wait:
 // for the given time, or for the kubelet if that is zero.
-func (u Update) NextStep(manager *v1.PodManager, diff compare.Diff, now time.Time) (Step, time.Duration) {
+func (u Update) NextStep(manager *v1.PodManager, means Means, diff compare.Diff, now time.Time) (Step, time.Duration) {
 	if !diff.NeedsKubelet() {
 		return StepUpdate, 0
 	}
-	if step, wait := drainStep(manager, u.Pod, now); step != "" || wait > 0 {
+	if step, wait := means.drainStep(manager, u.Pod, now); step != "" || wait > 0 {
 		return step, wait
 	}
 	// A kubelet that reports no observed generation does not tell either when it has resized a pod.

@@ -198,7 +198,7 @@ func HasFailed(p *corev1.Pod) bool { return ShowsFailure(Manager(3), p) }
 // ShowsFailure tells whether the pod counts as failing in a rollout of the PodManager.
 func ShowsFailure(m *v1.PodManager, p *corev1.Pod) bool {
 	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
-	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), nil, nil, Now).Judge(p)
+	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Means{}, nil, nil, Now).Judge(p)
 	return found && !judged.Recovered
 }
 

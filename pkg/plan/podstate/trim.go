@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,29 +36,37 @@ var shared = lru.New(1 << 12)
 // sharedContainers are the containers with their names, images, requests, limits and the period of their startup probe alone. Callers must not
 // modify them: other pods share them.
 func sharedContainers(containers []corev1.Container) []corev1.Container {
-	var content strings.Builder
+	var content []byte
+	// Each text comes with its length: an image may have blanks in it, and must not pass for an image and what follows it.
+	add := func(text string) {
+		content = append(strconv.AppendInt(content, int64(len(text)), 10), ':')
+		content = append(content, text...)
+	}
 	trimmed := make([]corev1.Container, len(containers))
 	for i := range containers {
 		c := &containers[i]
 		trimmed[i] = corev1.Container{Name: c.Name, Image: c.Image}
 		trimmed[i].Resources = corev1.ResourceRequirements{Requests: c.Resources.Requests, Limits: c.Resources.Limits}
-		content.WriteString(c.Name + " " + c.Image + " ")
+		add(c.Name)
+		add(c.Image)
 		if c.StartupProbe != nil {
 			trimmed[i].StartupProbe = &corev1.Probe{PeriodSeconds: c.StartupProbe.PeriodSeconds}
-			content.WriteString(strconv.Itoa(int(c.StartupProbe.PeriodSeconds)) + " ")
+			content = append(strconv.AppendInt(append(content, 's'), int64(c.StartupProbe.PeriodSeconds), 10), ' ')
 		}
 		for _, list := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
 			for _, name := range slices.Sorted(maps.Keys(list)) {
 				amount := list[name]
-				content.WriteString(string(name) + "=" + amount.String() + " ")
+				add(string(name))
+				add(amount.String())
 			}
-			content.WriteString("/")
+			content = append(content, '/')
 		}
 	}
-	if known, found := shared.Get(content.String()); found {
+	key := string(content)
+	if known, found := shared.Get(key); found {
 		return known.([]corev1.Container)
 	}
-	shared.Add(content.String(), trimmed)
+	shared.Add(key, trimmed)
 	return trimmed
 }
 

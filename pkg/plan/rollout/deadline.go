@@ -58,16 +58,17 @@ func (p *Progress) runClock(r *State, available int) {
 		next.MostAvailable, next.SpentSeconds, next.Since = int32(min(available, due)), 0, nil
 	}
 	runs := available < due && r.isWaitingForUpdated(available)
-	spent := time.Duration(next.SpentSeconds) * time.Second
+	// Whoever may write the status may write any time there.
+	spent := min(max(0, time.Duration(next.SpentSeconds)*time.Second), deadline)
 	if next.Since != nil {
-		spent += max(0, r.Now.Sub(next.Since.Time))
+		spent += min(max(0, r.Now.Sub(next.Since.Time)), deadline)
 	}
 	switch {
 	case runs && spent >= deadline:
 		next.SpentSeconds, next.Since = int32(deadline/time.Second), nil
 	case !runs && next.Since != nil:
 		// The deadline passes only while the clock runs, so that it passes in the same status that tells it.
-		next.SpentSeconds, next.Since = int32(min(spent, deadline-time.Second)/time.Second), nil
+		next.SpentSeconds, next.Since = int32(max(0, min(spent, deadline-time.Second))/time.Second), nil
 	case runs && next.Since == nil:
 		next.Since = WholeSecond(r.Now)
 	}

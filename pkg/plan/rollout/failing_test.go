@@ -10,6 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	. "github.com/mycompany/podmanager/pkg/plan/rollout"
 )
@@ -138,7 +139,7 @@ func TestRecordFromBeforeAnUpdate(t *testing.T) {
 			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{
 				Name: p.Name, UID: p.UID, Since: metav1.NewTime(Now.Add(-time.Minute)), Crashes: 3,
 			}}}
-			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), nil, nil, Now).Judge(p)
+			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), inplace.Means{}, nil, nil, Now).Judge(p)
 			if !found || judged.Condemned != test.condemned {
 				t.Errorf("found %v, condemned %v", found, judged.Condemned)
 			}

@@ -76,8 +76,8 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	if podstate.IsInfeasible(pod) && from == to { // another revision may ask for less
 		return "its node cannot give it the CPU or memory"
 	}
-	_, why := r.compare(from, to)
-	return why
+	diff, why := r.compare(from, to)
+	return cmp.Or(why, r.Means.WhyNot(pod, diff))
 }
 
 // mayRetry tells whether a refused update of the pod may be tried again. Where pods may be replaced instead, it is not.

@@ -108,7 +108,7 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 		next := inplace.Update{Pod: pod, From: m.revisionOf(pod), To: to}
 		diff, _ := m.compare(next.From, to)
 		var wait time.Duration
-		next.Step, wait = next.NextStep(m.Manager, diff, m.Now)
+		next.Step, wait = next.NextStep(m.Manager, m.Means, diff, m.Now)
 		m.again = requeue.Sooner(m.again, wait)
 		if next.Step != "" {
 			m.updates = append(m.updates, next)
@@ -132,7 +132,7 @@ func (m *mover) restorations() []inplace.Update {
 	var restore []inplace.Update
 	for _, pod := range m.active {
 		revision := m.revisionOf(pod)
-		if !inplace.IsInterrupted(pod) || m.updating[pod] || revision == nil || revision.Template() == nil ||
+		if !inplace.IsInterrupted(pod) || m.Means.PatchesOnly || m.updating[pod] || revision == nil || revision.Template() == nil ||
 			m.available[pod] && inplace.MayRestart(pod) && !m.mayTakeDown(pod) {
 			continue
 		}
@@ -147,7 +147,7 @@ func (m *mover) restorations() []inplace.Update {
 func (m *mover) openings() []inplace.Update {
 	var open []inplace.Update
 	for _, pod := range m.active {
-		if inplace.MustOpen(pod, m.Now) && !m.updating[pod] {
+		if inplace.MustOpen(pod, m.Now) && !m.Means.PatchesOnly && !m.updating[pod] {
 			open = append(open, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}
 	}

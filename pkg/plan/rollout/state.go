@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
@@ -16,6 +17,7 @@ import (
 type State struct {
 	Manager   *v1.PodManager
 	Revisions history.Revisions
+	Means     inplace.Means
 	Now       time.Time
 	// Old is the old revision, which pods are updated from or rolled back to; nil if there is none besides the new one.
 	Old *history.Revision
@@ -40,8 +42,8 @@ type State struct {
 }
 
 // Assess sorts the active pods by revision, judges the failing pods, and finds what stops the rollout.
-func Assess(manager *v1.PodManager, revisions history.Revisions, active, finished []*corev1.Pod, now time.Time) *State {
-	r := &State{Manager: manager, Revisions: revisions, Now: now}
+func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Means, active, finished []*corev1.Pod, now time.Time) *State {
+	r := &State{Manager: manager, Revisions: revisions, Means: means, Now: now}
 	r.compared, r.judged = map[[2]*history.Revision]comparison{}, map[types.UID]Judgement{}
 	r.Old = r.findOld(active)
 	for _, pod := range active {

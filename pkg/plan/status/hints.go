@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,26 +33,26 @@ func hints(r Report, ready verdict, in inputs) string {
 
 // undrainedHint names pods that are updated in place while they serve.
 func undrainedHint(r *rollout.State) string {
-	var names []string
+	why := map[string]string{}
 	for _, pod := range r.UpdatedPods {
-		if inplace.CannotBeDrained(r.Manager, pod) && inplace.CompletedRecord(pod).Revision != "" {
-			names = append(names, pod.Name)
+		if text := r.Means.WhyNotDrained(r.Manager, pod); text != "" && inplace.CompletedRecord(pod).Revision != "" {
+			why[pod.Name] = text
 		}
 	}
 	for _, pod := range slices.Concat(r.OldPods, r.StrayPods) {
-		if inplace.CannotBeDrained(r.Manager, pod) && r.WhyNotInPlace(pod, r.Revisions.Update) == "" {
-			names = append(names, pod.Name)
+		if text := r.Means.WhyNotDrained(r.Manager, pod); text != "" && r.WhyNotInPlace(pod, r.Revisions.Update) == "" {
+			why[pod.Name] = text
 		}
 	}
-	if len(names) == 0 {
+	if len(why) == 0 {
 		return ""
 	}
-	slices.SortFunc(names, podstate.ByIndex)
+	names := slices.SortedFunc(maps.Keys(why), podstate.ByIndex)
 	more := ""
 	if len(names) > 1 {
 		more = fmt.Sprintf(" and %d more", len(names)-1)
 	}
-	return fmt.Sprintf("; %s%s: updated without being drained, made before inPlaceGracePeriodSeconds was set", names[0], more)
+	return fmt.Sprintf("; %s%s: updated without being drained, %s", names[0], more, why[names[0]])
 }
 
 // foreignHint names pods of somebody else that have a name which the controller had to skip.

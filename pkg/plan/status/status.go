@@ -39,8 +39,9 @@ type Report struct {
 type Decided struct {
 	// Revisions are the revisions that the plan is about.
 	Revisions history.Revisions
-	// Assessed is the rollout state that the plan is based on.
+	// Assessed is the rollout state that the plan is based on, Means what the controller can do.
 	Assessed *rollout.State
+	Means    inplace.Means
 	// ActsOnPods tells whether the plan creates, updates or deletes active pods.
 	ActsOnPods bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
@@ -78,7 +79,7 @@ func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	}
 	state := r.Plan.Assessed
 	if r.Changed || state == nil {
-		state = rollout.Assess(r.Manager, r.Plan.Revisions, active, finished, r.Now)
+		state = rollout.Assess(r.Manager, r.Plan.Revisions, r.Plan.Means, active, finished, r.Now)
 	}
 	return statusOfRollout(r, status, state, active, finished, again)
 }
@@ -124,7 +125,7 @@ func statusOfRollout(
 		manager, revisions := *r.Manager, state.Revisions
 		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, state.Old
 		status.CurrentRevision = state.Old.Name
-		in.rollout, in.progress.Record = rollout.Assess(&manager, revisions, active, finished, r.Now), nil
+		in.rollout, in.progress.Record = rollout.Assess(&manager, revisions, r.Plan.Means, active, finished, r.Now), nil
 	}
 	status.Rollout = in.progress.Record
 	again = again.Sooner(nameGood(&status, state))

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -199,6 +200,14 @@ func judgeObject(f Facts) Finding {
 func judgeResize(f Facts) Finding {
 	finding := Finding{Check: "Resize", Result: OK, Says: "the spec does not ask for updates in place"}
 	if f.Manager.PodUpdatePolicy() == v1.RecreatePods {
+		return finding
+	}
+	withoutResize := func(c Controller) bool {
+		return covers(c, f.Manager) == "" && slices.Equal(valuesOf(c.Args, "resize-and-drain"), []string{"false"})
+	}
+	if slices.ContainsFunc(f.Controllers, withoutResize) {
+		finding.Result, finding.Says = Warning, inplace.WhyPatchesOnly+": a changed CPU or memory needs new pods, and inPlaceGracePeriodSeconds has no effect"
+		finding.Advice = "the chart's value inPlace sets it"
 		return finding
 	}
 	if f.Resizes {

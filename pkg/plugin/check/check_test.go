@@ -74,6 +74,10 @@ func TestJudge(t *testing.T) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			f.Resizes = false
 		}, "Resize", Warning, "has no pods/resize"},
+		"no right to resize": {func(f *Facts) {
+			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
+			args("-resize-and-drain=false")(f)
+		}, "Resize", Warning, "the controller runs with -resize-and-drain=false: a changed CPU or memory needs new pods"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

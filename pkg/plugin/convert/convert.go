@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // longestName is what the CRD allows.
@@ -85,7 +86,9 @@ func Convert(object *unstructured.Unstructured, o Options) (Result, error) {
 	}
 	c.tellRest()
 	c.aboutFailures()
-	c.notes = append(c.notes, c.around(object, o.Live)...)
+	for _, note := range c.around(object, o.Live) {
+		c.note("%s", note)
+	}
 	return Result{
 		From: from(object), Notes: c.notes,
 		Manager: &unstructured.Unstructured{Object: map[string]any{
@@ -150,5 +153,5 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 
 // from names the source for people.
 func from(object *unstructured.Unstructured) string {
-	return strings.TrimSpace(object.GetKind() + " " + object.GetName())
+	return text.OneLine(object.GetKind() + " " + object.GetName())
 }

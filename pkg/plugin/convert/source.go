@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // source is an object that is being converted. Each field is taken out of it when it is converted or told.
@@ -46,9 +48,10 @@ func (s *source) number(path ...string) int64 {
 	return number
 }
 
-// note adds something that the user should know.
+// note adds something that the user should know, in one line: what the object has, such as the name of an unknown field, must not get out
+// of the comment that the note becomes in a manifest or a script.
 func (s *source) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+	s.notes = append(s.notes, text.OneLine(fmt.Sprintf(format, args...)))
 }
 
 // tell takes a field out and says why it has no counterpart, if it is there.

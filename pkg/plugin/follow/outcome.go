@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // Outcome is how a rollout stands.
@@ -112,5 +113,5 @@ func Line(manager *v1.PodManager) string {
 	if message := Message(manager); message != "" {
 		line += ": " + message
 	}
-	return line
+	return text.Clean(line)
 }

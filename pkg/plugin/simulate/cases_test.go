@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plugin/plugintest"
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
@@ -30,10 +31,10 @@ func play(t *testing.T, live snapshot.Snapshot, wanted *v1.PodManager, o simulat
 
 func TestFirstRollout(t *testing.T) {
 	live := snapshot.Snapshot{Now: Now}
-	golden(t, "first", play(t, live, Manager(3), options(t), simulate.Completed).Lines(text.Style{}, false))
+	plugintest.Golden(t, "first", play(t, live, Manager(3), options(t), simulate.Completed).Lines(text.Style{}, false))
 	// There is no other revision that a halt could protect.
-	golden(t, "first-fails", play(t, live, Manager(3), options(t, "every"), simulate.Deadline).Lines(text.Style{}, false))
-	golden(t, "first-paused", play(t, live, Manager(3, Paused), options(t), simulate.Held).Lines(text.Style{}, false))
+	plugintest.Golden(t, "first-fails", play(t, live, Manager(3), options(t, "every"), simulate.Deadline).Lines(text.Style{}, false))
+	plugintest.Golden(t, "first-paused", play(t, live, Manager(3, Paused), options(t), simulate.Held).Lines(text.Style{}, false))
 }
 
 // A pod without a controller that has the label is adopted, and counts.
@@ -52,14 +53,14 @@ func TestDeadline(t *testing.T) {
 	live := atRest(2, Limits("1", "0"))
 	o := options(t)
 	o.ReadyAfter = 15 * time.Minute
-	golden(t, "deadline-late", play(t, live, with(live, Image("v2")), o, simulate.Completed).Lines(text.Style{}, false))
+	plugintest.Golden(t, "deadline-late", play(t, live, with(live, Image("v2")), o, simulate.Completed).Lines(text.Style{}, false))
 
 	o = options(t)
 	o.NeverReady, _ = simulate.ParseChoice("--never-ready", []string{"every 2"})
-	golden(t, "deadline", play(t, live, with(live, Image("v2")), o, simulate.Deadline).Lines(text.Style{}, false))
+	plugintest.Golden(t, "deadline", play(t, live, with(live, Image("v2")), o, simulate.Deadline).Lines(text.Style{}, false))
 
 	back := atRest(2, Limits("1", "0"), OnFailure(v1.RollbackOnFailure))
-	golden(t, "deadline-rolled-back", play(t, back, with(back, Image("v2")), o, simulate.RolledBack).Lines(text.Style{}, false))
+	plugintest.Golden(t, "deadline-rolled-back", play(t, back, with(back, Image("v2")), o, simulate.RolledBack).Lines(text.Style{}, false))
 }
 
 // Containers take as long to stop as they need, with the sleep of a preStop hook, and within their grace period.

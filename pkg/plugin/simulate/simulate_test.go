@@ -1,9 +1,6 @@
 package simulate_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,30 +13,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/plugin/plugintest"
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares with a file in testdata.
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	got, file := text.Join(lines), filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
-	}
-}
 
 // atRest is web with so many pods of the image nginx, all of them ready for an hour. Pods come from the same spec.
 func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
@@ -139,7 +117,7 @@ func TestRun(t *testing.T) {
 			if report.Outcome != test.want {
 				t.Errorf("outcome %s, want %s", report.Outcome, test.want)
 			}
-			golden(t, name, report.Lines(text.Style{}, false))
+			plugintest.Golden(t, name, report.Lines(text.Style{}, false))
 		})
 	}
 }

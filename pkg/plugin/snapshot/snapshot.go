@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
@@ -57,10 +58,10 @@ func (s Snapshot) Revisions() history.Revisions {
 	return history.Find(history.Sources{Manager: s.Manager, Stored: s.Stored, Pods: s.Pods})
 }
 
-// Rollout is the rollout as the controller sees it. It is of no use without pods.
+// Rollout is the rollout as the controller sees it, if it runs with its default flags. It is of no use without pods.
 func (s Snapshot) Rollout() *rollout.State {
 	active, finished, _ := podstate.Split(s.Pods)
-	return rollout.Assess(s.Manager, s.Revisions(), active, finished, s.Now)
+	return rollout.Assess(s.Manager, s.Revisions(), inplace.Means{}, active, finished, s.Now)
 }
 
 // Condition is a condition of the status; empty if there is none of this type.

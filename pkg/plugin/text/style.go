@@ -54,8 +54,9 @@ func UsesColour(flag string, getenv func(string) string, isTerminal bool) (bool,
 	}
 }
 
-// Cut shortens a text to so many characters; the last one then is an ellipsis.
+// Cut shortens a text to so many characters; the last one then is an ellipsis. The text must have no colours yet.
 func Cut(text string, width int) string {
+	text = Clean(text)
 	runes := []rune(text)
 	switch {
 	case len(runes) <= width:
@@ -71,7 +72,7 @@ func Cut(text string, width int) string {
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range strings.Fields(Clean(text)) {
 		switch {
 		case line == "":
 			line = word

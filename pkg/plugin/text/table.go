@@ -112,7 +112,7 @@ func layOut(row []Cell, shown, widths []int, style Style) string {
 		if column < len(row) {
 			cell = row[column]
 		}
-		text, padding := cell.Text, ""
+		text, padding := Clean(cell.Text), ""
 		if position < last {
 			padding = strings.Repeat(" ", widths[column]-len([]rune(text))) + gap
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // Log turns snapshots into lines for a pipe: one for each change of a PodManager or a pod.
@@ -23,6 +24,7 @@ func (l *Log) Lines(all []snapshot.Snapshot, withNamespace bool) []string {
 	var lines []string
 	seen := map[string]bool{}
 	say := func(key, line string) {
+		line = text.Clean(line)
 		seen[key] = true
 		if l.said[key] != line {
 			l.said[key] = line

@@ -1,9 +1,6 @@
 package tree_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,30 +11,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/plugin/plugintest"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 	. "github.com/mycompany/podmanager/pkg/plugin/tree"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares with a file in testdata.
-func golden(t *testing.T, name string, lines []string) {
-	t.Helper()
-	got, file := text.Join(lines), filepath.Join("testdata", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
-	}
-}
 
 // seen is what the user sees of an observation: the status is what the controller would write.
 func seen(o plan.Observed, missing ...string) snapshot.Snapshot {
@@ -78,7 +56,7 @@ func TestDraw(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			lines := Draw(test.snapshot, test.style)
-			golden(t, name, lines)
+			plugintest.Golden(t, name, lines)
 			for _, line := range lines {
 				if width := len([]rune(line)); test.style.Width > 0 && width > test.style.Width {
 					t.Errorf("%d columns: %s", width, line)
@@ -106,9 +84,9 @@ func withoutPods() snapshot.Snapshot {
 
 func TestList(t *testing.T) {
 	all := []snapshot.Snapshot{seen(Observe(Manager(3), Pods3()...)), halted()}
-	golden(t, "list", List(all, false, text.Style{}))
-	golden(t, "list-of-all-namespaces", List(all, true, text.Style{}))
-	golden(t, "list-60-columns", List(all, false, text.Style{Width: 60}))
+	plugintest.Golden(t, "list", List(all, false, text.Style{}))
+	plugintest.Golden(t, "list-of-all-namespaces", List(all, true, text.Style{}))
+	plugintest.Golden(t, "list-60-columns", List(all, false, text.Style{Width: 60}))
 }
 
 // In a pipe, each change is one line, and what does not change is not repeated.

@@ -129,6 +129,7 @@ func (a Answer) Lines(style text.Style) []string {
 		}
 		lines = append(lines, "", style.Paint(text.Bold, title))
 		for _, entry := range entries {
+			entry = text.Clean(entry)
 			if style.Width > 0 {
 				entry = text.Cut(entry, max(1, style.Width-2))
 			}

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -24,17 +25,17 @@ var (
 
 // DesiredReplicas is the number of pods wanted.
 func (m *PodManager) DesiredReplicas() int {
-	return int(ptr.Deref(m.Spec.Replicas, DefaultReplicas))
+	return count(m.Spec.Replicas, DefaultReplicas)
 }
 
 // FailedPodsKept is how many failed pods are kept for a look.
 func (m *PodManager) FailedPodsKept() int {
-	return int(ptr.Deref(m.Spec.FailedPodsHistoryLimit, DefaultFailedPodsHistoryLimit))
+	return count(m.Spec.FailedPodsHistoryLimit, DefaultFailedPodsHistoryLimit)
 }
 
 // RevisionsKept is how many revisions are kept that no pod uses.
 func (m *PodManager) RevisionsKept() int {
-	return int(ptr.Deref(m.Spec.RevisionHistoryLimit, DefaultRevisionHistoryLimit))
+	return count(m.Spec.RevisionHistoryLimit, DefaultRevisionHistoryLimit)
 }
 
 // ProgressDeadline is how long a rollout may go without progress.
@@ -137,14 +138,17 @@ func (m *PodManager) PacesScaleDown() bool {
 	return err == nil && (limit.Type == intstr.Int || percent < 100)
 }
 
-func seconds(count int32) time.Duration { return time.Duration(count) * time.Second }
+// count is a number of things, none if it is negative. The CRD lets no negative one in; it would be from before it did.
+func count(value *int32, otherwise int32) int { return int(max(0, ptr.Deref(value, otherwise))) }
+
+func seconds(count int32) time.Duration { return time.Duration(max(0, count)) * time.Second }
 
 // scaled is a number, or a percentage of total. The CRD lets only valid ones in; anything else would be from before it
-// did, and counts as none.
+// did. It counts as none, and a huge percentage as a number that can be added to.
 func scaled(value intstr.IntOrString, total int, up bool) int {
-	count, err := intstr.GetScaledValueFromIntOrPercent(&value, total, up)
+	scaled, err := intstr.GetScaledValueFromIntOrPercent(&value, total, up)
 	if err != nil {
 		return 0
 	}
-	return max(0, count)
+	return min(max(0, scaled), math.MaxInt32)
 }

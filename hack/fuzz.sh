@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs the fuzz tests of pkg/, one after the other, and says how long each took and how many inputs it tried.
+#
+#   fuzz.sh -each TIME [PATTERN]   TIME for each fuzz test whose name matches the pattern
+#   fuzz.sh -all TIME [PATTERN]    TIME for all of them together, beside what compiling takes
+#
+# An input that breaks a test goes into testdata/fuzz beside it: commit it with the repair, and go test tries it from then on. Interesting
+# inputs are kept in Go's build cache, and further runs begin with them; go clean -fuzzcache forgets them. With FUZZ_SEED=N, Go's mutator
+# gets this seed and no such input: a run tries what the run before has tried, as far as the machine is as fast, and finds by luck nothing
+# that the change at hand has not brought. FUZZ_PARALLEL=2 is how many inputs are tried at the same time.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [ $# -lt 2 ] || { [ "$1" != -each ] && [ "$1" != -all ]; }; then
+	echo "usage: $0 -each|-all TIME [PATTERN]" >&2
+	exit 1
+fi
+share=$1 time=$2 pattern=${3:-.}
+parallel=${FUZZ_PARALLEL:-2}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cache=$(go env GOCACHE)/fuzz
+if [ -n "${FUZZ_SEED:-}" ]; then
+	export GODEBUG="${GODEBUG:+$GODEBUG,}fuzzseed=$FUZZ_SEED"
+	cache=$work/cache
+fi
+
+# seconds TIME: a time such as 90s, 2m or 1h as a number.
+seconds() {
+	case $1 in
+	*h) echo $((${1%h} * 3600)) ;;
+	*m) echo $((${1%m} * 60)) ;;
+	*) echo "${1%s}" ;;
+	esac
+}
+
+# One program for each package, which has coverage counted in it for the mutator.
+packages=$(grep -rl --include='*_test.go' '^func Fuzz' pkg | xargs -n 1 dirname | sort -u)
+targets=()
+for package in $packages; do
+	binary=$work/${package//\//-}
+	go test -c -fuzz=. -o "$binary" "./$package"
+	for name in $("$binary" -test.list '^Fuzz'); do
+		if [[ $name =~ $pattern ]]; then
+			targets+=("$package $name")
+		fi
+	done
+done
+if [ ${#targets[@]} -eq 0 ]; then
+	echo "fuzz.sh: there is no fuzz test whose name matches $pattern" >&2
+	exit 1
+fi
+each=$(seconds "$time")000
+if [ "$share" = -all ]; then
+	each=$((each / ${#targets[@]}))
+fi
+
+failed=''
+began=$SECONDS
+for target in "${targets[@]}"; do
+	read -r package name <<<"$target"
+	start=$SECONDS
+	log=$work/log
+	# A program of go test runs in the folder of its package: that is where testdata is.
+	if (cd "$package" && "$work/${package//\//-}" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}ms" \
+		-test.parallel "$parallel" -test.fuzzcachedir "$cache/$package") >"$log" 2>&1; then
+		result=ok
+	else
+		result=FAILED failed=1
+		cat "$log"
+	fi
+	inputs=$(grep -o 'execs: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
+	printf '%-6s %-40s %4d s %9s inputs\n' "$result" "${package#pkg/} $name" "$((SECONDS - start))" "${inputs:-no}"
+done
+echo "${#targets[@]} fuzz tests in $((SECONDS - began)) s"
+[ -z "$failed" ]

@@ -1,0 +1,70 @@
+package consistency
+
+import (
+	"math/big"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+)
+
+// resourceVersions come from the API server: each pair has one order at the most, and a number has that of numbers, however long it is.
+func FuzzIsNewer(f *testing.F) {
+	f.Add("9", "10", "11")
+	f.Add("", "1", "0")
+	f.Add("007", "7", "x7")
+	f.Add("18446744073709551615", "18446744073709551616", "99999999999999999999999999999999")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		if IsNewer(a, a) {
+			t.Errorf("%q comes after itself", a)
+		}
+		if IsNewer(a, b) && IsNewer(b, a) {
+			t.Errorf("%q and %q come after each other", a, b)
+		}
+		if IsNewer(a, b) && IsNewer(b, c) && !IsNewer(a, c) {
+			t.Errorf("%q comes after %q, that after %q, but the first not after the last", a, b, c)
+		}
+		numberA, isNumberA := version(a)
+		numberB, isNumberB := version(b)
+		if isNumberA && isNumberB && IsNewer(a, b) != (numberA.Cmp(numberB) > 0) {
+			t.Errorf("%q after %q: %v", a, b, IsNewer(a, b))
+		}
+		if b != "" && !(isNumberA && isNumberB) && IsNewer(a, b) {
+			t.Errorf("%q comes after %q, which cannot be compared", a, b)
+		}
+		checkTracker(t, a, b, c)
+	})
+}
+
+// version is a resourceVersion as a number; false if it is none that an API server gives.
+func version(text string) (*big.Int, bool) {
+	for _, r := range text {
+		if r < '0' || r > '9' {
+			return nil, false
+		}
+	}
+	number, ok := new(big.Int).SetString(text, 10)
+	return number, ok && text[0] != '0'
+}
+
+// checkTracker: a store that has seen the newest write is never behind, and one that has seen nothing always is.
+func checkTracker(t *testing.T, writes ...string) {
+	t.Helper()
+	tracker, owner, now := NewTracker(), cache.ObjectName{Name: "web"}, time.Unix(1, 0)
+	newest := ""
+	for _, write := range writes {
+		if _, ok := version(write); !ok {
+			return
+		}
+		tracker.Saw(owner, "pods", write, now)
+		if IsNewer(write, newest) {
+			newest = write
+		}
+	}
+	if _, behind := tracker.Behind(owner, map[Resource]string{}, now); !behind {
+		t.Errorf("nothing is seen, and %q is written, but no wait", writes)
+	}
+	if wait, behind := tracker.Behind(owner, map[Resource]string{"pods": newest}, now); behind || tracker.Waiting(owner) {
+		t.Errorf("%q is seen, and of %q still something to wait for: %v", newest, writes, wait)
+	}
+}

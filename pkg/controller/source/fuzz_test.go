@@ -1,0 +1,60 @@
+package source
+
+import (
+	"encoding/json"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// With an edited CRD anything may be in a PodManager: it is decoded as it is, or marked, and is the same object either way.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"replicas":3,"image":"nginx"}`), []byte(`{"replicas":2}`), `says the user`)
+	f.Add([]byte(`{"replicas":"three"}`), []byte(`{"replicas":"two"}`), "")
+	f.Add([]byte(`{"template":{"spec":{"containers":[{"resources":{"limits":{"cpu":"x"}}}]}}}`), []byte(`{"conditions":[{"lastTransitionTime":"now"}]}`), "")
+	f.Add([]byte(`[1]`), []byte(`"x"`), "")
+	f.Add([]byte(`{"updateStrategy":{"rollingUpdate":{"maxSurge":1.5}},"restartAt":"soon"}`), []byte(`null`), "")
+	f.Fuzz(func(t *testing.T, spec, status []byte, mark string) {
+		object := &unstructured.Unstructured{}
+		data, err := json.Marshal(map[string]any{
+			"apiVersion": "apps.mycompany.com/v1", "kind": "PodManager", "spec": json.RawMessage(spec), "status": json.RawMessage(status),
+			"metadata": map[string]any{"name": "web", "namespace": "ns", "uid": "uid", "resourceVersion": "5", "annotations": map[string]any{Undecodable: mark},
+				"managedFields": []any{map[string]any{"manager": "kubectl"}}},
+		})
+		if err != nil || object.UnmarshalJSON(data) != nil {
+			return
+		}
+		got := decode(object)
+		if got.Name != "web" || got.Namespace != "ns" || got.UID != "uid" || got.ResourceVersion != "5" || len(got.ManagedFields) > 0 {
+			t.Errorf("the metadata became %+v", got.ObjectMeta)
+		}
+		want := &v1.PodManager{}
+		fits := json.Unmarshal(data, want) == nil
+		why, isMarked := got.Annotations[Undecodable]
+		switch {
+		case isMarked && why == "":
+			t.Error("it is marked, and nobody knows why")
+		case !isMarked && !fits:
+			t.Errorf("decoded, although JSON does not fit: %s", data)
+		case !isMarked && !equality.Semantic.DeepEqual(got.Spec, want.Spec):
+			t.Errorf("the spec became %+v, want %+v", got.Spec, want.Spec)
+		case isMarked && !equality.Semantic.DeepEqual(got.Spec, v1.PodManagerSpec{}):
+			t.Errorf("half of a spec: %+v", got.Spec)
+		}
+		trimRevision(t, spec)
+	})
+}
+
+// trimRevision: the data of a revision, whatever it is, stays as it is in the cache.
+func trimRevision(t *testing.T, data []byte) {
+	t.Helper()
+	revision := &appsv1.ControllerRevision{}
+	revision.Data.Raw = data
+	if trimmed, err := TrimPod(revision); err != nil || string(trimmed.(*appsv1.ControllerRevision).Data.Raw) != string(data) {
+		t.Errorf("the data became %v: %v", trimmed, err)
+	}
+}
