@@ -6,18 +6,29 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/serve"
 	"github.com/mycompany/podmanager/pkg/webhook"
 	"github.com/mycompany/podmanager/pkg/webhook/certificates"
+	"github.com/mycompany/podmanager/pkg/webhook/conversion"
+	"github.com/mycompany/podmanager/pkg/webhook/validation"
 )
 
 // webhookLinger is how long webhooks are served after the signal to stop: until then API servers may not know yet that this replica ends.
 const webhookLinger = 5 * time.Second
 
 // webhookRoutes are the webhooks: what answers on which path.
-func webhookRoutes(*clients.Clients) map[string]http.Handler {
-	return map[string]http.Handler{}
+func webhookRoutes(config *Config, c *clients.Clients) (map[string]http.Handler, error) {
+	selector, err := labels.Parse(config.Selector)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]http.Handler{
+		"/validate":     validation.New(c.Trials, validation.Within(config.Namespaces, selector)),
+		conversion.Path: conversion.Handler(),
+	}, nil
 }
 
 // webhooks serves the webhooks, in every replica.
@@ -32,8 +43,11 @@ func newWebhooks(config *Config, c *clients.Clients) (*webhooks, error) {
 	if config.Webhook.Address == serve.Off {
 		return nil, nil
 	}
-	w := &webhooks{handler: webhook.NewHandler(webhookRoutes(c))}
-	var err error
+	routes, err := webhookRoutes(config, c)
+	if err != nil {
+		return nil, err
+	}
+	w := &webhooks{handler: webhook.NewHandler(routes)}
 	if w.server, err = serve.Listen("webhooks", webhookFlag, config.Webhook.Address); err != nil {
 		return nil, err
 	}
