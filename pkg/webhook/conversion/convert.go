@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	hub   = v1.SchemeGroupVersion.String()
-	alpha = v1alpha1.SchemeGroupVersion.String()
+	hub   = v1.GroupVersion.String()
+	alpha = v1alpha1.GroupVersion.String()
 )
 
 // Convert is the object in another version. It shares values with the object, and changes none of them.

@@ -33,7 +33,7 @@ func filler(f *randfill.Filler) *randfill.Filler {
 			}
 		},
 		func(fields *metav1.FieldsV1, _ randfill.Continue) {
-			fields.Raw = []byte(`{"f:spec":{"f:replicas":{}}}`)
+			fields.SetRawString(`{"f:spec":{"f:replicas":{}}}`)
 		},
 		func(meta *metav1.TypeMeta, _ randfill.Continue) { *meta = metav1.TypeMeta{} },
 		// What is kept is for conversion to write.
