@@ -4,10 +4,11 @@
 #   fuzz.sh -each TIME [PATTERN]   TIME for each fuzz test whose name matches the pattern
 #   fuzz.sh -all TIME [PATTERN]    TIME for all of them together, beside what compiling takes
 #
-# An input that breaks a test goes into testdata/fuzz beside it: commit it with the repair, and go test tries it from then on. Interesting
-# inputs are kept in Go's build cache, and further runs begin with them; go clean -fuzzcache forgets them. With FUZZ_SEED=N, Go's mutator
-# gets this seed and no such input: a run tries what the run before has tried, as far as the machine is as fast, and finds by luck nothing
-# that the change at hand has not brought. FUZZ_PARALLEL=2 is how many inputs are tried at the same time.
+# An input that breaks a test goes into testdata/fuzz beside it: commit it with the repair, and go test tries it from then on. Inputs that
+# reach new code are kept in Go's build cache, and further runs begin with them; go clean -fuzzcache forgets them.
+#
+# With FUZZ_SEED=N, Go's mutator gets this seed, nobody counts which code an input reaches, and nothing is kept: a run tries what the run
+# before has tried, or less on a slower machine, and fails by a change rather than by luck.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,14 +17,16 @@ if [ $# -lt 2 ] || { [ "$1" != -each ] && [ "$1" != -all ]; }; then
 	exit 1
 fi
 share=$1 time=$2 pattern=${3:-.}
-parallel=${FUZZ_PARALLEL:-2}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cache=$(go env GOCACHE)/fuzz
+# Our own code counts what an input reaches. go test -fuzz would have all libraries count, too, and compile them anew, which takes minutes.
+flags=(-gcflags "$(go list -m)/...=-d=libfuzzer")
 if [ -n "${FUZZ_SEED:-}" ]; then
 	export GODEBUG="${GODEBUG:+$GODEBUG,}fuzzseed=$FUZZ_SEED"
 	cache=$work/cache
+	flags=()
 fi
 
 # seconds TIME: a time such as 90s, 2m or 1h as a number.
@@ -35,13 +38,13 @@ seconds() {
 	esac
 }
 
-# One program for each package, which has coverage counted in it for the mutator.
+# One program for each package.
 packages=$(grep -rl --include='*_test.go' '^func Fuzz' pkg | xargs -n 1 dirname | sort -u)
+# shellcheck disable=SC2086 # the packages are words
+go test -c ${flags[@]+"${flags[@]}"} -o "$work/" $(printf './%s ' $packages)
 targets=()
 for package in $packages; do
-	binary=$work/${package//\//-}
-	go test -c -fuzz=. -o "$binary" "./$package"
-	for name in $("$binary" -test.list '^Fuzz'); do
+	for name in $("$work/$(basename "$package").test" -test.list '^Fuzz'); do
 		if [[ $name =~ $pattern ]]; then
 			targets+=("$package $name")
 		fi
@@ -63,14 +66,14 @@ for target in "${targets[@]}"; do
 	start=$SECONDS
 	log=$work/log
 	# A program of go test runs in the folder of its package: that is where testdata is.
-	if (cd "$package" && "$work/${package//\//-}" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}ms" \
-		-test.parallel "$parallel" -test.fuzzcachedir "$cache/$package") >"$log" 2>&1; then
+	if (cd "$package" && "$work/$(basename "$package").test" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}ms" \
+		-test.parallel 2 -test.fuzzminimizetime 200x -test.fuzzcachedir "$cache/$package") >"$log" 2>&1; then
 		result=ok
 	else
 		result=FAILED failed=1
 		cat "$log"
 	fi
-	inputs=$(grep -o 'execs: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
+	inputs=$(sed -n 's/.*execs: \([0-9]*\).*/\1/p' "$log" | tail -n 1)
 	printf '%-6s %-40s %4d s %9s inputs\n' "$result" "${package#pkg/} $name" "$((SECONDS - start))" "${inputs:-no}"
 done
 echo "${#targets[@]} fuzz tests in $((SECONDS - began)) s"

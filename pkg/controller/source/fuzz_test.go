@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -33,7 +34,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("the metadata became %+v", got.ObjectMeta)
 		}
 		want := &v1.PodManager{}
-		fits := json.Unmarshal(data, want) == nil
+		fits := utiljson.Unmarshal(data, want) == nil // which tells Replicas from replicas, as the API server does
 		why, isMarked := got.Annotations[Undecodable]
 		switch {
 		case isMarked && why == "":

@@ -18,7 +18,7 @@ func FuzzRetries(f *testing.F) {
 	f.Add("9223372036854775807", "9223372036854775807", "9223372036854775808", int64(3600))
 	f.Add("2147483647", "2147483648", "2147483647", int64(-5))
 	f.Fuzz(func(t *testing.T, failures, disruptions, replaced string, ago int64) {
-		failed := FailedPod(0, time.Duration(ago%7200)*time.Second, 0)
+		failed := FailedPod(0, time.Duration(max(ago%7200, -(ago%7200)))*time.Second, 0)
 		failed.Annotations = map[string]string{v1.AnnotationFailuresBefore: failures, v1.AnnotationDisruptionsBefore: disruptions}
 		active := Pod(1, Annotated(v1.AnnotationFailuresBefore, replaced))
 		revision := RevisionFor(Manager(3))

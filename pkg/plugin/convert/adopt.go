@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -124,11 +123,9 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 	if err := unstructured.SetNestedField(paused.Object, true, "spec", "paused"); err != nil {
 		return "", err
 	}
-	data, err := yaml.Marshal(paused.Object)
-	if err != nil {
+	if h.Manifest, err = encode(paused); err != nil {
 		return "", err
 	}
-	h.Manifest = string(data)
 	var text strings.Builder
 	err = script.Execute(&text, h)
 	return text.String(), err

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
@@ -129,6 +130,7 @@ func (c *conversion) common() {
 func refuse(object *unstructured.Unstructured, o Options) error {
 	owner := metav1.GetControllerOf(object)
 	claims, _, _ := unstructured.NestedSlice(object.Object, "spec", "volumeClaimTemplates")
+	_, hasSpec := object.Object["spec"].(map[string]any)
 	name := object.GetName()
 	if o.Name != "" {
 		name = o.Name
@@ -136,6 +138,8 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 	switch {
 	case name == "":
 		return errors.New("it has no name; give one with --name")
+	case len(validation.IsDNS1123Subdomain(name)) > 0:
+		return fmt.Errorf("%q is no name of an object: give another one with --name", name)
 	case len(name) > longestName:
 		return fmt.Errorf("its name has %d characters, and that of a PodManager may have at most %d: give another one with --name", len(name), longestName)
 	case owner != nil:
@@ -144,8 +148,8 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 		return errors.New("it is being deleted")
 	case len(claims) > 0:
 		return errors.New("it has volumeClaimTemplates, and pods of a PodManager have no claims of their own: the data of a pod would not follow it; stay with this kind")
-	case object.Object["spec"] == nil:
-		return errors.New("it has no spec")
+	case !hasSpec:
+		return errors.New("it has no spec, or one that is no object")
 	default:
 		return nil
 	}

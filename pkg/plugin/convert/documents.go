@@ -79,7 +79,19 @@ func (r Result) Manifest() (string, error) {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&text, "# - %s\n", note)
 	}
-	data, err := yaml.Marshal(r.Manager.Object)
-	text.Write(data)
+	data, err := encode(r.Manager)
+	text.WriteString(data)
 	return text.String(), err
+}
+
+// encode is an object in YAML. Some texts, such as those with a DEL in them, the library writes and no library reads.
+func encode(object *unstructured.Unstructured) (string, error) {
+	data, err := yaml.Marshal(object.Object)
+	if err == nil {
+		err = yaml.Unmarshal(data, &map[string]any{})
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be written as YAML: %w", from(object), err)
+	}
+	return string(data), nil
 }
