@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -36,6 +37,10 @@ func main() {
 }
 
 func run(folder string, out io.Writer) error {
+	folder, err := filepath.Abs(folder) // the loader would pass by a hidden folder, which . is to it
+	if err != nil {
+		return err
+	}
 	bundle, err := manifests.GetBundleFromDir(folder)
 	if err != nil {
 		return err
