@@ -4,6 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
+# What was asked for, which a release needs; other targets find a version by themselves.
+asked := $(VERSION)
 # component-base's metrics refuse to start in a program whose version is not vX.Y.Z..., so a bare commit never is the version.
 ifndef VERSION
 VERSION := $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
@@ -26,6 +28,9 @@ BASE_IMAGE ?= scratch
 DOCKER ?= docker
 PLATFORMS ?= linux/amd64 linux/arm64
 IMAGE_DIR ?= .bin/image
+PLUGIN_PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+# Where the files of a release will be downloaded from.
+RELEASE_URL ?= https://github.com/mycompany/podmanager/releases/download/$(VERSION)
 # Nothing that a person has set for their own builds may reach the image: it shall be the same for all.
 PLAIN_GO := env GOENV=off GOFLAGS= GOWORK=off GOEXPERIMENT= GOFIPS140=off GOAMD64=v1 GOARM64=v8.0 CGO_ENABLED=0 go
 # For the nested modules, as in hack/tool.sh.
@@ -51,8 +56,8 @@ demo: ## See it work: a local cluster, the controller, and a tour with kubectl; 
 demo-down: ## Stop what demo has left running
 	@hack/demo.sh down
 
-test: ## Run all tests: unit, verify, vulncheck, image-test, e2e, e2e-node, and short versions of fuzz, chaos and bench
-	@hack/test.sh unit fuzz-short verify vulncheck image-test e2e e2e-node chaos-short bench-short
+test: ## Run all tests: unit, verify, vulncheck, image-test, e2e, e2e-node, and short versions of fuzz, release-test, chaos and bench
+	@hack/test.sh unit fuzz-short verify vulncheck image-test release-short e2e e2e-node chaos-short bench-short
 
 ##@ Develop
 .PHONY: build plugin generate verify lint vulncheck unit fuzz fuzz-short e2e e2e-node
@@ -200,3 +205,31 @@ docker-build: ## Build the same image with Docker: IMG, VERSION and BASE_IMAGE m
 
 docker-push: ## Push what docker-build has built: IMG
 	$(DOCKER) push $(IMG)
+
+##@ Release
+.PHONY: release release-test release-short bundle
+release: ## Build all files of a release into .release/, the same bytes whoever builds: make release VERSION=v0.2.0
+	@$(release) check -version '$(asked)' -ref '$(IMG)'
+	@rm -rf .bin/release
+	@$(MAKE) image IMAGE_DIR=.bin/release/image
+	@for platform in $(PLUGIN_PLATFORMS); do \
+		echo "Compiling the plugin for $$platform" >&2; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(PLAIN_GO) build -mod=vendor -trimpath -buildvcs=false \
+			-ldflags "-s -w $(LDFLAGS)" -o .bin/release/plugin/$$platform/ ./cmd/kubectl-podmanager; \
+	done
+	@$(release) pack -version $(VERSION) -ref '$(IMG)' -commit $(COMMIT) -created $(DATE) -url '$(RELEASE_URL)' -work .bin/release \
+		-out .release -helm "$$(hack/tool.sh helm)" -image-tool "$$(hack/tool.sh image)"
+
+release = $(PLAIN_GO) run -mod=vendor -trimpath -buildvcs=false ./hack/release
+
+release-test: ## Build a whole release twice and compare, install it with the real Helm and krew, check the bundle with OLM's validator
+	@$(release-tests) $(ARGS) -args -all
+
+release-short: ## The same with one platform (linux/amd64) of image and plugin, a part of make test
+	@$(release-tests) $(ARGS)
+
+release-tests = go test -tags e2e -count 1 -timeout 60m -run '^TestE2E' -v ./hack/release
+
+bundle: ## Make a bundle for OLM into .release/bundle: VERSION, IMG, and REPLACES=v0.1.0 for the bundle before
+	@$(release) bundle -version $(VERSION) -ref '$(IMG)' -created $(DATE) -platforms '$(PLATFORMS)' $(if $(REPLACES),-replaces $(REPLACES)) \
+		-out .release/bundle

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the path of a program, and builds it into the cache if it is not there: a development tool in the version that
-# hack/tools/go.mod pins, golangci-lint or helm, which have modules of their own, or one of our own programs:
+# hack/tools/go.mod pins, golangci-lint, helm or krew, which have modules of their own, or one of our own programs:
 #   "$(hack/tool.sh golangci-lint)" run
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -11,11 +11,12 @@ name=${1:-}
 module=$hack/tools
 pattern=tool
 takes=
-own="image kstatus registry"
+own="bundlecheck image kstatus registry"
+apart="golangci-lint helm krew"
 if [[ " $own " == *" $name "* ]]; then
 	module=$hack/$name
 	pattern=.
-elif [ "$name" = golangci-lint ] || [ "$name" = helm ]; then
+elif [[ " $apart " == *" $name "* ]]; then
 	module=$hack/$name
 	takes=', which takes some minutes'
 fi
@@ -41,7 +42,7 @@ if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
 	packages=$(go -C "$module" list "$pattern")
 	if ! package=$(grep -x ".*/$name" <<<"$packages") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" \
-			"$(printf '%s\n' "$packages" golangci-lint helm $own | sed 's:.*/::' | sort)" >&2
+			"$(printf '%s\n' "$packages" $apart $own | sed 's:.*/::' | sort)" >&2
 		exit 2
 	fi
 	build "$package" "$program"

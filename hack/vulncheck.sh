@@ -55,7 +55,7 @@ check . "${@:-./...}"
 if [ $# -eq 0 ]; then
 	# The nested modules decide alone, as in hack/tool.sh.
 	export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
-	for module in hack/image hack/kstatus hack/registry; do
+	for module in hack/bundlecheck hack/image hack/kstatus hack/registry; do
 		check "$module" ./...
 	done
 fi

@@ -120,6 +120,7 @@ func TestUsage(t *testing.T) {
 		"archive needs -program, -ref and -out": {"archive"},
 		"build needs -ref, -out, -version":      {"build", "-ref", "a:b"},
 		"push needs -layout and -ref":           {"push"},
+		"sbom needs -program, -version and":     {"sbom", "-program", "web"},
 		"must be KEY=VALUE":                     {"archive", "-env", "VERSION"},
 		"is no image to push":                   {"push", "-layout", t.TempDir(), "-ref", "a:b"},
 		"example.com/podmanager:v0.1.0":         {"push", "-layout", t.TempDir(), "-ref", "A B"},

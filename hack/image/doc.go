@@ -14,5 +14,7 @@
 // all platforms. Each platform's SBOM is in it too, as an artifact whose subject is the platform's image: so it goes along
 // when any tool copies the index, and registries list it among the image's referrers.
 //
+// The command sbom describes a program that is in no image, such as the plugin; make release calls it.
+//
 // The tests whose names begin with TestE2E build the controller and start a registry: make image-test.
 package main

@@ -14,6 +14,7 @@ const usage = `usage: image COMMAND FLAGS
   archive  put one program into a tar that Docker, containerd, crane and skopeo take
   build    make the image of the controller, for all platforms, with SBOMs
   push     send what build has made to a registry
+  sbom     list the modules in any Go program
 
 image COMMAND -h tells the flags`
 
@@ -28,7 +29,7 @@ func main() {
 }
 
 func run(args []string) error {
-	commands := map[string]func([]string) error{"archive": archive, "build": build, "push": push}
+	commands := map[string]func([]string) error{"archive": archive, "build": build, "push": push, "sbom": describe}
 	if len(args) == 0 || commands[args[0]] == nil {
 		return errors.New(usage)
 	}
@@ -87,6 +88,28 @@ func archive(args []string) error {
 		return err
 	}
 	return writeArchive(*out, name, image)
+}
+
+// describe writes the SBOM of one program, for whatever platform it is compiled.
+func describe(args []string) error {
+	flags := flag.NewFlagSet("image sbom", flag.ContinueOnError)
+	created := moment{epoch}
+	program := flags.String("program", "", "the Go program")
+	version := flags.String("version", "", "the program's version")
+	out := flags.String("out", "", "the file to write, in SPDX 2.3")
+	flags.Var(&created, "created", "the commit's time, for example 2026-01-31T12:00:00Z")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *program == "" || *version == "" || *out == "" || flags.NArg() > 0 {
+		flags.Usage()
+		return errors.New("sbom needs -program, -version and -out, and nothing else")
+	}
+	document, err := sbom(*program, *version, license, created.Time)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*out, document, 0o644)
 }
 
 // labels: the pairs as a map; of two with the same key the last one counts.

@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"encoding/hex"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,23 @@ func TestSBOM(t *testing.T) {
 	checkSBOM(t, text, program, "v1.2.3")
 	if again, err := sbom(program, "v1.2.3", "Apache-2.0", testTime); err != nil || !bytes.Equal(text, again) {
 		t.Errorf("described again, it is another (error %v)", err)
+	}
+}
+
+// TestSBOMCommand describes a program for a platform that no image is for.
+func TestSBOMCommand(t *testing.T) {
+	program, out := compiled(t, "windows/amd64"), filepath.Join(t.TempDir(), "web.spdx.json")
+	if err := run([]string{"sbom", "-program", program, "-version", "v1.2.3", "-created", "2026-01-31T12:00:00Z", "-out", out}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"versionInfo": "v1.2.3"`, `"created": "2026-01-31T12:00:00Z"`, "GOOS=windows", "pkg:golang/stdlib@"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is not in\n%s", want, text)
+		}
 	}
 }
 

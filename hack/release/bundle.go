@@ -1,0 +1,133 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+func bundleCommand(args []string) error {
+	flags := flag.NewFlagSet("release bundle", flag.ContinueOnError)
+	var b bundling
+	flags.Var(&b.version, "version", "the version, such as v0.2.0")
+	flags.Var(&b.image, "ref", "name and tag of the controller's image")
+	flags.StringVar(&b.created, "created", "", "the commit's time, for example 2026-01-31T12:00:00Z")
+	flags.StringVar(&b.platforms, "platforms", "", "the platforms of the image, such as 'linux/amd64 linux/arm64'")
+	flags.Var(&b.replaces, "replaces", "the version of the bundle before, if there is one")
+	out := flags.String("out", "", "the folder to write; an older bundle there is replaced")
+	if err := parse(flags, args, "replaces"); err != nil {
+		return err
+	}
+	files, err := b.files("artifacts", os.Stdout)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(*out); err != nil {
+		return err
+	}
+	for _, file := range files {
+		path := filepath.Join(*out, file.name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, file.data, os.FileMode(file.mode)); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("The bundle of %s is in %s.\n\nNext: docker build -f %[2]s/bundle.Dockerfile -t %s-bundle:%[1]s %[2]s, push that, and add it to a catalogue.\n",
+		b.version, *out, b.image.name)
+	return nil
+}
+
+// bundling is what a bundle is made of beside the manifests.
+type bundling struct {
+	version, replaces version
+	image             image
+	created           string
+	platforms         string
+}
+
+// carried are the kinds that OLM applies from a bundle beside the ClusterServiceVersion (olm.operatorframework.io, Packaging additional
+// objects alongside an operator). Newer ones take NetworkPolicies, too, and older ones then refuse the whole bundle.
+var carried = []string{
+	"ClusterRole", "ClusterRoleBinding", "ConfigMap", "CustomResourceDefinition", "PodDisruptionBudget", "PriorityClass", "PrometheusRule",
+	"Role", "RoleBinding", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
+}
+
+// files are the bundle: what OLM makes of the ClusterServiceVersion, what it applies beside it, and what tells the two apart. It says which
+// manifests are left out.
+func (b bundling) files(artifacts string, told io.Writer) ([]file, error) {
+	manifests, err := readManifests(artifacts)
+	if err != nil {
+		return nil, err
+	}
+	operator, err := readOperator(manifests)
+	if err != nil {
+		return nil, err
+	}
+	csv, err := b.serviceVersion(operator, artifacts)
+	if err != nil {
+		return nil, err
+	}
+	data, err := yaml.Marshal(csv)
+	if err != nil {
+		return nil, err
+	}
+	files := []file{{"manifests/podmanager.clusterserviceversion.yaml", 0o644, data}}
+	for _, one := range operator.others {
+		switch {
+		case one.kind() == "Namespace":
+			fmt.Fprintf(told, "Namespace %s is left out: OLM installs where it is told, and the bundle suggests this one\n", one.name())
+		case !slices.Contains(carried, one.kind()):
+			fmt.Fprintf(told, "%s %s is left out: OLM does not take it from a bundle, so apply it yourself\n", one.kind(), one.name())
+		default:
+			data, err := yaml.Marshal(withoutNamespace(one.object))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, file{fmt.Sprintf("manifests/%s.%s.yaml", one.name(), strings.ToLower(one.kind())), 0o644, data})
+		}
+	}
+	return append(files, b.metadata(text(csv, "spec", "maturity"))...), nil
+}
+
+// withoutNamespace is a copy of an object for the namespace that OLM installs to.
+func withoutNamespace(object map[string]any) map[string]any {
+	copied := maps.Clone(object)
+	metadata := maps.Clone(copied["metadata"].(map[string]any))
+	delete(metadata, "namespace")
+	copied["metadata"] = metadata
+	return copied
+}
+
+// metadata says what is where in the bundle, once for those who read files and once for those who read images.
+func (b bundling) metadata(maturity string) []file {
+	// Channels are called by what their versions promise: candidate, fast, stable.
+	channel := "stable"
+	if maturity != "stable" || strings.Contains(string(b.version), "-") {
+		channel = "candidate"
+	}
+	const prefix = "operators.operatorframework.io.bundle."
+	labels := [][2]string{
+		{prefix + "mediatype.v1", "registry+v1"},
+		{prefix + "manifests.v1", "manifests/"},
+		{prefix + "metadata.v1", "metadata/"},
+		{prefix + "package.v1", "podmanager"},
+		{prefix + "channels.v1", channel},
+		{prefix + "channel.default.v1", channel},
+	}
+	annotations, dockerfile := "annotations:\n", "FROM scratch\n"
+	for _, label := range labels {
+		annotations += fmt.Sprintf("  %s: %s\n", label[0], label[1])
+		dockerfile += fmt.Sprintf("LABEL %s=%s\n", label[0], label[1])
+	}
+	dockerfile += "COPY manifests /manifests/\nCOPY metadata /metadata/\n"
+	return []file{{"metadata/annotations.yaml", 0o644, []byte(annotations)}, {"bundle.Dockerfile", 0o644, []byte(dockerfile)}}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// packChart packs artifacts/chart under the release's version. Helm decides what is in the package. It gives the files the times that they
+// have on this machine, so the package is written again with the commit's.
+func packChart(helm, chart, work string, stamps stamps) (file, error) {
+	source := filepath.Join(work, "chart")
+	if err := os.CopyFS(source, os.DirFS(chart)); err != nil {
+		return file{}, err
+	}
+	if err := setRepository(source, stamps.image.name); err != nil {
+		return file{}, err
+	}
+	command := exec.Command(helm, "package", source, "--destination", work,
+		"--version", stamps.version.number(), "--app-version", string(stamps.version))
+	if output, err := command.CombinedOutput(); err != nil {
+		return file{}, fmt.Errorf("helm package: %w\n%s", err, output)
+	}
+	name := "podmanager-" + stamps.version.number() + ".tgz"
+	data, err := os.ReadFile(filepath.Join(work, name))
+	if err != nil {
+		return file{}, err
+	}
+	files, header, err := unpackChart(data)
+	if err != nil {
+		return file{}, err
+	}
+	data, err = gzipped(files, stamps.created, header)
+	return file{name, 0o644, data}, err
+}
+
+// setRepository puts another image's name into a copy of the chart: into its values, and into the table that tells them.
+func setRepository(chart, repository string) error {
+	data, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		return err
+	}
+	var values struct {
+		Image struct {
+			Repository string `json:"repository"`
+		} `json:"image"`
+	}
+	if err := yaml.Unmarshal(data, &values); err != nil {
+		return err
+	}
+	for name, form := range map[string]string{"values.yaml": "  repository: %s\n", "README.md": "| `image.repository` | `\"%s\"` |"} {
+		path := filepath.Join(chart, name)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		before := fmt.Sprintf(form, values.Image.Repository)
+		if strings.Count(string(data), before) != 1 {
+			return fmt.Errorf("%q is not once in %s", before, path)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(data), before, fmt.Sprintf(form, repository), 1)), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpackChart reads the files of a package in Helm's order, and the header that tells what the package is.
+func unpackChart(data []byte) ([]file, gzip.Header, error) {
+	compressed, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, gzip.Header{}, err
+	}
+	var files []file
+	for entries := tar.NewReader(compressed); ; {
+		entry, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return files, gzip.Header{Comment: compressed.Comment, Extra: compressed.Extra, OS: compressed.OS}, nil
+		}
+		if err != nil {
+			return nil, gzip.Header{}, err
+		}
+		content, err := io.ReadAll(entries)
+		if err != nil {
+			return nil, gzip.Header{}, err
+		}
+		files = append(files, file{entry.Name, 0o644, content})
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// change is a commit: its subject, and the files that it touches.
+type change struct {
+	subject string
+	files   []string
+}
+
+// Between the commits of the log, and between a subject and its files: characters that no subject has.
+const (
+	recordMark = "\x1e"
+	fieldMark  = "\x1f"
+)
+
+// changes are the commits since a tag, or all if it is empty, newest first. Merges say nothing that their commits do not say.
+func (r repository) changes(since string) ([]change, error) {
+	commits := "HEAD"
+	if since != "" {
+		commits = since + "..HEAD"
+	}
+	log, err := r.git("log", "--no-merges", "--no-show-signature", "--name-only", "--no-renames", "--format=%x1e%s%x1f", commits, "--")
+	if err != nil {
+		return nil, err
+	}
+	var all []change
+	for record := range strings.SplitSeq(log, recordMark) {
+		subject, files, ok := strings.Cut(record, fieldMark)
+		if ok {
+			all = append(all, change{subject, strings.Fields(files)})
+		}
+	}
+	return all, nil
+}
+
+// group is a part of the notes: changes to what users have of the product.
+type group struct {
+	heading string
+	folders []string
+}
+
+// A commit belongs to the first group that one of its files is in: areas of subjects come and go, and folders say what reaches users.
+var groups = []group{
+	{"API", []string{"pkg/apis/", "artifacts/crd.yaml"}},
+	{"Controller", []string{"cmd/controller/", "pkg/clients/", "pkg/consistency/", "pkg/controller/", "pkg/leader/", "pkg/plan/", "pkg/serve/"}},
+	{"kubectl podmanager", []string{"cmd/kubectl-podmanager/", "pkg/plugin/"}},
+	{"Install", []string{"artifacts/", "Dockerfile"}},
+	{"Dependencies", []string{"go.mod"}},
+}
+
+// inside are the areas of subjects that are about tests, tools and docs, whatever else was touched on the way.
+var inside = []string{
+	"bench", "chaos", "demo", "docs", "e2e", "e2e-chart", "e2e-node", "e2e-plugin", "faults", "gofmt", "hack", "lab", "lint", "manual", "node",
+	"readme", "unit", "world",
+}
+
+// heading is the group of a change; empty for tests, tools and docs.
+func (c change) heading() string {
+	if area, _, _ := strings.Cut(c.subject, ":"); slices.Contains(inside, strings.ToLower(area)) {
+		return ""
+	}
+	for _, group := range groups {
+		for _, path := range c.files {
+			reaches := !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/testdata/")
+			if reaches && slices.ContainsFunc(group.folders, func(folder string) bool { return strings.HasPrefix(path, folder) }) {
+				return group.heading
+			}
+		}
+	}
+	return ""
+}
+
+// mostLines of a group are told: notes are for reading, and the log is complete.
+const mostLines = 15
+
+// notes tell what has changed since the tag before, how to install, and where the files come from.
+func notes(changes []change, since string, stamps stamps, url, digest string) string {
+	byHeading := map[string][]string{}
+	for _, change := range changes {
+		byHeading[change.heading()] = append(byHeading[change.heading()], "- "+change.subject)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "# PodManager %s\n\n", stamps.version)
+	commits, log := "The first release", "git log "+string(stamps.version)
+	if since != "" {
+		commits, log = "Changes since "+since, "git log "+since+".."+string(stamps.version)
+	}
+	fmt.Fprintf(&text, "%s: %d commits, of which %d are to tests, tools and docs only.\n", commits, len(changes), len(byHeading[""]))
+	for _, group := range groups {
+		lines := byHeading[group.heading]
+		if len(lines) == 0 {
+			continue
+		}
+		if more := len(lines) - mostLines; more > 0 {
+			lines = append(slices.Clone(lines[:mostLines]), fmt.Sprintf("- and %d more: `%s`", more, log))
+		}
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n", group.heading, strings.Join(lines, "\n"))
+	}
+	fmt.Fprintf(&text, installation, url, stamps.version.number(), url, digest, stamps.image.String(), runtime.Version(), stamps.commit, stamps.version)
+	return text.String()
+}
+
+const installation = `
+## Install or upgrade
+
+One of the first two; the third is the plugin, which is also here as archives for those without krew:
+
+` + "```sh" + `
+kubectl apply -f %[1]s/install.yaml
+helm upgrade --install podmanager %[1]s/podmanager-%[2]s.tgz --namespace podmanager-system --create-namespace
+kubectl krew install --manifest-url %[3]s/podmanager.yaml
+` + "```" + `
+
+The image is ` + "`%[5]s`, `%[4]s`" + `. ` + "`sha256sum -c SHA256SUMS`" + ` checks what was downloaded. %[6]s has compiled it from commit
+%[7]s; with the same Go, ` + "`make release VERSION=%[8]s`" + ` gives the same files.
+`

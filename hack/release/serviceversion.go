@@ -1,0 +1,203 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+var (
+	//go:embed bundle.yaml
+	bundleYAML []byte
+	//go:embed icon.svg
+	icon []byte
+)
+
+// operator is what the manifests say of the controller, sorted by what OLM makes of it.
+type operator struct {
+	crd, deployment, namespace manifest
+	clusterRules, rules        []any      // what the controller's ServiceAccount may do everywhere, and in its own namespace
+	others                     []manifest // what is applied as it is, or left out
+}
+
+// readOperator sorts the manifests. The ServiceAccount, its roles and their bindings become permissions, of which OLM makes them again.
+func readOperator(manifests []manifest) (operator, error) {
+	var found operator
+	account := ""
+	for _, one := range manifests {
+		if one.kind() == "Deployment" {
+			found.deployment = one
+			account = text(one.object, "spec", "template", "spec", "serviceAccountName")
+		}
+	}
+	if account == "" {
+		return found, errors.New("there is no Deployment with a ServiceAccount")
+	}
+	bound := map[string]bool{}
+	for _, one := range manifests {
+		if isBindingOf(one, account) {
+			bound[text(one.object, "roleRef", "kind")+" "+text(one.object, "roleRef", "name")] = true
+		}
+	}
+	for _, one := range manifests {
+		rules, _ := one.object["rules"].([]any)
+		switch {
+		case one.kind() == "Deployment", one.kind() == "ServiceAccount" && one.name() == account, isBindingOf(one, account):
+		case one.kind() == "ClusterRole" && bound["ClusterRole "+one.name()]:
+			found.clusterRules = append(found.clusterRules, rules...)
+		case one.kind() == "Role" && bound["Role "+one.name()]:
+			found.rules = append(found.rules, rules...)
+		default:
+			found.others = append(found.others, one)
+		}
+		switch one.kind() {
+		case "CustomResourceDefinition":
+			found.crd = one
+		case "Namespace":
+			found.namespace = one
+		}
+	}
+	if found.crd.object == nil || found.clusterRules == nil || found.rules == nil || found.namespace.object == nil {
+		return found, errors.New("the manifests lack a CRD, a Namespace, or roles of the controller")
+	}
+	return found, nil
+}
+
+// isBindingOf tells whether an object binds a role to the ServiceAccount and nobody else.
+func isBindingOf(one manifest, account string) bool {
+	subjects, _ := one.object["subjects"].([]any)
+	return strings.HasSuffix(one.kind(), "RoleBinding") && len(subjects) == 1 &&
+		text(subjects[0], "kind") == "ServiceAccount" && text(subjects[0], "name") == account
+}
+
+// serviceVersion is bundle.yaml with what is known from elsewhere.
+func (b bundling) serviceVersion(operator operator, artifacts string) (map[string]any, error) {
+	var csv map[string]any
+	if err := yaml.Unmarshal(bundleYAML, &csv); err != nil {
+		return nil, err
+	}
+	if err := b.addMetadata(csv, operator, artifacts); err != nil {
+		return nil, err
+	}
+	least, err := leastKubernetes(filepath.Join(artifacts, "chart", "Chart.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	deployment, err := b.install(operator)
+	if err != nil {
+		return nil, err
+	}
+	spec := csv["spec"].(map[string]any)
+	spec["version"] = b.version.number()
+	spec["minKubeVersion"] = least
+	spec["icon"] = []any{map[string]any{"base64data": base64.StdEncoding.EncodeToString(icon), "mediatype": "image/svg+xml"}}
+	spec["install"] = deployment
+	spec["relatedImages"] = []any{map[string]any{"name": "controller", "image": b.image.String()}}
+	if b.replaces != "" {
+		spec["replaces"] = "podmanager." + string(b.replaces)
+	}
+	return csv, addDefinition(spec, operator.crd.object)
+}
+
+func (b bundling) addMetadata(csv map[string]any, operator operator, artifacts string) error {
+	examples, err := readExamples(filepath.Join(artifacts, "examples"))
+	if err != nil {
+		return err
+	}
+	namespace, err := json.Marshal(operator.namespace.object)
+	if err != nil {
+		return err
+	}
+	metadata := csv["metadata"].(map[string]any)
+	metadata["name"] = "podmanager." + string(b.version)
+	labels := map[string]any{}
+	for platform := range strings.FieldsSeq(b.platforms) {
+		system, architecture, ok := strings.Cut(platform, "/")
+		if !ok {
+			return fmt.Errorf("the platform %q is not OS/ARCH", platform)
+		}
+		labels["operatorframework.io/os."+system] = "supported"
+		labels["operatorframework.io/arch."+architecture] = "supported"
+	}
+	metadata["labels"] = labels
+	annotations := metadata["annotations"].(map[string]any)
+	annotations["alm-examples"] = examples
+	annotations["containerImage"] = b.image.String()
+	annotations["createdAt"] = b.created
+	annotations["operatorframework.io/suggested-namespace"] = operator.namespace.name()
+	// With its labels: they say which pods may run there.
+	annotations["operatorframework.io/suggested-namespace-template"] = string(namespace)
+	return nil
+}
+
+// readExamples is the list of all examples that a console offers.
+func readExamples(folder string) (string, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return "", err
+	}
+	if len(paths) == 0 {
+		return "", fmt.Errorf("there are no examples in %s", folder)
+	}
+	var all []any
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		var example map[string]any
+		if err := yaml.Unmarshal(data, &example); err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, example)
+	}
+	list, err := json.MarshalIndent(all, "", "  ")
+	return string(list), err
+}
+
+// leastKubernetes is what the chart says: >=1.29.0-0, where -0 lets the clusters of vendors in.
+func leastKubernetes(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var chart struct {
+		KubeVersion string `json:"kubeVersion"`
+	}
+	if err := yaml.Unmarshal(data, &chart); err != nil {
+		return "", err
+	}
+	least, ok := strings.CutPrefix(strings.TrimSuffix(chart.KubeVersion, "-0"), ">=")
+	if !ok || !semantic.MatchString("v"+least) {
+		return "", fmt.Errorf("%s has kubeVersion %q, want one such as >=1.29.0-0", path, chart.KubeVersion)
+	}
+	return least, nil
+}
+
+// install is how OLM brings the controller up: the Deployment, and the rights of its ServiceAccount.
+func (b bundling) install(operator operator) (map[string]any, error) {
+	deployment := operator.deployment.object
+	containers, _ := at(deployment, "spec", "template", "spec", "containers").([]any)
+	if len(containers) != 1 {
+		return nil, fmt.Errorf("the Deployment has %d containers, want one", len(containers))
+	}
+	containers[0].(map[string]any)["image"] = b.image.String()
+	account := at(deployment, "spec", "template", "spec", "serviceAccountName")
+	return map[string]any{
+		"strategy": "deployment",
+		"spec": map[string]any{
+			"clusterPermissions": []any{map[string]any{"serviceAccountName": account, "rules": operator.clusterRules}},
+			"permissions":        []any{map[string]any{"serviceAccountName": account, "rules": operator.rules}},
+			"deployments": []any{map[string]any{
+				"name": operator.deployment.name(), "label": at(deployment, "metadata", "labels"), "spec": deployment["spec"],
+			}},
+		},
+	}, nil
+}
