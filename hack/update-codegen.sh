@@ -32,5 +32,5 @@ controller_gen=$("$root/hack/tool.sh" controller-gen)
 	go run ./hack/trimcrd >"$root/artifacts/.crd.yaml.new"
 mv "$root/artifacts/.crd.yaml.new" "$root/artifacts/crd.yaml"
 
-echo "Generating artifacts/chart: CRD and table of values"
+echo "Generating artifacts/chart: CRD, alerts, dashboard and table of values"
 go run ./hack/chart generate

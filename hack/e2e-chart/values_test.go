@@ -19,8 +19,10 @@ const valuesFolder = "hack/e2e-chart/testdata/values"
 
 // Each value file is rendered, has what it asks for and nothing that it forbids, and the API server would take every object.
 func TestValues(t *testing.T) {
-	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/servicemonitor-crd.yaml")
-	t.Cleanup(func() { kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com") })
+	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/operator-crds.yaml")
+	t.Cleanup(func() {
+		kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com")
+	})
 	for _, namespace := range []string{"chart-team-a", "chart-team-b"} {
 		kubectlQuietly("create", "namespace", namespace)
 		t.Cleanup(func() { kubectlQuietly("delete", "namespace", namespace, "--wait=false") })
@@ -30,7 +32,7 @@ func TestValues(t *testing.T) {
 			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m"},
 			lacks: []string{"CustomResourceDefinition", "PodDisruptionBudget", "ResourceQuota", "topologySpread", "priorityClassName", "GOMEMLIMIT",
 				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:",
-				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews"},
+				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews", "PrometheusRule", "grafana"},
 		},
 		"everything": {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
@@ -47,7 +49,8 @@ func TestValues(t *testing.T) {
 			lacks: []string{"resource-policy", "podmanager:v"},
 		},
 		"monitoring": {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None", "scheme: https",
-			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:"}},
+			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:", "kind: PrometheusRule", "role: alerts", "alert: PodManagerStalled",
+			"{{ $labels.podmanager }}", "name: podmanager-dashboard", `grafana_dashboard: "1"`, "grafana_folder: Operators", `"uid": "podmanager"`}},
 		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role"}},
 		"names": {
 			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "name: 'podmanager-plain'", "name: second-text"},
@@ -162,6 +165,8 @@ func TestRefusedValues(t *testing.T) {
 		"resources.limit.memory=1Gi":              "'limit' not allowed",
 		"podDisruptionBudget.maxUnavailable=half": "/podDisruptionBudget/maxUnavailable",
 		"metrics.serviceMonitor.interval=often":   "/metrics/serviceMonitor/interval",
+		"metrics.prometheusRule.enable=true":      "'enable' not allowed",
+		"metrics.dashboard.labels.a=1":            "/metrics/dashboard/labels/a", // a label is a text
 		"crds.kept=true":                          "'kept' not allowed",
 	} {
 		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
