@@ -75,9 +75,10 @@ plugin: ## Build kubectl podmanager, also called kubectl pm, into .bin/ with its
 generate: ## Generate client code, deepcopy functions and the CRD from the types, and what the chart takes from elsewhere
 	@hack/update-codegen.sh
 
-verify: lint ## Check that nothing is left to generate, format or vendor, and that chart and manifests agree; changes no file
+verify: lint ## Check that nothing is left to generate, format or vendor, that chart and manifests agree, and test the alerts; changes no file
 	@hack/verify-codegen.sh
 	@hack/verify-chart.sh
+	@hack/verify-monitoring.sh
 
 lint: ## Check with gofmt and golangci-lint; changes no file
 	@hack/lint.sh

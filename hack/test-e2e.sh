@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 name=${TEST_CLUSTER:-podmanager-test}
 cluster=hack/cluster/cluster.sh
-tests="./hack/e2e/... ./hack/e2e-plugin ./hack/e2e-chart ./hack/e2e-conversion ./hack/e2e-webhook"
+tests="./hack/e2e/... ./hack/e2e-plugin ./hack/e2e-chart ./hack/e2e-monitoring ./hack/e2e-conversion ./hack/e2e-webhook"
 # The tests mostly wait, so more of them can run at a time than there are processors; on a real node they wait even more.
 parallel=4
 if [ "${NODE:-}" = real ]; then

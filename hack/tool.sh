@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints the path of a program, and builds it into the cache if it is not there: a development tool in the version that
-# hack/tools/go.mod pins, golangci-lint, helm or krew, which have modules of their own, or one of our own programs:
+# hack/tools/go.mod pins, golangci-lint, helm, krew, prometheus or promtool, which have modules of their own, or one of our own programs:
 #   "$(hack/tool.sh golangci-lint)" run
 # `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -19,6 +19,14 @@ if [[ " $own " == *" $name "* ]]; then
 elif [[ " $apart " == *" $name "* ]]; then
 	module=$hack/$name
 	takes=', which takes some minutes'
+elif [ "$name" = prometheus ] || [ "$name" = promtool ]; then
+	module=$hack/prometheus
+	takes=', which takes some minutes'
+fi
+# A module may say which build tags its programs want.
+tags=
+if [ -f "$module/tags" ]; then
+	tags=$(<"$module/tags")
 fi
 # The nested module alone decides the versions: the vendor folder and a workspace of the user have no influence.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
@@ -27,14 +35,14 @@ export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 build() {
 	echo "Building $name, once, into $(dirname "$2")$takes" >&2
 	mkdir -p "$(dirname "$2")"
-	if ! go -C "$module" build -trimpath -buildvcs=false -o "$2.$$" "$1" >&2; then
+	if ! go -C "$module" build -trimpath -buildvcs=false -tags "$tags" -o "$2.$$" "$1" >&2; then
 		echo "tool.sh: building $name failed; the lines above say why" >&2
 		return 1
 	fi
 	mv "$2.$$" "$2"
 }
 
-# The key covers everything that decides the result: the files of the module (pinned versions, and sources) and the platform.
+# The key covers everything that decides the result: the files of the module (pinned versions, tags, and sources) and the platform.
 key=$(cat "$module"/* <(go -C "$module" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 program=$cache/tools-$key/$name
 if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
@@ -42,7 +50,7 @@ if [ -z "$name" ] || [ ! -x "$program" ] || [ -d "$program" ]; then
 	packages=$(go -C "$module" list "$pattern")
 	if ! package=$(grep -x ".*/$name" <<<"$packages") || [ -z "$name" ]; then
 		printf "usage: hack/tool.sh NAME, where NAME is one of:\n%s\n" \
-			"$(printf '%s\n' "$packages" $apart $own | sed 's:.*/::' | sort)" >&2
+			"$(printf '%s\n' "$packages" $apart prometheus promtool $own | sed 's:.*/::' | sort)" >&2
 		exit 2
 	fi
 	build "$package" "$program"

@@ -40,5 +40,5 @@ crd() {
 crd ./pkg/apis/podmanager/v1 artifacts/crd.yaml
 crd ./pkg/apis/... artifacts/webhook/crd-patch.yaml -patch v1alpha1
 
-echo "Generating artifacts/chart: CRD and table of values"
+echo "Generating artifacts/chart: CRD, alerts, dashboard and table of values"
 go run ./hack/chart generate

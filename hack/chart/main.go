@@ -1,7 +1,7 @@
 // Command chart keeps artifacts/chart and the manifests in artifacts together. The manifests are the truth.
 //
-//	chart generate                     writes what the chart takes from elsewhere: the CRD, its version v1alpha1, and the table of values in
-//	                                   its README
+//	chart generate                     writes what the chart takes from elsewhere: the CRD, its version v1alpha1, alerts, dashboard, and
+//	                                   the table of values in its README
 //	chart compare MANIFESTS RENDERED   fails if the rendered chart has other objects than the manifests, but for what Helm adds
 //
 // make generate and make verify run it, from the root of the project.
@@ -15,13 +15,18 @@ import (
 )
 
 const (
-	crdFile    = "artifacts/crd.yaml"
-	crdCopy    = "artifacts/chart/files/crd.yaml"
 	patchFile  = "artifacts/webhook/crd-patch.yaml"
 	alphaFile  = "artifacts/chart/files/v1alpha1.yaml"
 	valuesFile = "artifacts/chart/values.yaml"
 	readmeFile = "artifacts/chart/README.md"
 )
+
+// copies are the files that the chart has as they are, because a chart can only read what it contains: from where, by where to.
+var copies = map[string]string{
+	"artifacts/chart/files/crd.yaml":       "artifacts/crd.yaml",
+	"artifacts/chart/files/alerts.yaml":    "artifacts/monitoring/alerts.yaml",
+	"artifacts/chart/files/dashboard.json": "artifacts/monitoring/dashboard.json",
+}
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -41,12 +46,14 @@ func run(arguments []string) error {
 }
 
 func generate() error {
-	crd, err := os.ReadFile(crdFile)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(crdCopy, crd, 0o644); err != nil {
-		return err
+	for to, from := range copies {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(to, content, 0o644); err != nil {
+			return err
+		}
 	}
 	if err := generateAlpha(); err != nil {
 		return err

@@ -55,8 +55,10 @@ func TestGenerated(t *testing.T) {
 	if updated != readme {
 		t.Errorf("%s is not made from %s: run make generate", readmeFile, valuesFile)
 	}
-	if read(t, crdCopy) != read(t, crdFile) {
-		t.Errorf("%s is not a copy of %s: run make generate", crdCopy, crdFile)
+	for to, from := range copies {
+		if read(t, to) != read(t, from) {
+			t.Errorf("%s is not a copy of %s: run make generate", to, from)
+		}
 	}
 	if _, err := os.Stat(patchFile); err == nil {
 		if version, err := addedVersion(read(t, patchFile)); err != nil || version != read(t, alphaFile) {
@@ -104,7 +106,8 @@ func TestSchema(t *testing.T) {
 }
 
 // ofKubernetes are mappings whose keys Kubernetes or the user decides.
-var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig"}
+var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig",
+	"metrics.prometheusRule.labels", "metrics.prometheusRule.annotations", "metrics.dashboard.labels", "metrics.dashboard.annotations"}
 
 func checkSchema(t *testing.T, path string, values, schema map[string]any) {
 	t.Helper()

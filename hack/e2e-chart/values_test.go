@@ -19,10 +19,11 @@ const valuesFolder = "hack/e2e-chart/testdata/values"
 
 // Each value file is rendered, has what it asks for and nothing that it forbids, and the API server would take every object.
 func TestValues(t *testing.T) {
-	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/servicemonitor-crd.yaml")
+	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/operator-crds.yaml")
 	kubectl(t, "", "apply", "-f", "hack/e2e-chart/testdata/cert-manager-crds.yaml")
 	t.Cleanup(func() {
-		kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com", "certificates.cert-manager.io", "issuers.cert-manager.io")
+		kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com",
+			"certificates.cert-manager.io", "issuers.cert-manager.io")
 	})
 	for _, namespace := range []string{"chart-team-a", "chart-team-b"} {
 		kubectlQuietly("create", "namespace", namespace)
@@ -33,7 +34,7 @@ func TestValues(t *testing.T) {
 			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m", "-resize-and-drain=false"},
 			lacks: []string{"CustomResourceDefinition", "PodDisruptionBudget", "ResourceQuota", "topologySpread", "priorityClassName", "GOMEMLIMIT",
 				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:",
-				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews", "AdmissionPolicy"},
+				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews", "AdmissionPolicy", "PrometheusRule", "grafana"},
 		},
 		"everything": {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
@@ -50,7 +51,8 @@ func TestValues(t *testing.T) {
 			lacks: []string{"resource-policy", "podmanager:v"},
 		},
 		"monitoring": {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None", "scheme: https",
-			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:"}},
+			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:", "kind: PrometheusRule", "role: alerts", "alert: PodManagerStalled",
+			"{{ $labels.podmanager }}", "name: podmanager-dashboard", `grafana_dashboard: "1"`, "grafana_folder: Operators", `"uid": "podmanager"`}},
 		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role", "allow-deletion: "}},
 		"names": {
 			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "policyName: second-pod-rights\n", "name: 'podmanager-plain'", "name: second-text"},
@@ -182,6 +184,8 @@ func TestRefusedValues(t *testing.T) {
 		"resources.limit.memory=1Gi":              "'limit' not allowed",
 		"podDisruptionBudget.maxUnavailable=half": "/podDisruptionBudget/maxUnavailable",
 		"metrics.serviceMonitor.interval=often":   "/metrics/serviceMonitor/interval",
+		"metrics.prometheusRule.enable=true":      "'enable' not allowed",
+		"metrics.dashboard.labels.a=1":            "/metrics/dashboard/labels/a", // a label is a text
 		"crds.kept=true":                          "'kept' not allowed",
 		"webhook.failurePolicy=Maybe":             "/webhook/failurePolicy",
 		"webhook.timeoutSeconds=31":               "/webhook/timeoutSeconds",

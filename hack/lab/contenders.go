@@ -34,13 +34,13 @@ func (c *Cluster) Start(ctx context.Context, name string, flags ...string) (*Pro
 // Launch starts our controller without waiting: under some faults it never becomes ready. Later flags win. The log file has the
 // given name.
 func (c *Cluster) Launch(name string, flags ...string) (*Process, error) {
-	metrics, health, err := freeAddresses()
+	metrics, health, err := FreeAddresses()
 	if err != nil {
 		return nil, err
 	}
 	command := append([]string{c.controller, "-kubeconfig", c.OurKubeconfig,
 		"-metrics-bind-address", metrics, "-health-probe-bind-address", health}, flags...)
-	p, err := start(c.log(name), command...)
+	p, err := StartProgram(c.log(name), command...)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process,
 	command := append([]string{filepath.Join(c.bin, "kube-controller-manager"), "--kubeconfig", c.PeerKubeconfig,
 		"--kube-api-qps", "5000", "--kube-api-burst", "10000", "--controllers", strings.Join(controllers, ","),
 		"--leader-elect=false", "--secure-port=0"}, flags...)
-	if p, err = start(c.log("peer"), command...); err != nil {
+	if p, err = StartProgram(c.log("peer"), command...); err != nil {
 		return nil, nil, err
 	}
 	return p, func() bool {
@@ -78,8 +78,8 @@ func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process,
 	}, nil
 }
 
-// freeAddresses finds two addresses that nobody listens on.
-func freeAddresses() (first, second string, err error) {
+// FreeAddresses finds two addresses that nobody listens on.
+func FreeAddresses() (first, second string, err error) {
 	for _, address := range []*string{&first, &second} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

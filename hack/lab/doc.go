@@ -1,4 +1,4 @@
-// Package lab runs a cluster and controllers for the campaigns (hack/chaos and hack/bench) and the end-to-end tests (hack/e2e). Controllers
+// Package lab runs a cluster and controllers for the campaigns (hack/chaos and hack/bench) and the end-to-end tests (hack/e2e and the like). Controllers
 // are processes that can be started, measured, stopped and killed. The working directory has to be the root of the project.
 //
 //	cluster.go    the cluster, and kubectl

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// Process is a controller that runs or has ended.
+// Process is a controller, or another program, that runs or has ended.
 type Process struct {
 	// Exited is closed when the process has ended; Err then tells how.
 	Exited chan struct{}
@@ -31,7 +31,8 @@ type Process struct {
 	command *exec.Cmd
 }
 
-func start(log string, command ...string) (*Process, error) {
+// StartProgram starts a program that writes its output to a log file. It does not wait until the program is ready.
+func StartProgram(log string, command ...string) (*Process, error) {
 	p := &Process{Exited: make(chan struct{}), Log: log, command: exec.Command(command[0], command[1:]...)}
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -56,11 +57,11 @@ func (p *Process) Await(ctx context.Context, ready func() bool) error {
 	for !ready() {
 		select {
 		case <-p.Exited:
-			return fmt.Errorf("the controller ended at once: %w\n%s", p.Err, p.Tail(20))
+			return fmt.Errorf("%s ended at once: %w\n%s", p.command.Path, p.Err, p.Tail(20))
 		default:
 		}
 		if !Pause(ctx, 20*time.Millisecond) {
-			return errors.Join(fmt.Errorf("the controller did not become ready: %w\n%s", ctx.Err(), p.Tail(20)), p.Kill())
+			return errors.Join(fmt.Errorf("%s did not become ready: %w\n%s", p.command.Path, ctx.Err(), p.Tail(20)), p.Kill())
 		}
 	}
 	return nil

@@ -59,6 +59,9 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope, mea
 		return nil, err
 	}
 	agenda := queue.New(deps.Clock, deps.Tracker.IsEcho)
+	for _, trigger := range queue.TriggerNames {
+		metrics.Triggers.WithLabelValues(trigger) // a series that begins at 1 shows no increase
+	}
 	return &Controller{
 		Deps:     deps,
 		agenda:   agenda,

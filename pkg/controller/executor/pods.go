@@ -39,7 +39,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 		if OutcomeIsUnknown(err) {
 			e.Tracker.MarkUnsettled(key, wanted.Name)
 		}
-		metrics.PodFailures.WithLabelValues("create").Inc()
+		metrics.PodFailures.WithLabelValues(metrics.OperationCreate).Inc()
 		return PodResult{Err: fmt.Errorf("creating pod %s: %w", wanted.Name, err)}
 	}
 }
@@ -97,7 +97,7 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 	case isGoneOrChanged(err):
 		return PodResult{}
 	case err != nil:
-		metrics.PodFailures.WithLabelValues("delete").Inc()
+		metrics.PodFailures.WithLabelValues(metrics.OperationDelete).Inc()
 		return PodResult{Err: fmt.Errorf("deleting pod %s: %w", pod.Name, err)}
 	}
 	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod), "why", deletion.Why)

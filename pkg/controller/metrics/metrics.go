@@ -101,8 +101,20 @@ func Register() {
 			rollouts.WithLabelValues(string(result))
 			rolloutSeconds.WithLabelValues(string(result))
 		}
+		for _, result := range []SyncResult{ResultChanged, ResultUnchanged, ResultWaiting, resultConflict, resultError} {
+			reconciles.WithLabelValues(string(result))
+		}
+		for _, operation := range []string{OperationCreate, OperationDelete} {
+			PodFailures.WithLabelValues(operation)
+		}
 	})
 }
+
+// The operations of PodFailures.
+const (
+	OperationCreate = "create"
+	OperationDelete = "delete"
+)
 
 // SyncResult is the result of a sync, as in the label of the metric.
 type SyncResult string

@@ -20,13 +20,13 @@ const (
 	triggerCount
 )
 
-// String is the name of the trigger in logs and metrics.
-func (t Trigger) String() string {
-	return [triggerCount]string{
-		"unfinished", "start", "managerAdded", "managerChanged", "managerDeleted", "statusChanged", "resync",
-		"podAdded", "podChanged", "podDeleted", "podOrphaned", "revisionChanged", "time",
-	}[t]
+// TriggerNames are the names of all triggers in logs and metrics.
+var TriggerNames = [triggerCount]string{
+	"unfinished", "start", "managerAdded", "managerChanged", "managerDeleted", "statusChanged", "resync",
+	"podAdded", "podChanged", "podDeleted", "podOrphaned", "revisionChanged", "time",
 }
+
+func (t Trigger) String() string { return TriggerNames[t] }
 
 // MarshalText makes a log in JSON have the name.
 func (t Trigger) MarshalText() ([]byte, error) { return []byte(t.String()), nil }

@@ -1,0 +1,196 @@
+//go:build e2e
+
+package e2emonitoring
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/monitoring"
+)
+
+const (
+	systemSpace = "podmanager-system"
+	lease       = "podmanager-controller"
+)
+
+// namespace is that of a test.
+type namespace struct {
+	t    *testing.T
+	name string
+}
+
+func newNamespace(t *testing.T) namespace {
+	t.Helper()
+	created, err := shared.cluster.Kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-monitoring-"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = shared.cluster.Kube.CoreV1().Namespaces().Delete(context.Background(), created.Name, metav1.DeleteOptions{})
+	})
+	return namespace{t, created.Name}
+}
+
+// apply applies a PodManager with a spec in YAML's flow style.
+func (n namespace) apply(name, spec string) {
+	n.t.Helper()
+	manifest := fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s}\nspec: %s\n", name, spec)
+	if _, err := shared.cluster.KubectlWith(n.t.Context(), manifest, "--namespace", n.name, "apply", "-f", "-"); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n namespace) awaitReady(name string) {
+	n.t.Helper()
+	if _, err := shared.cluster.Kubectl(n.t.Context(), "--namespace", n.name, "wait", "--for=condition=Ready", "--timeout=60s", "pm/"+name); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
+func await(t *testing.T, what string, check func() (seen any, ok bool)) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		seen, ok := check()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v for %s; last seen: %+v", patience, what, seen)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// awaitFiring waits until an alert with these labels fires, and fails if it was not pending first.
+func awaitFiring(t *testing.T, labels map[string]string) monitoring.ActiveAlert {
+	t.Helper()
+	var alert monitoring.ActiveAlert
+	var states []string
+	await(t, fmt.Sprint(labels, " to fire"), func() (any, bool) {
+		found, err := active(t, labels)
+		if err != nil || len(found) == 0 {
+			return err, false
+		}
+		alert = found[0]
+		if !slices.Contains(states, alert.State) {
+			states = append(states, alert.State)
+		}
+		return found, alert.State == "firing"
+	})
+	if !slices.Equal(states, []string{"pending", "firing"}) {
+		t.Errorf("%v: the states were %v", labels, states)
+	}
+	return alert
+}
+
+// awaitOver waits until no alert with these labels is pending or fires.
+func awaitOver(t *testing.T, labels map[string]string) {
+	t.Helper()
+	await(t, fmt.Sprint(labels, " to be over"), func() (any, bool) {
+		found, err := active(t, labels)
+		return found, err == nil && len(found) == 0
+	})
+}
+
+// active are the alerts with these labels that are pending or fire.
+func active(t *testing.T, labels map[string]string) ([]monitoring.ActiveAlert, error) {
+	t.Helper()
+	all, err := shared.prometheus.Alerts(t.Context())
+	return slices.DeleteFunc(all, func(alert monitoring.ActiveAlert) bool {
+		for name, value := range labels {
+			if alert.Labels[name] != value {
+				return true
+			}
+		}
+		return false
+	}), err
+}
+
+// A rollout whose image does not exist is halted, which wakes somebody; once it is mended, the alert is over.
+func TestBrokenRollout(t *testing.T) {
+	namespace := newNamespace(t)
+	spec := func(image string) string {
+		return "{replicas: 2, image: '" + image + "', failurePolicy: {gracePeriodSeconds: 1}}"
+	}
+	namespace.apply("web", spec("nginx:1"))
+	namespace.apply("other", spec("nginx:1"))
+	namespace.awaitReady("web")
+	namespace.awaitReady("other")
+	ours := map[string]string{"namespace": namespace.name}
+	awaitOver(t, ours)
+
+	namespace.apply("web", spec("nginx:does-not-exist"))
+	alert := awaitFiring(t, map[string]string{"alertname": "PodManagerStalled", "namespace": namespace.name, "podmanager": "web"})
+	for annotation, part := range map[string]string{
+		"description": namespace.name + "/web has been Stalled for 5 minutes (reason RolloutHalted)",
+		"runbook":     "kubectl pm why web -n " + namespace.name,
+	} {
+		if !strings.Contains(alert.Annotations[annotation], part) {
+			t.Errorf("%s is %q, and lacks %q", annotation, alert.Annotations[annotation], part)
+		}
+	}
+	if found, err := active(t, map[string]string{"namespace": namespace.name, "podmanager": "other"}); err != nil || len(found) > 0 {
+		t.Errorf("there are alerts for a PodManager without a fault: %v, error %v", found, err)
+	}
+	namespace.apply("web", spec("nginx:2"))
+	namespace.awaitReady("web")
+	awaitOver(t, ours)
+}
+
+// A controller that is killed is missed. One that runs without leading is told from that.
+func TestControllerGoesAway(t *testing.T) {
+	absent, noLeader := map[string]string{"alertname": "PodManagerControllerAbsent"}, map[string]string{"alertname": "PodManagerNoLeader"}
+	awaitOver(t, absent)
+	awaitOver(t, noLeader)
+	if err := shared.controller.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if alert := awaitFiring(t, absent); alert.Labels["job"] != monitoring.Job || alert.Labels["severity"] != "critical" {
+		t.Errorf("the alert has the labels %v", alert.Labels)
+	}
+	if found, err := active(t, noLeader); err != nil || len(found) > 0 {
+		t.Errorf("no controller runs, and there is the alert that none leads: %v, error %v", found, err)
+	}
+	holdLease(t, "somebody-else")
+	if err := startController(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	awaitOver(t, absent)
+	if alert := awaitFiring(t, noLeader); alert.Labels["name"] != lease {
+		t.Errorf("the alert has the labels %v", alert.Labels)
+	}
+	if err := shared.cluster.Kube.CoordinationV1().Leases(systemSpace).Delete(t.Context(), lease, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitOver(t, noLeader)
+}
+
+// holdLease has somebody hold the Lease for an hour.
+func holdLease(t *testing.T, holder string) {
+	t.Helper()
+	leases := shared.cluster.Kube.CoordinationV1().Leases(systemSpace)
+	if err := leases.Delete(t.Context(), lease, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	now := metav1.NowMicro()
+	_, err := leases.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: lease},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(holder), LeaseDurationSeconds: ptr.To[int32](3600), RenewTime: &now, AcquireTime: &now},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

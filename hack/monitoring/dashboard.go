@@ -1,0 +1,100 @@
+package monitoring
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Dashboard is what we know of Grafana's model of a dashboard.
+type Dashboard struct {
+	UID           string  `json:"uid"`
+	Title         string  `json:"title"`
+	SchemaVersion int     `json:"schemaVersion"`
+	Panels        []Panel `json:"panels"`
+	Templating    struct {
+		List []Variable `json:"list"`
+	} `json:"templating"`
+}
+
+// Variable is one that a reader of the dashboard chooses; in queries it is $Name.
+type Variable struct {
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	Definition string `json:"definition"`
+}
+
+// Panel is a part of the dashboard; Type row is only a title.
+type Panel struct {
+	ID          int    `json:"id"`
+	Type        string `json:"type"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	GridPos     Grid   `json:"gridPos"`
+	FieldConfig struct {
+		Defaults struct {
+			Unit   string `json:"unit"`
+			Custom struct {
+				DrawStyle string `json:"drawStyle"`
+				Stacking  struct {
+					Mode string `json:"mode"`
+				} `json:"stacking"`
+			} `json:"custom"`
+			Thresholds struct {
+				Steps []Step `json:"steps"`
+			} `json:"thresholds"`
+		} `json:"defaults"`
+	} `json:"fieldConfig"`
+	Targets []Target `json:"targets"`
+}
+
+// Grid is a place on the dashboard, which is GridWidth units wide.
+type Grid struct {
+	X int `json:"x"`
+	Y int `json:"y"`
+	W int `json:"w"`
+	H int `json:"h"`
+}
+
+const GridWidth = 24
+
+// Step is a colour from a value on; the first has no value.
+type Step struct {
+	Color string   `json:"color"`
+	Value *float64 `json:"value"`
+}
+
+// Target is a query of a panel.
+type Target struct {
+	RefID        string `json:"refId"`
+	Expr         string `json:"expr"`
+	LegendFormat string `json:"legendFormat"`
+}
+
+func ReadDashboard(file string) (*Dashboard, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	dashboard := &Dashboard{}
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(dashboard); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return dashboard, nil
+}
+
+// Query is the query with everything chosen, as Grafana would send it. rateInterval is what Grafana makes of the scrape interval.
+func (t Target) Query(job, rateInterval string) string {
+	return strings.NewReplacer("$job", job, "$namespace", ".*", "$__rate_interval", rateInterval).Replace(t.Expr)
+}
+
+// Legend is the name of a series in the legend.
+func (t Target) Legend(labels map[string]string) string {
+	name := t.LegendFormat
+	for label, value := range labels {
+		name = strings.ReplaceAll(name, "{{"+label+"}}", value)
+	}
+	return name
+}

@@ -1,0 +1,34 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+// A counter is there, at zero, before anything happens: an alert on its increase would miss the first time otherwise.
+func TestCountersBeginAtZero(t *testing.T) {
+	Register()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string]int{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if value := metric.GetCounter().GetValue(); value != 0 && strings.HasPrefix(family.GetName(), subsystem) {
+				t.Errorf("%s begins at %v", family.GetName(), value)
+			}
+			series[family.GetName()]++
+		}
+	}
+	for name, want := range map[string]int{
+		"podmanager_panics_total": 1, "podmanager_rewinds_total": 1, "podmanager_pods_created_total": 1, "podmanager_pods_deleted_total": 1,
+		"podmanager_reconcile_total": 5, "podmanager_rollouts_total": 5, "podmanager_rollout_duration_seconds": 5, "podmanager_pod_request_failures_total": 2,
+	} {
+		if series[name] != want {
+			t.Errorf("%s has %d series, want %d", name, series[name], want)
+		}
+	}
+}
