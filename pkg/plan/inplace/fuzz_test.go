@@ -48,7 +48,7 @@ func checkRecord(t *testing.T, pod *corev1.Pod) {
 	if wait, known := UntilRetry(pod, Now); wait < 0 || known && RefusalOf(pod, "no revision") != "" {
 		t.Errorf("retry in %v", wait)
 	}
-	if wait := UntilStarted(pod, Now); wait < 0 {
+	if wait := UntilBelieved(pod, Now); wait < 0 {
 		t.Errorf("started in %v", wait)
 	}
 	if IsUpdating(pod) && pod.Annotations[v1.AnnotationInPlace] == "" {
