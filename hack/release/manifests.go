@@ -68,7 +68,7 @@ func installYAML(manifests []manifest, stamps stamps, url string) (string, error
 		if one.kind() == "Deployment" {
 			deployments++
 			if found := len(imageLine.FindAllString(content, -1)); found != 1 {
-				return "", fmt.Errorf("Deployment %s has %d images, want one", one.name(), found)
+				return "", fmt.Errorf("the Deployment %s has %d images, want one", one.name(), found)
 			}
 			content = imageLine.ReplaceAllString(content, "${1}"+stamps.image.String())
 		}

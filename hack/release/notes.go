@@ -43,15 +43,23 @@ func (r repository) changes(since string) ([]change, error) {
 type group struct {
 	heading string
 	folders []string
+	without []string
 }
 
 // A commit belongs to the first group that one of its files is in: areas of subjects come and go, and folders say what reaches users.
 var groups = []group{
-	{"API", []string{"pkg/apis/", "artifacts/crd.yaml"}},
-	{"Controller", []string{"cmd/controller/", "pkg/clients/", "pkg/consistency/", "pkg/controller/", "pkg/leader/", "pkg/plan/", "pkg/serve/"}},
-	{"kubectl podmanager", []string{"cmd/kubectl-podmanager/", "pkg/plugin/"}},
-	{"Install", []string{"artifacts/", "Dockerfile"}},
-	{"Dependencies", []string{"go.mod"}},
+	{"API", []string{"pkg/apis/", "artifacts/crd.yaml"}, nil},
+	{"Controller", []string{"cmd/controller/", "pkg/"}, []string{"pkg/generated/", "pkg/plugin/", "pkg/world/"}},
+	{"kubectl podmanager", []string{"cmd/kubectl-podmanager/", "pkg/plugin/"}, nil},
+	{"Install", []string{"artifacts/", "Dockerfile"}, nil},
+	{"Dependencies", []string{"go.mod"}, nil},
+}
+
+// has tells whether a file belongs to the group, and reaches users.
+func (g group) has(path string) bool {
+	in := func(folder string) bool { return strings.HasPrefix(path, folder) }
+	return slices.ContainsFunc(g.folders, in) && !slices.ContainsFunc(g.without, in) &&
+		!strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/testdata/")
 }
 
 // inside are the areas of subjects that are about tests, tools and docs, whatever else was touched on the way.
@@ -66,11 +74,8 @@ func (c change) heading() string {
 		return ""
 	}
 	for _, group := range groups {
-		for _, path := range c.files {
-			reaches := !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/testdata/")
-			if reaches && slices.ContainsFunc(group.folders, func(folder string) bool { return strings.HasPrefix(path, folder) }) {
-				return group.heading
-			}
+		if slices.ContainsFunc(c.files, group.has) {
+			return group.heading
 		}
 	}
 	return ""

@@ -18,6 +18,8 @@ func TestChanges(t *testing.T) {
 	commit(t, tree, "why: a sentence", "pkg/plugin/why/why.go")
 	commit(t, tree, "e2e-chart: a value", "hack/e2e-chart/testdata/values.yaml")
 	commit(t, tree, "Docs: a comment", "pkg/plan/plan.go")
+	commit(t, tree, "trials: a folder that is new", "pkg/trials/trials.go", "pkg/plugin/why/why.go")
+	commit(t, tree, "courses: only simulated", "pkg/world/course.go")
 	changes, err := tree.changes("v0.1.0")
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +29,7 @@ func TestChanges(t *testing.T) {
 		got = append(got, change.heading()+"|"+change.subject)
 	}
 	want := []string{
-		"|Docs: a comment", "|e2e-chart: a value", "kubectl podmanager|why: a sentence", "Install|chart: a value", "API|source: a field",
+		"|courses: only simulated", "Controller|trials: a folder that is new", "|Docs: a comment", "|e2e-chart: a value", "kubectl podmanager|why: a sentence", "Install|chart: a value", "API|source: a field",
 		"|plan: a test of that", "Controller|plan: a canary waits",
 	}
 	if !slices.Equal(got, want) {
