@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
@@ -40,12 +42,14 @@ func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespa
 		return nil, err
 	}
 	config.QPS = -1
+	config.ContentType = runtime.ContentTypeProtobuf // as the controller's own
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counted{next, &w.Trials} })
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	handler := validation.New(kube, func(*v1.PodManager) bool { return true })
+	handler := validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()))
 	w.server = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.Calls.Add(1)
 		handler.ServeHTTP(rw, r)
