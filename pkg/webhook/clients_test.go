@@ -3,8 +3,10 @@ package webhook
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ func awaitClosed(t *testing.T, connection net.Conn) time.Duration {
 		t.Fatal(err)
 	}
 	_, err := io.Copy(io.Discard, connection)
-	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection is still open after %v", patience)
 	}
 	return time.Since(started)
