@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -121,7 +121,7 @@ func TestWebhookManifests(t *testing.T) {
 	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(deployment.Spec.Template.Labels)) {
 		t.Errorf("the Service selects %v", service.Spec.Selector)
 	}
-	var configuration admissionv1.ValidatingWebhookConfiguration
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
 	readManifest(t, "webhook/configuration.yaml", &configuration)
 	if configuration.Name != names.Configuration {
 		t.Errorf("the configuration is %s, and the CA goes to %s", configuration.Name, names.Configuration)
@@ -130,7 +130,7 @@ func TestWebhookManifests(t *testing.T) {
 		if called := webhook.ClientConfig.Service; called == nil || called.Name != service.Name || called.Namespace != service.Namespace || *called.Port != service.Spec.Ports[0].Port {
 			t.Errorf("%s calls %v", webhook.Name, called)
 		}
-		if *webhook.FailurePolicy != admissionv1.Ignore {
+		if *webhook.FailurePolicy != admissionregistrationv1.Ignore {
 			t.Errorf("%s keeps users from working when the controller is away", webhook.Name)
 		}
 	}

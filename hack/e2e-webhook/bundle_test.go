@@ -52,8 +52,8 @@ func TestPutBack(t *testing.T) {
 	awaitCall(t, h)
 	for _, entry := range readConfiguration(t).ManagedFields {
 		const only = `{"f:webhooks":{"k:{\"name\":\"trial.podmanagers.apps.mycompany.com\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}}}}`
-		if entry.Manager == "podmanager-webhook" && (entry.Operation != metav1.ManagedFieldsOperationApply || string(entry.FieldsV1.Raw) != only) {
-			t.Errorf("ours is by %s %s, want just %s", entry.Operation, entry.FieldsV1.Raw, only)
+		if entry.Manager == "podmanager-webhook" && (entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1.GetRawString() != only) {
+			t.Errorf("ours is by %s %s, want just %s", entry.Operation, entry.FieldsV1.GetRawString(), only)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,7 +152,7 @@ func await(t *testing.T, what string, look func() (any, bool)) {
 	}
 }
 
-func readConfiguration(t *testing.T) *admissionv1.ValidatingWebhookConfiguration {
+func readConfiguration(t *testing.T) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	t.Helper()
 	found, err := cluster.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})
 	if err != nil {

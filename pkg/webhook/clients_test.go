@@ -3,8 +3,10 @@ package webhook
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ func awaitClosed(t *testing.T, connection net.Conn) time.Duration {
 		t.Fatal(err)
 	}
 	_, err := io.Copy(io.Discard, connection)
-	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("the connection is still open after %v", patience)
 	}
 	return time.Since(started)
@@ -48,16 +50,16 @@ func TestSlowClients(t *testing.T) {
 		isEncrypted bool
 		begins      string // sent at once
 		slowly      string // sent byte by byte
-		least, most time.Duration
+		least       time.Duration
 	}{
-		"says nothing":          {false, "", "", 0, 5 * time.Second},
-		"half of a handshake":   {false, "\x16\x03\x01\x02\x00", strings.Repeat("\x01", 1000), 0, 5 * time.Second},
-		"says nothing over TLS": {true, "", "", 0, 5 * time.Second},
-		"a slow header":         {true, "POST /echo HTTP/1.1\r\n", strings.Repeat("a: b\r\n", 1000), 0, 5 * time.Second},
+		"says nothing":          {false, "", "", 0},
+		"half of a handshake":   {false, "\x16\x03\x01\x02\x00", strings.Repeat("\x01", 1000), 0},
+		"says nothing over TLS": {true, "", "", 0},
+		"a slow header":         {true, "POST /echo HTTP/1.1\r\n", strings.Repeat("a: b\r\n", 1000), 0},
 		"a slow body": {true, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10000\r\n\r\n",
-			strings.Repeat("a", 1000), testLimits.Header, 5 * time.Second},
+			strings.Repeat("a", 1000), testLimits.Header},
 		"a slow body in chunks": {true, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
-			strings.Repeat("1\r\na\r\n", 1000), testLimits.Header, 5 * time.Second},
+			strings.Repeat("1\r\na\r\n", 1000), testLimits.Header},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -76,7 +78,7 @@ func TestSlowClients(t *testing.T) {
 				}
 			}()
 			s.expectEcho("beside the slow client")
-			if took := awaitClosed(t, connection); took < test.least/2 || took > test.most {
+			if took := awaitClosed(t, connection); took < test.least/2 {
 				t.Errorf("it was sent away after %v", took)
 			}
 			if waiting := s.handler.reading.Load(); waiting != 0 {
@@ -116,7 +118,7 @@ func TestNoTLS(t *testing.T) {
 // Many idle connections are bounded, and keep nobody out.
 func TestIdleConnectionsBounded(t *testing.T) {
 	limits := testLimits
-	limits.Header, limits.Body = time.Minute, time.Minute // it is not the time that ends them
+	limits.Header, limits.Body = time.Hour, time.Hour // it is not the time that ends them
 	s := startServer(t, limits)
 	const many = 5
 	var idle []net.Conn
@@ -127,24 +129,20 @@ func TestIdleConnectionsBounded(t *testing.T) {
 		}
 	}
 	s.expectEcho("beside all of them")
-	closed := make(chan int)
+	closed := make(chan struct{}, len(idle))
 	for _, connection := range idle {
 		go func() {
-			_ = connection.SetReadDeadline(time.Now().Add(3 * time.Second))
-			_, err := io.Copy(io.Discard, connection)
-			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-				closed <- 0
-				return
-			}
-			closed <- 1
+			_, _ = io.Copy(io.Discard, connection)
+			closed <- struct{}{}
 		}()
 	}
-	sum := 0
-	for range idle {
-		sum += <-closed
-	}
-	if open := len(idle) - sum; open > limits.Connections {
-		t.Errorf("%d idle connections are open, want at most %d", open, limits.Connections)
+	late := time.After(patience)
+	for i := range len(idle) - limits.Connections {
+		select {
+		case <-closed:
+		case <-late:
+			t.Fatalf("%d idle connections are open, want at most %d", len(idle)-i, limits.Connections)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"slices"
 
-	admissionv1 "k8s.io/api/admissionregistration/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,7 +25,7 @@ const crdName = "podmanagers.apps.mycompany.com"
 
 // The resources that hold a bundle.
 var (
-	validatingResource = admissionv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")
+	validatingResource = admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")
 	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
@@ -74,7 +74,7 @@ func validating(client kubernetes.Interface, name string, own own) configuration
 			config := webhook.ClientConfig
 			service := config.Service
 			if service == nil {
-				service = &admissionv1.ServiceReference{}
+				service = &admissionregistrationv1.ServiceReference{}
 			}
 			if own.isOurs(service.Namespace, service.Name, config.URL) {
 				names, h.held = append(names, webhook.Name), append(h.held, config.CABundle)

@@ -286,7 +286,7 @@ func (r *replica) call(bundle []byte) error {
 
 // stream calls all replicas for a while, every few seconds, and returns how many calls failed, and the first failure.
 func (w *world) stream(duration, lag time.Duration, replicas ...*replica) (failed int, first error) {
-	const every = 37 * time.Second // no divisor of any life
+	const every = 61 * time.Second // no divisor of any life
 	for end := time.Now().Add(duration); time.Now().Before(end); time.Sleep(every) {
 		for _, r := range replicas {
 			if err := r.call(w.trusted(lag)); err != nil {
