@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Anybody who may edit a pod may write its record: it explains no restart that did not happen, makes nobody wait for ever, and does not
-// grow with each update.
+// Anybody who may edit a pod may write its record: it explains no restart that did not happen, the next update replaces it, and it does not
+// grow with each refusal.
 func FuzzRecord(f *testing.F) {
 	f.Add(`{"revision":"5d9c","at":"2026-01-02T03:04:00Z","containers":{"app":{"imageID":"id","restarts":1,"from":"nginx"}}}`, int32(2), int64(3), int64(3), "id")
 	f.Add(`{"revision":"x","begun":true,"containers":{"app":{"had":{"requests":{"cpu":"1"}}}},"before":{"revision":"5d9c"}}`, int32(0), int64(2), int64(1), "")
@@ -49,7 +49,7 @@ func checkRecord(t *testing.T, pod *corev1.Pod) {
 		t.Errorf("retry in %v", wait)
 	}
 	if wait := UntilBelieved(pod, Now); wait < 0 {
-		t.Errorf("started in %v", wait)
+		t.Errorf("believed in %v", wait)
 	}
 	if IsUpdating(pod) && pod.Annotations[v1.AnnotationInPlace] == "" {
 		t.Error("updating without a record")
