@@ -14,14 +14,16 @@ func FuzzGuard(f *testing.F) {
 	f.Add("Bearer token-prometheus", "POST", "/metrics/../metrics")
 	f.Add("Bearer\ttoken-prometheus", "GET", "//metrics")
 	f.Add("Bearer token-jane", "HEAD", "/metrics")
+	reviewer := newReviewer() // to make one takes longer than to try hundreds of inputs
 	f.Fuzz(func(t *testing.T, authorization, method, path string) {
-		request, err := http.NewRequest(method, "http://localhost", nil) //nolint:noctx // it is served here
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://localhost", nil)
 		if err != nil {
 			return
 		}
 		request.URL.Path = path
 		request.Header["Authorization"] = []string{authorization}
-		guard := &Guard{Client: newReviewer().client}
+		guard := &Guard{Client: reviewer.client}
+		reviewer.client.ClearActions()
 		kind, token, _ := strings.Cut(authorization, " ")
 		isPrometheus := strings.EqualFold(kind, "bearer") && strings.TrimSpace(token) == "token-prometheus"
 		may := isPrometheus && strings.EqualFold(request.Method, "get") && path == MetricsPath
