@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,12 +44,12 @@ func TestWebhooksLinger(t *testing.T) {
 					p.webhooks = &webhooks{handler: handler}
 				}
 				scopes.serve()
-				var ended time.Time
+				var ended atomic.Pointer[time.Time]
 				go func() {
 					if err := p.run(ctx); err != nil {
 						t.Errorf("ended with %v", err)
 					}
-					ended = time.Now()
+					ended.Store(new(time.Now()))
 				}()
 				pass(time.Minute)
 				asksToGo := func() bool {
@@ -62,11 +63,11 @@ func TestWebhooksLinger(t *testing.T) {
 				stop()
 				signalled := time.Now()
 				pass(time.Second)
-				if asksToGo() != isOn || ended.IsZero() != isOn {
-					t.Errorf("a second after the signal: asks clients to go: %v; has ended at %v", asksToGo(), ended)
+				if asksToGo() != isOn || (ended.Load() == nil) != isOn {
+					t.Errorf("a second after the signal: asks clients to go: %v; has ended at %v", asksToGo(), ended.Load())
 				}
 				pass(time.Minute)
-				if took := ended.Sub(signalled); isOn && took != webhookLinger || !isOn && took != 0 {
+				if took := ended.Load().Sub(signalled); isOn && took != webhookLinger || !isOn && took != 0 {
 					t.Errorf("ended %v after the signal", took)
 				}
 			})

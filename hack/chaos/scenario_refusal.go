@@ -20,6 +20,8 @@ func ruleScenarios() []scenario {
 		{name: "admission", about: "Pod Security, then an admission policy refuses all pods, and is lifted after 10 s", do: admission},
 		{name: "refused-then-allowed", about: "a policy refuses pod deletes, revisions, readiness gates or updates in place for 15 s; everything must be done a minute later",
 			short: true, do: refusedThenAllowed},
+		{name: "webhook", about: "the webhook that the API server asks about PodManagers is dead, hangs, answers garbage, or its certificate has ended",
+			oursOnly: true, do: webhookBreaks},
 		{name: "failing-pods", about: "every pod fails as soon as it is ready, for a minute", do: failingPods},
 		{name: "node-did-it", about: "nodes evict and reject pods in the middle of a rollout; the revision must not be blamed", short: true, oursOnly: true, do: nodeDidIt},
 		{name: "all-marked", about: "every pod is marked for deletion at once; enough must stay available", short: true, oursOnly: true, do: allMarked},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,7 @@ type Webhook struct {
 	cluster *Cluster
 	name    string
 	server  *httptest.Server
+	breaker breaker
 }
 
 // Validate serves the validation with the rights of a kubeconfig, and makes the API server ask it about the PodManagers of some namespaces.
@@ -50,10 +52,14 @@ func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespa
 		return nil, err
 	}
 	handler := validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()))
-	w.server = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	w.server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.Calls.Add(1)
-		handler.ServeHTTP(rw, r)
+		w.breaker.serve(rw, r, handler)
 	}))
+	if err := w.breaker.install(w.server); err != nil {
+		return nil, err
+	}
+	w.server.StartTLS()
 	configuration := w.configuration(namespaces)
 	if _, err = c.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, configuration, metav1.CreateOptions{}); err == nil {
 		err = w.await(ctx, namespaces[0])
@@ -71,7 +77,7 @@ func (w *Webhook) configuration(namespaces []string) *admissionregistrationv1.Va
 			Name: "validate.podmanager.mycompany.com",
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
 				URL:      ptr.To(w.server.URL + "/validate"),
-				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.server.Certificate().Raw}),
+				CABundle: slices.Concat(encodeCertificate(w.server.Certificate().Raw), encodeCertificate(w.breaker.expired.Certificate[0])),
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
@@ -85,6 +91,10 @@ func (w *Webhook) configuration(namespaces []string) *admissionregistrationv1.Va
 			TimeoutSeconds: ptr.To[int32](5), AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
+}
+
+func encodeCertificate(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 // await waits until the API server knows the configuration.
@@ -102,6 +112,12 @@ func (w *Webhook) await(ctx context.Context, namespace string) error {
 		}
 	}
 	return nil
+}
+
+// Break gives the server a fault, or none. Connections that are open are closed, so that the next call meets it.
+func (w *Webhook) Break(fault WebhookFault) {
+	w.breaker.set(fault)
+	w.server.CloseClientConnections()
 }
 
 // Stop ends the server, and leaves the configuration.

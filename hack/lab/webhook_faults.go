@@ -1,0 +1,122 @@
+package lab
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+)
+
+// WebhookFault is what is wrong with a webhook.
+type WebhookFault string
+
+const (
+	WebhookSound WebhookFault = ""
+	// WebhookDead closes every connection at once.
+	WebhookDead WebhookFault = "dead"
+	// WebhookHangs takes requests and never answers.
+	WebhookHangs WebhookFault = "hangs"
+	// WebhookBabbles answers with what is no review.
+	WebhookBabbles WebhookFault = "answers garbage"
+	// WebhookExpired serves with a certificate that is trusted, and has ended.
+	WebhookExpired WebhookFault = "serves with an expired certificate"
+)
+
+// breaker makes a webhook fail.
+type breaker struct {
+	expired tls.Certificate
+
+	mu    sync.Mutex
+	fault WebhookFault
+	ended chan struct{} // closed when the fault ends
+}
+
+func (b *breaker) set(fault WebhookFault) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended != nil {
+		close(b.ended)
+	}
+	b.fault, b.ended = fault, make(chan struct{})
+}
+
+func (b *breaker) get() (WebhookFault, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fault, b.ended
+}
+
+// install puts the breaker into a server that is not started yet.
+func (b *breaker) install(server *httptest.Server) (err error) {
+	if b.expired, err = expiredCertificate(); err != nil {
+		return err
+	}
+	server.Listener = closing{server.Listener, b}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // what fails here fails on purpose
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		if fault, _ := b.get(); fault == WebhookExpired {
+			return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{b.expired}}, nil
+		}
+		return nil, nil // as the server has it
+	}}
+	return nil
+}
+
+func (b *breaker) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	switch fault, ended := b.get(); fault {
+	case WebhookHangs:
+		select {
+		case <-r.Context().Done():
+		case <-ended:
+		}
+	case WebhookBabbles:
+		_, _ = w.Write([]byte(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": [1, 2`))
+	default:
+		next.ServeHTTP(w, r)
+	}
+}
+
+// closing closes connections while the fault is WebhookDead.
+type closing struct {
+	net.Listener
+	breaker *breaker
+}
+
+func (c closing) Accept() (net.Conn, error) {
+	for {
+		connection, err := c.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if fault, _ := c.breaker.get(); fault != WebhookDead {
+			return connection, nil
+		}
+		_ = connection.Close()
+	}
+}
+
+// expiredCertificate is a certificate for 127.0.0.1 that ended an hour ago.
+func expiredCertificate() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "expired"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
