@@ -33,6 +33,12 @@ func FuzzMake(f *testing.F) {
 		[]byte(`{"spec":{"containers":null}}`), "[]", "-1", uint64(0xfedcba9876543210))
 	f.Add([]byte(`{"conditions":[{"type":"Ready","status":"True"},{"type":"Stalled","status":"x"}],"rollout":{"mostAvailable":2147483647,"spentSeconds":2147483647,"since":"9999-01-01T00:00:00Z"}}`),
 		[]byte(`{}`), `{"refused":"no","retryAt":"2026-01-02T05:04:05Z"}`, "99999999999", uint64(0x5555aaaa5555aaaa))
+	// One of three pods has the new revision, and is not ready: the clock of the rollout runs, whatever it shows.
+	next := RevisionFor(Manager(0, Image("v2"))).Name
+	halfway := shapeWith([][2]uint64{{3, 5}, {2, 3}, {0, 4}, {1, 5}, {1, 5}, {0, 5}, {0, 3}, {0, 2}, {1, 3}, {1, 4}, {1, 2}, {3, 7}, {2, 3}, {1, 7}, {0, 3}, {0, 7}, {0, 3}, {0, 7}})
+	for _, clock := range []string{`"spentSeconds":-2147483648`, `"spentSeconds":2147483647,"since":"0001-01-01T00:00:00Z"`, `"since":"9999-01-01T00:00:00Z"`} {
+		f.Add([]byte(`{"currentRevision":"`+current+`","updateRevision":"`+next+`","rollout":{"revision":"`+next+`",`+clock+`}}`), []byte("{}"), "", "", halfway)
+	}
 	f.Fuzz(func(t *testing.T, statusData, template []byte, record, text string, shape uint64) {
 		dice := shapeOf(shape)
 		m := dice.manager()
@@ -59,6 +65,14 @@ func FuzzMake(f *testing.F) {
 type shape struct{ bits uint64 }
 
 func shapeOf(bits uint64) *shape { return &shape{bits} }
+
+// shapeWith makes these choices, each out of so many.
+func shapeWith(choices [][2]uint64) (bits uint64) {
+	for _, choice := range slices.Backward(choices) {
+		bits = bits*choice[1] + choice[0]
+	}
+	return bits
+}
 
 func (s *shape) choose(n uint64) uint64 {
 	chosen := s.bits % n
@@ -166,7 +180,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	if !again.Never() && again.At.Before(o.Now) {
 		t.Errorf("to look again at %v, which is over", again.At)
 	}
-	if first.Rollout != nil && (first.Rollout.SpentSeconds < 0 || first.Rollout.MostAvailable > int32(o.Manager.DesiredReplicas())) {
+	if first.Rollout != nil && (first.Rollout.SpentSeconds < 0 || isOverdue(o, first.Rollout) || first.Rollout.MostAvailable > int32(o.Manager.DesiredReplicas())) {
 		t.Errorf("the record of the rollout is %+v", first.Rollout)
 	}
 	if _, err := json.Marshal(first); err != nil {
@@ -185,6 +199,11 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 		}
 	}
 	t.Errorf("the status does not come to rest: %s", asJSON(settled))
+}
+
+// isOverdue tells whether the clock of a rollout has run for longer than it may.
+func isOverdue(o plan.Observed, record *v1.RolloutStatus) bool {
+	return record.Since != nil && o.Now.Sub(record.Since.Time) > o.Manager.ProgressDeadline()
 }
 
 func isTrue(s *v1.PodManagerStatus, kind string) bool {

@@ -22,6 +22,8 @@ func FuzzRecord(f *testing.F) {
 	f.Add(`{"containers":{"app":{"restarts":2147483647,"seen":2147483647,"generation":-9223372036854775808,"trouble":"Crash"}},"others":{"app":{"restarts":-2147483648}}}`,
 		int32(2147483647), int64(9223372036854775807), int64(5), "id")
 	f.Add(`{"at":"9999-12-31T23:59:59Z","begun":true,"others":{"app":{"trouble":"Crash"}}}`, int32(1), int64(1), int64(1), "")
+	f.Add(`{"revision":"x","others":{"app":{"restarts":-3}}}`, int32(2), int64(1), int64(1), "id")
+	f.Add(`{"revision":"x","containers":{"app":{"restarts":2147483647}}}`, int32(2), int64(2147483647), int64(0), "id")
 	f.Add(`[]`, int32(-1), int64(-1), int64(-1), "id")
 	f.Fuzz(func(t *testing.T, record string, restarts int32, generation, observed int64, imageID string) {
 		for _, hash := range []string{RevisionFor(Manager(0)).Hash, "", "x"} {

@@ -59,7 +59,8 @@ func (p *Progress) runClock(r *State, available int) {
 	}
 	runs := available < due && r.isWaitingForUpdated(available)
 	// Whoever may write the status may write any time there.
-	spent := min(max(0, time.Duration(next.SpentSeconds)*time.Second), deadline)
+	next.SpentSeconds = max(0, next.SpentSeconds)
+	spent := min(time.Duration(next.SpentSeconds)*time.Second, deadline)
 	if next.Since != nil {
 		spent += min(max(0, r.Now.Sub(next.Since.Time)), deadline)
 	}
