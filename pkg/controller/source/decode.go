@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -66,7 +69,7 @@ func decodeEvent(event watch.Event) (watch.Event, bool) {
 func decode(object *unstructured.Unstructured) *v1.PodManager {
 	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields") // the controller never reads them
 	manager := &v1.PodManager{}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, manager)
+	err := convert(object.Object, manager)
 	if err == nil {
 		delete(manager.Annotations, Undecodable) // only the controller may set it
 		return manager
@@ -74,10 +77,10 @@ func decode(object *unstructured.Unstructured) *v1.PodManager {
 	// The metadata always fits. Keep the status if it fits.
 	manager = &v1.PodManager{}
 	parts := map[string]any{"metadata": object.Object["metadata"], "status": object.Object["status"]}
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(parts, manager) != nil {
+	if convert(parts, manager) != nil {
 		manager = &v1.PodManager{}
 		delete(parts, "status")
-		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(parts, manager)
+		_ = convert(parts, manager)
 	}
 	// The converter does not name the field that does not fit. The JSON decoder does.
 	if data, jsonErr := object.MarshalJSON(); jsonErr == nil {
@@ -85,4 +88,36 @@ func decode(object *unstructured.Unstructured) *v1.PodManager {
 	}
 	metav1.SetMetaDataAnnotation(&manager.ObjectMeta, Undecodable, fmt.Sprint(err))
 	return manager
+}
+
+// convert makes a PodManager of parsed JSON. The converter, which is fast, cuts off numbers that are too large for the Go type; the JSON
+// decoder refuses them.
+func convert(object map[string]any, manager *v1.PodManager) error {
+	if !exceedsInt32(object) {
+		return runtime.DefaultUnstructuredConverter.FromUnstructured(object, manager)
+	}
+	data, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	return utiljson.Unmarshal(data, manager)
+}
+
+// exceedsInt32 tells whether there is a number that is too large for the smallest type of number in a PodManager.
+func exceedsInt32(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, part := range value {
+			if exceedsInt32(part) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, exceedsInt32)
+	case int64:
+		return value < math.MinInt32 || value > math.MaxInt32
+	case float64:
+		return value < math.MinInt32 || value > math.MaxInt32
+	}
+	return false
 }
