@@ -16,7 +16,7 @@ import (
 const (
 	crdObject = "crd/podmanagers.apps.mycompany.com"
 	crdPath   = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	otherCRD  = "hack/e2e-chart/testdata/servicemonitor-crd.yaml"
+	otherCRD  = "hack/e2e-chart/testdata/operator-crds.yaml"
 	crdNotice = `ValidatingAdmissionPolicy 'podmanager-crd-deletion' with binding 'podmanager-crd-deletion' denied request: ` +
 		`with this CRD all PodManagers and their pods would be deleted. If that is what you want, run: ` +
 		`kubectl annotate crd podmanagers.apps.mycompany.com apps.mycompany.com/allow-deletion=true`
