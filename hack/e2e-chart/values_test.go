@@ -122,12 +122,13 @@ func TestFlags(t *testing.T) {
 	// their own, namespaces.
 	expected := []string{"kubeconfig", "master", "version", "health-probe-bind-address", "namespace",
 		"leader-elect-resource-namespace", "leader-elect-resource-name", "webhook-namespace", "webhook-host"}
-	arguments := deploymentArguments(t, render(t, "everything"))
-	// Nobody can have both ways to certificates at once.
-	webhooks := append(deploymentArguments(t, render(t, "webhook")), deploymentArguments(t, render(t, "cert-manager"))...)
-	for _, argument := range append(webhooks, arguments...) {
-		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
-		expected = append(expected, name)
+	// Nobody can have both ways to certificates at once, nor all rights and the flag for those who have not.
+	files := []string{"everything", "minimal", "webhook", "cert-manager"}
+	for _, values := range files {
+		for _, argument := range deploymentArguments(t, render(t, values)) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+			expected = append(expected, name)
+		}
 	}
 	slices.Sort(expected)
 	expected = slices.Compact(expected)
@@ -141,7 +142,7 @@ func TestFlags(t *testing.T) {
 		t.Errorf("the controller has the flags\n%q, the chart knows\n%q", flags, expected)
 	}
 	// Of all that could be wrong, only the kubeconfig is.
-	for _, values := range []string{"everything", "webhook", "cert-manager"} {
+	for _, values := range files {
 		arguments := append(deploymentArguments(t, render(t, values)), "-leader-elect-resource-namespace=a", "-webhook-namespace=a", "-kubeconfig=/no/such/file")
 		out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "/no/such/file") {

@@ -17,6 +17,10 @@ func storedVersions(t *testing.T) string {
 // Objects that were stored as v1alpha1 are stored as v1 by migrate. Only then can v1alpha1 be dropped, and nobody needs the webhook any more.
 func TestMigrate(t *testing.T) {
 	serveAlpha(t)
+	await(t, "the PodManagers of other tests to be gone with their namespaces", func() (any, bool) {
+		others := kubectl(t, "get", "podmanagers.v1.apps.mycompany.com", "-A", "-o", "name")
+		return others, others == ""
+	})
 	s := newSpace(t)
 	s.made("stored-as-v1")
 	shared.hook.install(t, true) // v1alpha1 is the stored version for once
