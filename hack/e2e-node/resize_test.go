@@ -12,16 +12,27 @@ const (
 	restart = "RestartContainer"
 )
 
-// size is the limits of a container, which are requested, too.
+// size is the limits of a container.
 type size struct{ cpu, memory int }
 
-// limited is a container with limits, and what is to happen to it when they change: no policies if the first is empty.
+// limited is a container with limits, which are requested, too.
 func limited(tag string, is size, cpuPolicy, memoryPolicy string) string {
+	return withRequest(is.cpu, tag, is, cpuPolicy, memoryPolicy)
+}
+
+// modest requests a tenth of the CPU, so that the node always has room for the tests beside each other: it defers no resize.
+func modest(tag string, is size, cpuPolicy, memoryPolicy string) string {
+	return withRequest(is.cpu/10, tag, is, cpuPolicy, memoryPolicy)
+}
+
+// withRequest is a container with limits and a request for CPU, and what is to happen to it when they change: no policies if the first is
+// empty.
+func withRequest(cpu int, tag string, is size, cpuPolicy, memoryPolicy string) string {
 	policies := ""
 	if cpuPolicy != "" {
 		policies = fmt.Sprintf(", resizePolicy: [{resourceName: cpu, restartPolicy: %s}, {resourceName: memory, restartPolicy: %s}]", cpuPolicy, memoryPolicy)
 	}
-	return web(tag, fmt.Sprintf(", resources: {limits: {cpu: %dm, memory: %dMi}}%s", is.cpu, is.memory, policies))
+	return web(tag, fmt.Sprintf(", resources: {requests: {cpu: %dm}, limits: {cpu: %dm, memory: %dMi}}%s", cpu, is.cpu, is.memory, policies))
 }
 
 // has checks the limits that the kernel holds every pod to.
@@ -55,11 +66,11 @@ func TestResize(t *testing.T) {
 			to := test.to
 			t.Run(fmt.Sprintf("%s/cpu %s, memory %s", what, policy[0], policy[1]), func(t *testing.T) {
 				s := newSpace(t)
-				s.apply(spec(2, inPlace, "", limited("1", from, policy[0], policy[1])))
+				s.apply(spec(2, inPlace, "", modest("1", from, policy[0], policy[1])))
 				s.awaitReady(2)
 				s.has(from)
 				before := s.pods()
-				s.apply(spec(2, inPlace, "", limited("1", to, policy[0], policy[1])))
+				s.apply(spec(2, inPlace, "", modest("1", to, policy[0], policy[1])))
 				t.Logf("took %v", s.awaitReady(2))
 				restarts := int32(0)
 				if to.cpu != from.cpu && policy[0] == restart || to.memory != from.memory && policy[1] == restart {
@@ -88,11 +99,11 @@ func TestResizeWithImage(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newSpace(t)
-			s.apply(spec(2, inPlace, "", limited("1", from, test.policy, test.policy)))
+			s.apply(spec(2, inPlace, "", modest("1", from, test.policy, test.policy)))
 			s.awaitReady(2)
 			before := s.pods()
 			witness := s.limits(1, 2)
-			s.apply(spec(2, inPlace, "", limited("2", test.to, test.policy, test.policy)))
+			s.apply(spec(2, inPlace, "", modest("2", test.to, test.policy, test.policy)))
 			s.awaitReady(2)
 			witness.held()
 			s.stayed(before, s.pods(), test.restarts)
