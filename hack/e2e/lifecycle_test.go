@@ -191,7 +191,7 @@ func TestHeal(t *testing.T) {
 
 func TestMinReadySeconds(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 1, image: nginx, minReadySeconds: 3}")
+	s.apply("web", "{replicas: 1, image: nginx, minReadySeconds: 10}") // long enough to be seen on a busy machine
 	s.await("the pod to be ready and not yet available", func() (any, bool) {
 		manager := s.manager("web")
 		return brief(manager), manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 0 && !isReady(manager)
@@ -201,7 +201,7 @@ func TestMinReadySeconds(t *testing.T) {
 	}
 	manager := s.awaitReady("web", 1)
 	ready := readySince(&s.pods()[0])
-	if at := ready.Add(3e9); metav1.Now().Time.Before(at) {
+	if at := ready.Add(10e9); metav1.Now().Time.Before(at) {
 		t.Errorf("available before %v: %s", at, brief(manager))
 	}
 }
