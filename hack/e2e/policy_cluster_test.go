@@ -108,7 +108,7 @@ func (s *space) makeUninstall() string {
 	s.t.Helper()
 	command := exec.CommandContext(s.ctx, "make", "uninstall")
 	// Nothing of what the make that runs the tests was told.
-	command.Env = append(os.Environ(), "MAKEFLAGS=", "KUBECONFIG="+s.cluster.Kubeconfig)
+	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "KUBECONFIG="+s.cluster.Kubeconfig)
 	out, err := command.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("make uninstall: %v\n%s", err, out)
