@@ -20,6 +20,7 @@ var layers = []string{
 	"pkg/apis/podmanager/v1alpha1",
 	"pkg/generated",
 	"pkg/consistency",
+	"pkg/shard",
 
 	"pkg/plan/podstate",
 	"pkg/plan/history",

@@ -20,6 +20,7 @@ const (
 	certificateFlag = "metrics-cert-dir"
 	objectsFlag     = "object-metrics"
 	healthFlag      = "health-probe-bind-address"
+	shardsFlag      = "shards"
 )
 
 // flagGroup is a part of the help with a heading of its own.
@@ -115,6 +116,8 @@ func (o *Options) addLeaderFlags(flags *flag.FlagSet) {
 		"`time` after which a leader that cannot renew the Lease gives up; shorter than the lease duration")
 	flags.DurationVar(&o.Lease.RetryPeriod, "leader-elect-retry-period", o.Lease.RetryPeriod,
 		"`time` between attempts to get or renew the Lease")
+	flags.IntVar(&o.Shards, shardsFlag, o.Shards,
+		"divide the PodManagers into this `number` of shards, such as 16, which all replicas share; 0 for one leader that does everything")
 }
 
 func (o *Options) addServerFlags(flags *flag.FlagSet) {

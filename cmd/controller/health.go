@@ -29,6 +29,9 @@ func (p *process) readyChecks() []serve.Check {
 	}
 	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return p.contact.Warning(), nil }})
 	checks = append(checks, p.webhooks.readyChecks()...)
+	if p.shards != nil {
+		checks = append(checks, p.shards.checks()...)
+	}
 	return append(checks, p.leaderChecks(0)...)
 }
 

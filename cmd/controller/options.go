@@ -23,6 +23,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
+// maxShards bounds the number of Leases, and the length of a selector that names all shards.
+const maxShards = 256
+
 // serviceAccountNamespaceFile is where the kubelet mounts the namespace of a pod.
 const serviceAccountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
@@ -42,6 +45,7 @@ type Options struct {
 
 	LeaderElect bool
 	Lease       leader.Config
+	Shards      int
 
 	MetricsAddress     string
 	MetricsSecure      bool
@@ -147,6 +151,8 @@ func (o *Options) Validate() error {
 	if o.LeaderElect {
 		p = append(p, validateLease(o.Lease)...)
 	}
+	p.refuse(o.Shards < 0 || o.Shards > maxShards, "-%s must be from 0 (one leader) to %d, not %d", shardsFlag, maxShards, o.Shards)
+	p.refuse(o.Shards > 0 && !o.LeaderElect, "-%s needs -leader-elect, whose Leases divide the shards among the replicas", shardsFlag)
 	return errors.Join(p...)
 }
 
@@ -223,7 +229,8 @@ type Config struct {
 
 	ResizeAndDrain bool
 
-	Lease *leader.Config // nil without leader election
+	Lease  *leader.Config // nil without leader election
+	Shards int            // 0 for one leader
 
 	MetricsAddress     string // or serve.Off
 	MetricsSecure      bool
@@ -250,6 +257,7 @@ func (o *Options) Config() *Config {
 		Resync:     o.Resync,
 
 		ResizeAndDrain: o.ResizeAndDrain,
+		Shards:         o.Shards,
 
 		MetricsAddress:     o.MetricsAddress,
 		MetricsSecure:      o.MetricsSecure,

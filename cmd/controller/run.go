@@ -17,18 +17,21 @@ import (
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/access"
+	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/leader"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/serve"
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // process is everything that runs, ready to be started.
 type process struct {
 	config     *Config
-	controller reconciler
+	controller reconciler // nil with shards
+	shards     *shards    // nil without shards
 	scopes     scopes
 	contact    *clients.Contact
 	examine    func(context.Context) // logs which features the API server lacks
@@ -57,6 +60,7 @@ type scopes interface {
 // prepare does everything at the start that can fail. Nothing runs yet when it returns.
 func prepare(ctx context.Context, config *Config) (*process, error) {
 	p := &process{config: config}
+	config.Cluster.Wrap = leader.GuardWrites
 	c, err := clients.Connect(ctx, config.Cluster)
 	if err != nil {
 		return nil, err
@@ -81,7 +85,7 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	build := readBuild()
 	klog.FromContext(ctx).Info("Starting the PodManager controller", "version", build.version, "commit", build.commit,
 		"goVersion", runtime.Version(), "server", c.Server, "namespaces", config.namespaces(), "selector", config.Selector,
-		"workers", config.Workers, "leaderElection", config.Lease != nil, "resizeAndDrain", config.ResizeAndDrain)
+		"workers", config.Workers, "leaderElection", config.Lease != nil, "shards", config.Shards, "resizeAndDrain", config.ResizeAndDrain)
 	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
 	p.contact, p.examine = c.Contact, func(context.Context) {}
 	if config.ResizeAndDrain { // all features are for that
@@ -90,7 +94,7 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	if err := p.addController(ctx, c); err != nil {
 		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
 	}
-	if config.Lease != nil {
+	if config.Lease != nil && p.shards == nil {
 		lock, err := leader.NewLock(c.Lease.CoordinationV1(), *config.Lease)
 		if err != nil {
 			return nil, err
@@ -109,20 +113,29 @@ func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 	if err != nil {
 		return err // cannot happen: Validate has parsed the selector
 	}
+	objects := v1.LabelManager
+	if p.config.Shards > 0 {
+		objects = shard.StraySelector(p.config.Shards)
+	}
 	var all []source.Scope
 	for _, namespace := range p.config.Namespaces {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.Kube, p.config.Resync,
 			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(source.TrimPod))
 		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.PodManagers, p.config.Resync,
 			podmanagerinformers.WithNamespace(namespace))
-		all = append(all, source.NewScope(c.Clients, kube, podManagers, namespace, selector))
+		all = append(all, source.NewScope(c.Clients, kube, podManagers, namespace, objects, selector))
 	}
 	rights := access.All
 	if !p.config.ResizeAndDrain {
 		rights = access.WithoutResizeAndDrain
 	}
 	p.scopes = source.NewScopes(c.Kube, all, rights)
-	p.controller, err = controller.New(ctx, c.Clients, all, inplace.Means{PatchesOnly: !p.config.ResizeAndDrain})
+	settings := controller.Settings{Means: inplace.Means{PatchesOnly: !p.config.ResizeAndDrain}, Lanes: executor.NewLanes()}
+	if p.config.Shards > 0 {
+		p.shards, err = newShards(p.config, c, all, settings)
+		return err
+	}
+	p.controller, err = controller.New(ctx, c.Clients, all, settings)
 	return err
 }
 
@@ -146,7 +159,9 @@ func (p *process) run(ctx context.Context) error {
 	if leader.MustExit(err) {
 		return err
 	}
-	p.controller.Shutdown()
+	if p.controller != nil {
+		p.controller.Shutdown()
+	}
 	stopServing() // also if the workers have ended without a signal
 	lingering.Wait()
 	p.webhooks.shutDown(context.WithoutCancel(ctx))
@@ -172,6 +187,9 @@ func (p *process) metricsHandler() http.Handler {
 
 // ledPodManagers are those that this process works on. A standby has none: it would tell the same as the leader once more.
 func (p *process) ledPodManagers() []*v1.PodManager {
+	if p.shards != nil {
+		return p.shards.held(p.scopes.PodManagers())
+	}
 	if !p.leading.Load() {
 		return nil
 	}
@@ -185,12 +203,15 @@ func (p *process) runWorkers(ctx context.Context) error {
 		defer p.leading.Store(false)
 		return p.controller.Run(ctx, p.config.Workers)
 	}
-	if p.election == nil {
+	if p.election == nil && p.shards == nil {
 		return leader.RunAndDrain(ctx, run)
 	}
 	// A replica that cannot read the cluster would be a leader that does nothing, so it does not stand for election.
 	select {
 	case <-p.scopes.Served():
+		if p.shards != nil {
+			return p.shards.run(ctx)
+		}
 		return p.election.Run(ctx, run)
 	case <-ctx.Done():
 		return nil

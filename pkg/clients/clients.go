@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/mycompany/podmanager/pkg/controller/source"
@@ -25,6 +26,8 @@ type Config struct {
 	Burst      int
 	// RenewDeadline is how long a leader may take to renew the Lease; 0 without leader election.
 	RenewDeadline time.Duration
+	// Wrap, if not nil, wraps the transport of the clients that the controller works with.
+	Wrap transport.WrapperFunc
 }
 
 // The limit of Reviews. A scraper that is new needs two requests, and none for a while after that.
@@ -72,6 +75,9 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	restConfig.Wrap(contact.wrap)
 	leaseConfig := rest.CopyConfig(restConfig)
 	c := &Clients{Server: restConfig.Host, Contact: contact}
+	if config.Wrap != nil {
+		restConfig.Wrap(config.Wrap)
+	}
 	reports := rest.CopyConfig(restConfig)
 	// These clients share one rate limiter, so that the flags bound their requests together.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)

@@ -23,6 +23,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // syncDrainTimeout is how long running syncs may go on after the controller was told to stop.
@@ -42,23 +43,36 @@ type Controller struct {
 	reporter *report.Reporter
 	// decide is plan.Make; tests replace it.
 	decide func(plan.Observed) plan.Plan
+
+	// shard has the PodManagers that this controller syncs.
+	shard          shard.Shard
+	mu             sync.Mutex
+	removeHandlers []func()
 }
 
-// New returns a controller for the PodManagers and pods of the given scopes. The caller starts their informers; see source.Scopes.
-func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Means) (*Controller, error) {
+// Settings are what a controller goes by. Controllers of several shards in one process share the lanes.
+type Settings struct {
+	Means inplace.Means
+	Lanes executor.Lanes
+}
+
+// New returns a controller for the PodManagers and pods of the given scopes, which are all of one shard. The caller starts their
+// informers; see source.Scopes.
+func New(ctx context.Context, clients source.Clients, scopes []source.Scope, settings Settings) (*Controller, error) {
 	byNamespace, err := source.NewByNamespace(scopes)
 	if err != nil {
 		return nil, err
 	}
 	deps := executor.Deps{
 		Clients: clients, Scopes: byNamespace, Tracker: consistency.NewTracker(), Memories: memory.New(),
-		WriteLatency: &executor.Latency{}, Means: means, Clock: clock.RealClock{},
+		WriteLatency: &executor.Latency{}, Means: settings.Means, Clock: clock.RealClock{},
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {
 		return nil, err
 	}
-	agenda := queue.New(deps.Clock, deps.Tracker.IsEcho)
+	part := scopes[0].Shard()
+	agenda := queue.New(deps.Clock, part.Has, deps.Tracker.IsEcho)
 	for _, trigger := range queue.TriggerNames {
 		metrics.Triggers.WithLabelValues(trigger) // a series that begins at 1 shows no increase
 	}
@@ -66,9 +80,10 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope, mea
 		Deps:     deps,
 		agenda:   agenda,
 		queue:    agenda.Workqueue,
-		executor: executor.New(deps),
+		executor: executor.New(deps, settings.Lanes),
 		reporter: reporter,
 		decide:   plan.Make,
+		shard:    part,
 	}, nil
 }
 
@@ -86,6 +101,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 		watchers.Go(func() { c.startHandlers(ctx, scope) })
 	}
 	watchers.Go(func() { c.Scopes.WatchForRewinds(ctx) })
+	defer c.stopHandlers()
 	defer watchers.Wait()
 
 	// Syncs get a context that outlives ctx, so that an orderly shutdown does not cancel their requests.
@@ -107,6 +123,14 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	running.Wait()
 	logger.Info("Workers have stopped")
 	return nil
+}
+
+func (c *Controller) stopHandlers() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, remove := range c.removeHandlers {
+		remove()
+	}
 }
 
 // Shutdown writes the events of the last syncs. Call it after Run, and after releasing the lease: no standby should wait for events.

@@ -190,7 +190,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 		byName[list.Items[i].Name] = &list.Items[i]
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.PodNamed(key.Namespace, name)) }
-	if !scope.Shows(observed) { // otherwise the pod cache need not catch up
+	if !scope.IsUpToDate(observed) { // otherwise the pod cache need not catch up
 		waitFor[source.PodsResource] = list.ResourceVersion
 	}
 	c.Tracker.ReadLive(key, waitFor, now)
@@ -214,7 +214,7 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 			return nil, fmt.Errorf("looking what became of pod %s: %w", names[i], r.Err)
 		}
 		klog.FromContext(ctx).V(2).Info("Looked what became of a pod", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
-		if pod := r.Pod; pod != nil && pod.Labels[v1.LabelManager] != "" {
+		if pod := r.Pod; pod != nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels) {
 			c.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, c.Clock.Now())
 		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {
 			relabelled = append(relabelled, pod)
@@ -234,7 +234,7 @@ func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName
 		}
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 		switch {
-		case apierrors.IsNotFound(err), err == nil && pod.Labels[v1.LabelManager] != "":
+		case apierrors.IsNotFound(err), err == nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels):
 			delete(memory.Taken, name) // the name is free, or the cache shows the pod
 		case err != nil:
 			return fmt.Errorf("looking whose pod %s is: %w", name, err)

@@ -24,15 +24,38 @@ import (
 // addHandlers adds the event handlers to the informers. They drop events that cannot change the plan; the agenda drops echoes of own
 // writes. The PodManager handler comes last: it enqueues the first keys, and no pod event may be missed from then on.
 func (c *Controller) addHandlers(scope source.Scope) error {
-	_, err := scope.Revisions.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
-		DeleteFunc: c.revisionDeleted,
+	if err := c.addObjectHandlers(scope); err != nil {
+		return err
+	}
+	if strays, found := scope.Strays(); found {
+		if err := c.addObjectHandlers(strays); err != nil {
+			return err
+		}
+	}
+	return c.addHandler(scope.PodManagers.Informer(), "PodManager", cache.FilteringResourceEventHandler{
+		FilterFunc: c.isOurs,
+		Handler: cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc:    c.managerAdded,
+			UpdateFunc: c.managerUpdated,
+			DeleteFunc: c.managerDeleted,
+		},
+	})
+}
+
+// addObjectHandlers adds the event handlers of pods and revisions.
+func (c *Controller) addObjectHandlers(scope source.Scope) error {
+	err := c.addHandler(scope.Revisions.Informer(), "revision", cache.FilteringResourceEventHandler{
+		FilterFunc: c.isOurs,
+		Handler: cache.ResourceEventHandlerFuncs{
+			UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
+			DeleteFunc: c.revisionDeleted,
+		},
 	})
 	if err != nil {
-		return fmt.Errorf("adding the revision handler: %w", err)
+		return err
 	}
-	_, err = scope.Pods.Informer().AddEventHandler(cache.FilteringResourceEventHandler{
-		FilterFunc: source.IsManaged,
+	return c.addHandler(scope.Pods.Informer(), "pod", cache.FilteringResourceEventHandler{
+		FilterFunc: func(obj any) bool { return source.IsManaged(obj) && c.isOurs(obj) },
 		Handler: cache.ResourceEventHandlerDetailedFuncs{
 			AddFunc: func(obj any, isInInitialList bool) {
 				if !isInInitialList { // the PodManager's own initial event enqueues the key
@@ -43,18 +66,34 @@ func (c *Controller) addHandlers(scope source.Scope) error {
 			DeleteFunc: c.podDeleted,
 		},
 	})
+}
+
+// addHandler adds a handler, and removes it when the controller stops: with shards, the informer may go on for other controllers.
+func (c *Controller) addHandler(informer cache.SharedIndexInformer, name string, handler cache.ResourceEventHandler) error {
+	registration, err := informer.AddEventHandler(handler)
 	if err != nil {
-		return fmt.Errorf("adding the pod handler: %w", err)
+		return fmt.Errorf("adding the %s handler: %w", name, err)
 	}
-	_, err = scope.PodManagers.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    c.managerAdded,
-		UpdateFunc: c.managerUpdated,
-		DeleteFunc: c.managerDeleted,
-	})
-	if err != nil {
-		return fmt.Errorf("adding the PodManager handler: %w", err)
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.removeHandlers = append(c.removeHandlers, func() { _ = informer.RemoveEventHandler(registration) })
 	return nil
+}
+
+// isOurs tells whether a PodManager, or the PodManager that a pod or revision belongs to, is in the shard of this controller.
+func (c *Controller) isOurs(obj any) bool {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
+	}
+	if manager, ok := obj.(*v1.PodManager); ok {
+		return c.shard.Has(cache.MetaObjectToName(manager))
+	}
+	object, ok := obj.(metav1.Object)
+	if !ok {
+		return false
+	}
+	key, found := source.ManagerKey(object)
+	return !found || c.shard.Has(key)
 }
 
 func (c *Controller) managerAdded(obj any, isInInitialList bool) {
@@ -208,5 +247,5 @@ func (c *Controller) startHandlers(ctx context.Context, scope source.Scope) {
 	if err := c.addHandlers(scope); err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "Cannot follow what happens", "namespace", scope.Namespace)
 	}
-	c.findRelabelled(ctx, scope.Namespace)
+	c.findRelabelled(ctx, scope)
 }

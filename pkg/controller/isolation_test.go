@@ -17,11 +17,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/plan"
-	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 // fakeClients are the clients of a controller under test.
@@ -46,7 +46,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 	informers := externalversions.NewSharedInformerFactory(managers, 0)
 	c, err := New(ctx, fakeClients(kube, managers), []source.Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
-		PodManagers: informers.Apps().V1().PodManagers()}}, inplace.Means{})
+		PodManagers: informers.Apps().V1().PodManagers()}}, Settings{Lanes: executor.NewLanes()})
 	if err != nil {
 		t.Fatal(err)
 	}

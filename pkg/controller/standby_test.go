@@ -12,10 +12,10 @@ import (
 	"k8s.io/klog/v2/ktesting"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
-	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 // A standby fills its caches but adds no handlers: without workers, keys would only pile up in its workqueue.
@@ -28,7 +28,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 		pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 		informers := externalversions.NewSharedInformerFactory(managers, 0)
 		scope := source.Scope{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(), PodManagers: informers.Apps().V1().PodManagers()}
-		c, err := New(ctx, fakeClients(kube, managers), []source.Scope{scope}, inplace.Means{})
+		c, err := New(ctx, fakeClients(kube, managers), []source.Scope{scope}, Settings{Lanes: executor.NewLanes()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,11 +3,9 @@ package leader
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -27,30 +25,36 @@ type Config struct {
 
 // Election runs work only while this process holds the lock.
 type Election struct {
-	lock    resourcelock.Interface
+	lock    *timedLock
+	lease   Config
 	elector *leaderelection.LeaderElector
 	// leading receives a context once this process leads; the context is done when the lock is lost.
 	leading chan context.Context
+
+	// outlivesLoss tells that the process goes on without the lock: the work is stopped, and Run returns when it has stopped.
+	outlivesLoss bool
+	// alsoHeld, if not nil, is what else has to be true for the work to write.
+	alsoHeld func() bool
 }
 
 // NewLock is the lock of this process on the Lease.
 func NewLock(client coordinationclient.LeasesGetter, lease Config) (resourcelock.Interface, error) {
-	host, err := os.Hostname()
+	identity, _, err := newIdentity()
 	if err != nil {
-		return nil, fmt.Errorf("the host has no name to stand for election with: %w", err)
+		return nil, err
 	}
 	return &resourcelock.LeaseLock{
-		LeaseMeta: metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
-		Client:    client,
-		// The host name is for people. Without the UUID, two processes on one host could both lead.
-		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
+		Client:     client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}, nil
 }
 
 // New makes this process a candidate that has not stood for election yet.
-func New(ctx context.Context, lock resourcelock.Interface, lease Config) (*Election, error) {
+func New(ctx context.Context, inner resourcelock.Interface, lease Config) (*Election, error) {
 	logger := klog.FromContext(ctx)
-	e := &Election{lock: lock, leading: make(chan context.Context, 1)}
+	lock := &timedLock{Interface: inner}
+	e := &Election{lock: lock, lease: lease, leading: make(chan context.Context, 1)}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name:          lease.Name, // of the leader_election_* metrics
 		Lock:          lock,
@@ -106,10 +110,10 @@ func (e *Election) Run(ctx context.Context, work Work) error {
 	return workErr
 }
 
-// lead runs work until ctx is done or the lock is lost. If the lock is lost, lead stops the workers with ErrStopNow but does not wait for
-// them: the process ends at once, which stops them for certain before the next leader's term.
+// lead runs work until ctx is done or the lock is lost. If the lock is lost, lead stops the workers with ErrStopNow. It waits for them only
+// if the process is to go on: otherwise the process ends at once, which stops them for certain before the next leader's term.
 func (e *Election) lead(ctx, leading context.Context, work Work) error {
-	workCtx, stopWork := context.WithCancelCause(ctx)
+	workCtx, stopWork := context.WithCancelCause(whileHeld(ctx, e.isHeld))
 	defer stopWork(controller.ErrStopNow)
 	result := make(chan error, 1)
 	go func() { result <- RunAndDrain(workCtx, work) }()
@@ -117,8 +121,21 @@ func (e *Election) lead(ctx, leading context.Context, work Work) error {
 	case err := <-result:
 		return err
 	case <-leading.Done():
+	}
+	if !e.outlivesLoss {
 		return errLeaseLost
 	}
+	stopWork(controller.ErrStopNow)
+	if err := <-result; MustExit(err) {
+		return err
+	}
+	return errShardLost
+}
+
+// isHeld tells whether the work may write. It must not from the renew deadline on: the time from there to the end of the lease is for
+// requests that are still on their way.
+func (e *Election) isHeld() bool {
+	return e.lock.isHeld(e.lease.RenewDeadline) && (e.alsoHeld == nil || e.alsoHeld())
 }
 
 // Check fails for a leader that has not renewed the lock for longer than the lease duration plus grace, never for a standby.

@@ -42,11 +42,14 @@ type Executor struct {
 	Lanes Lanes
 }
 
-func New(deps Deps) *Executor { return &Executor{Deps: deps, Lanes: newLanes()} }
+func New(deps Deps, lanes Lanes) *Executor { return &Executor{Deps: deps, Lanes: lanes} }
 
-// Begin adds the finalizer, or makes sure that the plan is not outdated, and tells whether to proceed with the plan.
+// Begin brings objects into the shard, adds the finalizer, or makes sure that the plan is not outdated, and tells whether to proceed with the plan.
 func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *Outcome, proceed bool) {
 	done = &Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
+	if e.bringIn(ctx, key, observed, done) {
+		return done, false
+	}
 	if decided.AddFinalizer && !e.addFinalizer(ctx, key, done) {
 		return done, false // without the finalizer no pod may be created: it could be left behind
 	}
@@ -120,6 +123,9 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, manager
 	return true
 }
 
+// claimHold is the hold on claiming pods.
+var claimHold = requeue.HoldKey{Condition: v1.ReasonFailedClaim}
+
 // applyClaims releases and adopts pods, and tells whether all requests succeeded. The rest of the plan depends on them: a pod that was not
 // released would be one too many beside its replacement, and a pod that was not adopted would be missing.
 func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *Outcome) bool {
@@ -130,9 +136,8 @@ func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decide
 		return e.adoptPod(ctx, key, done.Manager, decided.Adopt[i])
 	})
 	var releasedAll, adoptedAll bool
-	claims := requeue.HoldKey{Condition: v1.ReasonFailedClaim}
-	done.Released, releasedAll = e.collect(key, claims, released, done)
-	done.Adopted, adoptedAll = e.collect(key, claims, adopted, done)
+	done.Released, releasedAll = e.collect(key, claimHold, released, done)
+	done.Adopted, adoptedAll = e.collect(key, claimHold, adopted, done)
 	if adoptedAll && len(done.Adopted) < len(decided.Adopt) {
 		e.abandonPlan(key, done) // a pod is gone, or has got another controller
 		return false

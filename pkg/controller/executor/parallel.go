@@ -19,7 +19,8 @@ const (
 	wideLaneFrom = 4
 )
 
-func newLanes() Lanes {
+// NewLanes makes the lanes of a process.
+func NewLanes() Lanes {
 	return Lanes{wide: make(chan struct{}, wideLane), narrow: make(chan struct{}, narrowLane)}
 }
 

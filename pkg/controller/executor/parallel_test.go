@@ -87,7 +87,7 @@ func TestLanesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running, most := 0, 0
-		lanes := newLanes()
+		lanes := NewLanes()
 		var syncs sync.WaitGroup
 		for range 10 * narrowLane {
 			syncs.Go(func() {

@@ -24,6 +24,7 @@ import (
 func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) PodResult {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
+	e.stamp(wanted)
 	began := e.Clock.Now()
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
@@ -53,17 +54,17 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 		return PodResult{Err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
-	switch hasLabel := err == nil && pod.Labels[v1.LabelManager] != ""; {
+	switch isShown := err == nil && e.Scopes.Of(key.Namespace).Shows(pod.Labels); {
 	case err != nil:
 		logger.V(2).Info("The name was in use, and is free again")
-	case metav1.IsControlledBy(pod, manager) && hasLabel:
+	case metav1.IsControlledBy(pod, manager) && isShown:
 		logger.V(2).Info("Pod exists already and is ours")
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 		return PodResult{Pod: pod}
 	case metav1.IsControlledBy(pod, manager):
 		logger.V(2).Info("Pod is ours and was relabelled away")
 		e.Tracker.MarkUnsettled(key, name)
-	case hasLabel:
+	case isShown:
 		// The cache will show the pod, so that the next sync knows that the name is in use.
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	default:
@@ -114,7 +115,7 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
 	r := e.patchPod(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
-		"labels":          map[string]any{v1.LabelManagerUID: string(manager.UID)},
+		"labels":          e.labelsToClaim(key, manager),
 	})
 	if apierrors.IsInvalid(r.Err) {
 		// The pod has got another controller meanwhile.
@@ -133,7 +134,7 @@ func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager
 	}
 	r := e.patchPod(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{map[string]any{"$patch": "delete", "uid": manager.UID}},
-		"labels":          map[string]any{v1.LabelManagerUID: nil},
+		"labels":          map[string]any{v1.LabelManagerUID: nil, v1.LabelShard: nil},
 	})
 	if r.Pod != nil {
 		klog.FromContext(ctx).V(2).Info("Released pod", "pod", klog.KObj(pod))
@@ -160,9 +161,9 @@ func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *core
 	return PodResult{Pod: patched}
 }
 
-// trackWrite makes the next sync wait until the cache shows this version of the pod. The cache never shows a pod without our label.
+// trackWrite makes the next sync wait until the cache shows this version of the pod. The cache never shows a pod without our labels.
 func (e *Executor) trackWrite(key cache.ObjectName, pod *corev1.Pod) {
-	if pod.Labels[v1.LabelManager] == "" {
+	if !e.Scopes.Of(key.Namespace).Shard().IsIn(pod.Labels) {
 		return
 	}
 	e.Tracker.Wrote(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())

@@ -28,6 +28,7 @@ func (e *Executor) storeRevisions(ctx context.Context, key cache.ObjectName, sto
 
 func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, store history.Store, done *Outcome) bool {
 	client := e.Kube.AppsV1().ControllerRevisions(key.Namespace)
+	e.stamp(store.Revision)
 	var stored *appsv1.ControllerRevision
 	var err error
 	if store.Exists {
@@ -64,6 +65,7 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 	for _, revision := range revisions {
 		wanted := revision.DeepCopy()
 		wanted.OwnerReferences = append(wanted.OwnerReferences, *metav1.NewControllerRef(done.Manager, v1.GroupVersionKind))
+		e.stamp(wanted)
 		adopted, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName})
 		switch {
 		case isGoneOrChanged(err) || apierrors.IsInvalid(err):

@@ -46,6 +46,16 @@ var (
 	Panics = counter("panics_total",
 		"Panics caught while syncing a PodManager. Each is a bug.")
 
+	ShardOwner = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Subsystem: subsystem, Name: "shard_owner", StabilityLevel: metrics.ALPHA,
+		Help: "Whether this replica works on a shard: 1 or 0, by shard. Without shards there is no such series.",
+	}, []string{"shard"})
+	ShardTakeovers       = counter("shard_takeovers_total", "Shards that this replica has taken.")
+	ShardTakeoverSeconds = histogram("shard_takeover_duration_seconds", "Time from holding a shard's Lease until its caches are filled.",
+		metrics.ExponentialBuckets(0.01, 2, 14))
+	ShardHandoverSeconds = histogram("shard_handover_duration_seconds", "Time from the decision to give up a shard until its Lease is released.",
+		metrics.ExponentialBuckets(0.01, 2, 14))
+
 	webhookRequests = metrics.NewCounterVec(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "webhook_requests_total", StabilityLevel: metrics.ALPHA,
 		Help: "Requests to the webhooks, by path (none for a path that nobody serves) and HTTP code.",
@@ -95,7 +105,7 @@ func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
 			Triggers, EchoSkips, StaleSkips, LiveReads, Panics, Rewinds, Namespaces,
-			rollouts, rolloutSeconds, webhookRequests, WebhookPanics, WebhookCertificateEnd, webhookSeconds)
+			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds, webhookRequests, WebhookPanics, WebhookCertificateEnd, webhookSeconds)
 		// A series that begins at 1 shows no increase.
 		for _, result := range status.Results {
 			rollouts.WithLabelValues(string(result))

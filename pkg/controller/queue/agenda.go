@@ -46,18 +46,21 @@ func (e *entry) isEmpty() bool { return e.triggers == 0 && len(e.possibleEchoes)
 type Agenda struct {
 	Workqueue workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	backoff   workqueue.TypedRateLimiter[cache.ObjectName]
-	isEcho    func(key cache.ObjectName, resource consistency.Resource, version string) bool
-	clock     clock.PassiveClock
+	// isOurs keeps out the keys that another controller syncs.
+	isOurs func(key cache.ObjectName) bool
+	isEcho func(key cache.ObjectName, resource consistency.Resource, version string) bool
+	clock  clock.PassiveClock
 
 	mu      sync.Mutex
 	entries map[cache.ObjectName]*entry
 }
 
 // New makes the agenda and its workqueue. Only the order of the keys is ours; everything else is client-go's.
-func New(clock clock.PassiveClock, isEcho func(cache.ObjectName, consistency.Resource, string) bool) *Agenda {
+func New(clock clock.PassiveClock, isOurs func(cache.ObjectName) bool, isEcho func(cache.ObjectName, consistency.Resource, string) bool) *Agenda {
 	const name = "podmanager"
 	a := &Agenda{
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](minBackoff, maxBackoff),
+		isOurs:  isOurs,
 		isEcho:  isEcho,
 		clock:   clock,
 		entries: map[cache.ObjectName]*entry{},
@@ -89,13 +92,16 @@ func (a *Agenda) update(key cache.ObjectName, change func(*entry)) {
 
 // Add enqueues a key for a trigger, after a wait in which further events may join it.
 func (a *Agenda) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
+	if !a.isOurs(key) {
+		return
+	}
 	a.update(key, func(e *entry) { e.triggers |= 1 << t })
 	a.Workqueue.AddAfter(key, wait)
 }
 
 // AddUnlessEcho enqueues a key for an event, after a wait, unless the event is an echo of our own write.
 func (a *Agenda) AddUnlessEcho(key cache.ObjectName, w ObservedWrite, wait time.Duration) {
-	if a.isEcho(key, w.Resource, w.Version) {
+	if !a.isOurs(key) || a.isEcho(key, w.Resource, w.Version) {
 		return
 	}
 	a.update(key, func(e *entry) {

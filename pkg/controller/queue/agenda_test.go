@@ -24,7 +24,7 @@ type fixture struct {
 func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := consistency.NewTracker()
-		f := fixture{New(clock.RealClock{}, tracker.IsEcho), tracker}
+		f := fixture{New(clock.RealClock{}, everything, tracker.IsEcho), tracker}
 		test(t, f)
 		f.Workqueue.ShutDown()
 		synctest.Wait()
@@ -175,6 +175,25 @@ func TestPossibleEchoesAreBounded(t *testing.T) {
 		}
 		if got := len(f.entries[cache.NewObjectName("ns", "web")].possibleEchoes); got != maxPossibleEchoes {
 			t.Errorf("keeps %d events, want %d", got, maxPossibleEchoes)
+		}
+	})
+}
+
+// everything is what a controller without shards syncs.
+func everything(cache.ObjectName) bool { return true }
+
+// Keys of other shards never enter the workqueue, whatever event they come from.
+func TestOtherShardsKeysStayOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := New(clock.RealClock{}, func(key cache.ObjectName) bool { return key.Name == "web" }, consistency.NewTracker().IsEcho)
+		defer a.Workqueue.ShutDown()
+		for _, name := range []string{"web", "db"} {
+			a.Add(key(name), TriggerManagerAdded, 0)
+			a.AddUnlessEcho(key(name), ObservedWrite{TriggerPodChanged, "pods", "7"}, 0)
+		}
+		synctest.Wait()
+		if got, _ := a.Workqueue.Get(); a.Workqueue.Len() != 0 || got != key("web") || len(a.entries) != 1 {
+			t.Errorf("took %v, and %d keys are left", got, a.Workqueue.Len())
 		}
 	})
 }

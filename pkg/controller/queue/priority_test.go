@@ -15,7 +15,7 @@ func key(name string) cache.ObjectName { return cache.NewObjectName("ns", name) 
 
 // newAgenda is an agenda without echoes.
 func newAgenda(t *testing.T) *Agenda {
-	a := New(clock.RealClock{}, func(cache.ObjectName, consistency.Resource, string) bool { return false })
+	a := New(clock.RealClock{}, everything, func(cache.ObjectName, consistency.Resource, string) bool { return false })
 	t.Cleanup(a.Workqueue.ShutDown)
 	return a
 }

@@ -44,7 +44,7 @@ const byManager = "podManager"
 
 func (s Scope) addIndexes() error {
 	indexers := cache.Indexers{byManager: func(obj any) ([]string, error) {
-		if key, found := managerKey(obj.(metav1.Object)); found {
+		if key, found := ManagerKey(obj.(metav1.Object)); found {
 			return []string{key.String()}, nil
 		}
 		return nil, nil
@@ -58,7 +58,8 @@ func (s Scope) addIndexes() error {
 	return nil
 }
 
-func managerKey(object metav1.Object) (cache.ObjectName, bool) {
+// ManagerKey is the key of the PodManager that a pod or revision belongs to: its controller or, if it has none, the one whose label it has.
+func ManagerKey(object metav1.Object) (cache.ObjectName, bool) {
 	if ref := ControllerOf(object); ref != nil {
 		return cache.NewObjectName(object.GetNamespace(), ref.Name), true
 	}
@@ -75,7 +76,7 @@ type Claims[T metav1.Object] struct {
 // Claim sorts objects by what they are to a PodManager, and leaves out those that are nothing to it.
 func Claim[T metav1.Object](manager *v1.PodManager, objects []T) (claims Claims[T]) {
 	for _, object := range objects {
-		key, found := managerKey(object)
+		key, found := ManagerKey(object)
 		switch ref := ControllerOf(object); {
 		case !found || key != cache.MetaObjectToName(manager):
 		case ref == nil:
@@ -92,6 +93,11 @@ func Claim[T metav1.Object](manager *v1.PodManager, objects []T) (claims Claims[
 // PodsOf are the pods that bear the name of a PodManager, sorted, so that the same pods always give the same plan.
 func (s Scope) PodsOf(manager *v1.PodManager) (Claims[*corev1.Pod], error) {
 	pods, err := indexed[*corev1.Pod](s.Pods.Informer().GetIndexer(), manager)
+	if s.strays != nil && err == nil {
+		var strays []*corev1.Pod
+		strays, err = indexed[*corev1.Pod](s.strays.Pods.Informer().GetIndexer(), manager)
+		pods = withStrays(pods, strays)
+	}
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
 	return Claim(manager, pods), err
 }
@@ -99,8 +105,24 @@ func (s Scope) PodsOf(manager *v1.PodManager) (Claims[*corev1.Pod], error) {
 // RevisionsOf are the revisions that bear the name of a PodManager, the oldest first.
 func (s Scope) RevisionsOf(manager *v1.PodManager) (Claims[*appsv1.ControllerRevision], error) {
 	revisions, err := indexed[*appsv1.ControllerRevision](s.Revisions.Informer().GetIndexer(), manager)
+	if s.strays != nil && err == nil {
+		var strays []*appsv1.ControllerRevision
+		strays, err = indexed[*appsv1.ControllerRevision](s.strays.Revisions.Informer().GetIndexer(), manager)
+		revisions = withStrays(revisions, strays)
+	}
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
 	return Claim(manager, revisions), err
+}
+
+// withStrays adds the strays. An object that has just come into the shard may be in both caches; that of the shard has the later version.
+func withStrays[T metav1.Object](objects, strays []T) []T {
+	for _, stray := range strays {
+		isSame := func(object T) bool { return object.GetUID() == stray.GetUID() }
+		if !slices.ContainsFunc(objects, isSame) {
+			objects = append(objects, stray)
+		}
+	}
+	return objects
 }
 
 func indexed[T metav1.Object](indexer cache.Indexer, manager *v1.PodManager) ([]T, error) {
@@ -118,10 +140,13 @@ func indexed[T metav1.Object](indexer cache.Indexer, manager *v1.PodManager) ([]
 // PodNamed is the pod of this name in the cache, which has all pods with the label of a PodManager; nil if there is none.
 func (s Scope) PodNamed(namespace, name string) *corev1.Pod {
 	object, found, err := s.Pods.Informer().GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
-	if err != nil || !found {
-		return nil
+	switch {
+	case err == nil && found:
+		return object.(*corev1.Pod)
+	case s.strays != nil:
+		return s.strays.PodNamed(namespace, name)
 	}
-	return object.(*corev1.Pod)
+	return nil
 }
 
 // Newer returns each pod as the cache shows it if the cache has a newer version, and leaves out pods that the cache has seen deleted:
@@ -141,8 +166,8 @@ func (s Scope) Newer(pods []*corev1.Pod) []*corev1.Pod {
 	return newer
 }
 
-// Shows tells whether the cache has exactly the pods of a live read, in the same versions.
-func (s Scope) Shows(observed *plan.Observed) bool {
+// IsUpToDate tells whether the cache has exactly the pods of a live read, in the same versions.
+func (s Scope) IsUpToDate(observed *plan.Observed) bool {
 	pods, err := s.PodsOf(observed.Manager)
 	if err != nil {
 		return false

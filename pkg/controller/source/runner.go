@@ -33,6 +33,8 @@ type scopeRunner struct {
 	mu    sync.Mutex
 	facts facts
 	state ScopeState
+	// isPart tells that another runner reviews the rights, and logs what is wrong.
+	isPart bool
 	// hadProblem tells that the last logged state had a problem, so that its end is logged, too.
 	hadProblem bool
 }
@@ -41,6 +43,22 @@ func newScopeRunner(scope Scope) *scopeRunner {
 	start := facts{namespace: scope.Namespace, refused: map[string]bool{}}
 	return &scopeRunner{scope: scope, reviewNow: make(chan struct{}, 1), facts: start, state: start.state()}
 }
+
+// dependOn makes the runner of a part go by the rights that the runner of the whole has found.
+func (r *scopeRunner) dependOn(whole *scopeRunner) {
+	r.isPart, r.changed = true, func() {}
+	r.review = func(context.Context, string, []access.Right) (access.Verdict, error) {
+		whole.mu.Lock()
+		defer whole.mu.Unlock()
+		if !whole.facts.synced {
+			return access.Verdict{}, errNotServed
+		}
+		return whole.facts.verdict, whole.facts.err
+	}
+}
+
+// errNotServed is why no part of a scope is served.
+var errNotServed = errors.New("the caches of the namespace are not filled yet")
 
 // State is the state of the scope.
 func (r *scopeRunner) State() ScopeState {
@@ -174,6 +192,8 @@ func (r *scopeRunner) logState(logger klog.Logger) {
 	hadProblem := r.hadProblem
 	r.hadProblem = r.state.Why != ""
 	switch {
+	case r.isPart:
+		logger.V(4).Info("Part of a scope", "why", r.state.Why)
 	case r.state.Phase == ScopeStarting && r.facts.err != nil:
 		logger.Error(r.facts.err, "Not served yet", "why", r.state.Why)
 	case r.state.Phase == ScopeStarting:

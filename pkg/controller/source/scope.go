@@ -24,6 +24,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // Clients are the connections to the API server.
@@ -49,6 +50,11 @@ type Scope struct {
 
 	// selector selects the PodManagers that this controller syncs; nil for all.
 	selector labels.Selector
+	// shard is the shard whose pods and revisions the informers have. Those that are in no shard yet are in strays, which also has the
+	// PodManagers of all shards; nil without shards.
+	shard      shard.Shard
+	strays     *Scope
+	relabelled *relabelled
 	// The ListWatches of the informers; nil for the generated defaults.
 	podSource, revisionSource, managerSource *relistable
 
@@ -64,64 +70,120 @@ type informerFactory interface {
 }
 
 // NewScope makes a scope with informers of the two factories. It replaces the generated informers by ones that tolerate an object that
-// cannot be decoded, and that relist after the API server has gone back in time.
-func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace string, selector labels.Selector) Scope {
+// cannot be decoded, and that relist after the API server has gone back in time. The informers have the pods and revisions that objects
+// selects, which leaves out those of others: the cost of the caches depends on our own objects only.
+func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace, objects string, selector labels.Selector) Scope {
 	s := Scope{
-		Namespace:      namespace,
-		selector:       selector,
-		Pods:           kube.Core().V1().Pods(),
-		Revisions:      kube.Apps().V1().ControllerRevisions(),
-		PodManagers:    managers.Apps().V1().PodManagers(),
-		podSource:      newRelistable("pods", podListWatch(clients.Kube, namespace)),
-		revisionSource: newRelistable("controllerrevisions", revisionListWatch(clients.Kube, namespace)),
-		managerSource:  newRelistable("podmanagers", tolerantListWatch(clients.Dynamic, namespace, selector.String())),
-		factories:      []informerFactory{kube, managers},
+		Namespace:     namespace,
+		selector:      selector,
+		PodManagers:   managers.Apps().V1().PodManagers(),
+		managerSource: newRelistable("podmanagers", tolerantListWatch(clients.Dynamic, namespace, selector.String())),
+		relabelled:    &relabelled{},
+		factories:     []informerFactory{kube, managers},
 	}
-	s.runner = newScopeRunner(s)
-	newInformer := func(source *relistable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
-		informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
-			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-		_ = informer.SetWatchErrorHandlerWithContext(watchFailed) // fails only if the informer has started
-		return informer
-	}
-	kube.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return newInformer(s.podSource, clients.Kube, &corev1.Pod{}, resync)
-	})
-	kube.InformerFor(&appsv1.ControllerRevision{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return newInformer(s.revisionSource, clients.Kube, &appsv1.ControllerRevision{}, resync)
-	})
+	s.addObjects(clients, kube, objects)
 	managers.InformerFor(&v1.PodManager{}, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return newInformer(s.managerSource, clients.Dynamic, &v1.PodManager{}, resync)
 	})
+	s.runner = newScopeRunner(s)
 	return s
 }
 
-// podListWatch leaves out pods without our label, so that the cost of the cache depends on our own pods only.
-func podListWatch(client kubernetes.Interface, namespace string) *cache.ListWatch {
+// OfShard makes the scope of one shard. Its PodManagers are those of s, which has to be the scope of all that is in no shard; its pods
+// and revisions are the shard's own, in informers of the factory.
+func (s Scope) OfShard(clients Clients, kube kubeinformers.SharedInformerFactory, part shard.Shard) Scope {
+	own := Scope{
+		Namespace:   s.Namespace,
+		selector:    s.selector,
+		shard:       part,
+		strays:      &s,
+		PodManagers: s.PodManagers,
+		relabelled:  s.relabelled,
+		factories:   []informerFactory{kube},
+	}
+	own.addObjects(clients, kube, part.Selector())
+	own.runner = newScopeRunner(own)
+	own.runner.dependOn(s.runner)
+	return own
+}
+
+// addObjects makes the informers of pods and revisions.
+func (s *Scope) addObjects(clients Clients, kube kubeinformers.SharedInformerFactory, selector string) {
+	podSource, revisionSource := podListWatch(clients.Kube, s.Namespace, selector), revisionListWatch(clients.Kube, s.Namespace, selector)
+	if s.strays != nil {
+		podSource, revisionSource = ofNow(podSource), ofNow(revisionSource)
+	}
+	pods, revisions := newRelistable("pods", podSource), newRelistable("controllerrevisions", revisionSource)
+	s.podSource, s.revisionSource = pods, revisions
+	s.Pods, s.Revisions = kube.Core().V1().Pods(), kube.Apps().V1().ControllerRevisions()
+	kube.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return newInformer(pods, clients.Kube, &corev1.Pod{}, resync)
+	})
+	kube.InformerFor(&appsv1.ControllerRevision{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+		return newInformer(revisions, clients.Kube, &appsv1.ControllerRevision{}, resync)
+	})
+}
+
+func newInformer(source *relistable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	_ = informer.SetWatchErrorHandlerWithContext(watchFailed) // fails only if the informer has started
+	return informer
+}
+
+func podListWatch(client kubernetes.Interface, namespace, selector string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = v1.LabelManager
+			options.LabelSelector = selector
 			return client.CoreV1().Pods(namespace).List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = v1.LabelManager
+			options.LabelSelector = selector
 			return client.CoreV1().Pods(namespace).Watch(ctx, options)
 		},
 	}
 }
 
-// revisionListWatch leaves out the revisions of StatefulSets and DaemonSets.
-func revisionListWatch(client kubernetes.Interface, namespace string) *cache.ListWatch {
+func revisionListWatch(client kubernetes.Interface, namespace, selector string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = v1.LabelManager
+			options.LabelSelector = selector
 			return client.AppsV1().ControllerRevisions(namespace).List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = v1.LabelManager
+			options.LabelSelector = selector
 			return client.AppsV1().ControllerRevisions(namespace).Watch(ctx, options)
 		},
 	}
+}
+
+// ofNow makes lists be of now. An informer asks for any version first, which may be older than what the last holder of the shard has
+// written. A watch that begins with all objects is of now anyway.
+func ofNow(source *cache.ListWatch) *cache.ListWatch {
+	list := source.ListWithContextFunc
+	source.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		if options.ResourceVersion == "0" {
+			options.ResourceVersion = ""
+		}
+		return list(ctx, options)
+	}
+	return source
+}
+
+// Shard is the shard of the scope.
+func (s Scope) Shard() shard.Shard { return s.shard }
+
+// Strays is the scope of what is in no shard; false without shards.
+func (s Scope) Strays() (Scope, bool) {
+	if s.strays == nil {
+		return Scope{}, false
+	}
+	return *s.strays, true
+}
+
+// Shows tells whether the caches have, or will have, a pod or revision with these labels.
+func (s Scope) Shows(labels map[string]string) bool {
+	return s.shard.IsIn(labels) || s.shard.IsStray(labels)
 }
 
 // selects tells whether the selector matches a PodManager.
@@ -129,7 +191,7 @@ func (s Scope) selects(manager *v1.PodManager) bool {
 	return s.selector == nil || s.selector.Matches(labels.Set(manager.Labels))
 }
 
-// sources are the ListWatches of the informers, with the stores that they fill.
+// sources are the ListWatches of the informers of this scope alone, with the stores that they fill.
 func (s Scope) sources() map[*relistable]cache.Store {
 	sources := map[*relistable]cache.Store{
 		s.podSource:      s.Pods.Informer().GetStore(),
@@ -151,9 +213,13 @@ func (s Scope) Seen() map[consistency.Resource]string {
 
 // SyncedCheckers returns a checker for each cache, which is done once the cache has synced.
 func (s Scope) SyncedCheckers() []cache.DoneChecker {
-	return []cache.DoneChecker{
+	checkers := []cache.DoneChecker{
 		s.Pods.Informer().HasSyncedChecker(), s.Revisions.Informer().HasSyncedChecker(), s.PodManagers.Informer().HasSyncedChecker(),
 	}
+	if s.strays != nil {
+		checkers = append(checkers, s.strays.SyncedCheckers()...)
+	}
+	return checkers
 }
 
 func (s Scope) hasSynced() bool {

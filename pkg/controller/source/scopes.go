@@ -74,11 +74,20 @@ func NewScopes(client kubernetes.Interface, scopes []Scope, rights []access.Righ
 	return s
 }
 
+// NewShardScopes returns the Scopes of one shard: of scopes made by OfShard.
+func NewShardScopes(scopes []Scope) *Scopes {
+	s := &Scopes{served: make(chan struct{})}
+	for _, scope := range scopes {
+		s.runners = append(s.runners, scope.runner)
+	}
+	return s
+}
+
 // Run runs the scopes until ctx is done, and returns when all their informers have stopped.
 func (s *Scopes) Run(ctx context.Context) {
-	s.changed()
 	var running sync.WaitGroup
 	for _, runner := range s.runners {
+		runner.changed()
 		running.Go(func() { runner.run(ctx) })
 	}
 	running.Wait()

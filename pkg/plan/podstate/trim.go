@@ -17,7 +17,7 @@ import (
 func Trim(pod *corev1.Pod) {
 	pod.ManagedFields = nil
 	pod.GenerateName = ""
-	pod.Labels = keep(pod.Labels, v1.LabelManager, v1.LabelRevision)
+	pod.Labels = keep(pod.Labels, v1.LabelManager, v1.LabelRevision, v1.LabelShard)
 	share(&pod.Namespace)
 	for i := range pod.OwnerReferences {
 		ref := &pod.OwnerReferences[i]

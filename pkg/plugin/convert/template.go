@@ -8,7 +8,7 @@ import (
 
 // Labels and annotations that the CRD refuses in a template, because the controller or users set them on single pods.
 var (
-	ownLabels      = []string{v1.LabelManager, v1.LabelManagerUID, v1.LabelRevision, v1.LabelPodIndex}
+	ownLabels      = []string{v1.LabelManager, v1.LabelManagerUID, v1.LabelRevision, v1.LabelShard, v1.LabelPodIndex}
 	ownAnnotations = []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace}
 )
 

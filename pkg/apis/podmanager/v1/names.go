@@ -21,6 +21,8 @@ const (
 	LabelRevision = "apps.mycompany.com/revision"
 	// LabelPodIndex holds the number at the end of the pod's name.
 	LabelPodIndex = "apps.kubernetes.io/pod-index"
+	// LabelShard, on pods and revisions, holds the shard of the PodManager, such as 3-of-16. Without shards it means nothing.
+	LabelShard = "apps.mycompany.com/shard"
 	// LabelApp is set to the PodManager's name unless the template has its own.
 	LabelApp = "app"
 

@@ -1,0 +1,98 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// stamp puts the label of the shard on an object to be written, so that the cache of the shard will show it.
+func (e *Executor) stamp(object metav1.Object) {
+	part := e.Scopes.Of(object.GetNamespace()).Shard()
+	if part.Count == 0 {
+		return
+	}
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[v1.LabelShard] = part.String()
+	object.SetLabels(labels)
+}
+
+// labelsToClaim are the labels of a pod that comes to a PodManager.
+func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) map[string]any {
+	labels := map[string]any{v1.LabelManagerUID: string(manager.UID)}
+	if part := e.Scopes.Of(key.Namespace).Shard(); part.Count > 0 {
+		labels[v1.LabelShard] = part.String()
+	}
+	return labels
+}
+
+// bringIn puts the label of the shard on the PodManager's own pods and revisions that lack it: they are from before there were shards, or
+// somebody has changed the label. It tells whether there are any; then nothing else is done, because the cache shows own writes only to
+// objects that are in the shard.
+func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *plan.Observed, done *Outcome) bool {
+	part := e.Scopes.Of(key.Namespace).Shard()
+	if part.Count == 0 || observed.Manager.DeletionTimestamp != nil {
+		return false
+	}
+	isOutside := func(object metav1.Object) bool {
+		labels := object.GetLabels()
+		return labels[v1.LabelManager] == key.Name && !part.IsIn(labels) && object.GetDeletionTimestamp() == nil
+	}
+	pods, revisions := filter(observed.Pods, isOutside), filter(observed.Revisions, isOutside)
+	if len(pods)+len(revisions) == 0 {
+		return false
+	}
+	if hold, found := observed.Holds[claimHold]; found && observed.Now.Before(hold.Until) {
+		done.Failure = &hold.Failure
+		done.LookAgain(requeue.LookAgain{At: hold.Until, Why: requeue.AgainHold})
+		return true
+	}
+	pods = pods[:min(len(pods), plan.MaxPerSync)]
+	results := InParallel(len(pods), e.Lanes.Of(len(pods)), func(i int) PodResult {
+		return e.patchPod(ctx, key, pods[i], map[string]any{"labels": map[string]any{v1.LabelShard: part.String()}})
+	})
+	for _, revision := range revisions {
+		results = append(results, PodResult{Err: e.bringInRevision(ctx, key, revision)})
+	}
+	if _, all := e.collect(key, claimHold, results, done); all {
+		done.Outdated = true
+		done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
+	}
+	klog.FromContext(ctx).V(2).Info("Brought pods and revisions into the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
+	return true
+}
+
+func (e *Executor) bringInRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision) error {
+	wanted := revision.DeepCopy()
+	e.stamp(wanted)
+	stamped, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName})
+	switch {
+	case isGoneOrChanged(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("labelling revision %s: %w", revision.Name, err)
+	}
+	e.Tracker.Wrote(key, source.RevisionsResource, stamped.ResourceVersion, e.Clock.Now())
+	return nil
+}
+
+func filter[T metav1.Object](objects []T, keep func(metav1.Object) bool) (kept []T) {
+	for _, object := range objects {
+		if keep(object) {
+			kept = append(kept, object)
+		}
+	}
+	return kept
+}

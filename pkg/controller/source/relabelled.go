@@ -1,0 +1,65 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/metadata"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// relabelledPageSize is how many pods without our label are listed at a time.
+const relabelledPageSize = 250
+
+// relabelled finds pods that somebody has relabelled: a PodManager controls them, but the informers do not show them. This costs a list of
+// the metadata of all pods without our label, which shards that start at the same time share.
+type relabelled struct {
+	mu    sync.Mutex
+	began time.Time
+	found []*metav1.PartialObjectMetadata
+}
+
+// Relabelled are the pods of the scope that have a PodManager as their controller, and not our label.
+func (s Scope) Relabelled(ctx context.Context, client metadata.Interface) ([]*metav1.PartialObjectMetadata, error) {
+	finder := cmp.Or(s.relabelled, &relabelled{})
+	return finder.find(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.Namespace))
+}
+
+func (r *relabelled) find(ctx context.Context, pods metadata.ResourceInterface) ([]*metav1.PartialObjectMetadata, error) {
+	asked := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.began.After(asked) { // the list that this call has waited for
+		return r.found, nil
+	}
+	began := time.Now()
+	found, err := listRelabelled(ctx, pods)
+	if err == nil {
+		r.began, r.found = began, found
+	}
+	return found, err
+}
+
+func listRelabelled(ctx context.Context, pods metadata.ResourceInterface) ([]*metav1.PartialObjectMetadata, error) {
+	var found []*metav1.PartialObjectMetadata
+	options := metav1.ListOptions{LabelSelector: "!" + v1.LabelManager, Limit: relabelledPageSize}
+	for {
+		list, err := pods.List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if ControllerOf(&list.Items[i]) != nil {
+				found = append(found, &list.Items[i])
+			}
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return found, nil
+		}
+	}
+}

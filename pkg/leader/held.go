@@ -1,0 +1,98 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// timedLock notes when its Lease was last renewed for certain.
+type timedLock struct {
+	resourcelock.Interface
+
+	mu sync.Mutex
+	// renewed is when the last request that renewed the Lease was sent, by wall clock and monotonic clock; zero if the Lease is not held.
+	renewed time.Time
+}
+
+func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil && record.HolderIdentity != l.Identity() {
+		l.note(time.Time{}) // somebody else has taken it
+	}
+	return record, raw, err
+}
+
+func (l *timedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
+}
+
+func (l *timedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
+}
+
+func (l *timedLock) write(record resourcelock.LeaderElectionRecord, request func() error) error {
+	sent := time.Now()
+	if record.HolderIdentity != l.Identity() {
+		sent = time.Time{} // a release: nothing may be written any more, whatever the answer is
+		l.note(sent)
+	}
+	if err := request(); err != nil {
+		return err
+	}
+	l.note(sent)
+	return nil
+}
+
+func (l *timedLock) note(renewed time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = renewed
+}
+
+// isHeld tells whether the Lease was renewed less than limit ago.
+func (l *timedLock) isHeld(limit time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return isWithin(limit, l.renewed, time.Now())
+}
+
+// isWithin goes by both clocks: the monotonic clock stands still while a machine sleeps, and the wall clock can be set back.
+func isWithin(limit time.Duration, since, now time.Time) bool {
+	return !since.IsZero() && now.Sub(since) < limit && now.Round(0).Sub(since.Round(0)) < limit
+}
+
+type heldKey struct{}
+
+// whileHeld returns a context whose requests may write only while isHeld returns true.
+func whileHeld(ctx context.Context, isHeld func() bool) context.Context {
+	return context.WithValue(ctx, heldKey{}, isHeld)
+}
+
+var errNotHeld = errors.New("nothing is written: the Lease is not held any more, and another replica may be at work")
+
+// GuardWrites sends the writes of the work that an Election runs only while its Lease is held. A process that was stopped and goes on
+// finds out before it writes, not when it next renews the Lease.
+func GuardWrites(next http.RoundTripper) http.RoundTripper {
+	return guard{next}
+}
+
+type guard struct{ next http.RoundTripper }
+
+func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
+	isHeld, isGuarded := request.Context().Value(heldKey{}).(func() bool)
+	if isGuarded && request.Method != http.MethodGet && !isHeld() {
+		if request.Body != nil {
+			_ = request.Body.Close() // as RoundTrip has to
+		}
+		return nil, errNotHeld
+	}
+	return g.next.RoundTrip(request)
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (g guard) WrappedRoundTripper() http.RoundTripper { return g.next }

@@ -1,0 +1,76 @@
+package shard
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Shard is one of Count shards. The zero value stands for all PodManagers: there are no shards.
+type Shard struct{ Index, Count int }
+
+// Of is the shard of a PodManager. It depends on namespace and name, not on the UID: a PodManager, the orphans that it adopts and the pods
+// of its predecessor of the same name then belong to the same shard, and are in the same cache.
+func Of(key cache.ObjectName, count int) Shard {
+	sum := sha256.Sum256([]byte(key.String()))
+	// The top bits times count: as even as a remainder, and with twice as many shards, each shard divides in two.
+	index, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:8]), uint64(count))
+	return Shard{Index: int(index), Count: count}
+}
+
+// All are all shards.
+func All(count int) []Shard {
+	all := make([]Shard, count)
+	for i := range all {
+		all[i] = Shard{Index: i, Count: count}
+	}
+	return all
+}
+
+// Has tells whether a PodManager belongs to the shard.
+func (s Shard) Has(key cache.ObjectName) bool {
+	return s.Count == 0 || Of(key, s.Count) == s
+}
+
+// String is the value of the shard label, such as 3-of-16. It has the number of shards, so that a shard of another number is never
+// mistaken for this one.
+func (s Shard) String() string {
+	return fmt.Sprintf("%d-of-%d", s.Index, s.Count)
+}
+
+// Selector selects the pods and revisions of the shard.
+func (s Shard) Selector() string {
+	if s.Count == 0 {
+		return v1.LabelManager
+	}
+	return v1.LabelManager + "," + v1.LabelShard + "=" + s.String()
+}
+
+// StraySelector selects pods and revisions that are in no shard: orphans to be adopted, objects from before there were shards, and those
+// of another number of shards.
+func StraySelector(count int) string {
+	var values []string
+	for _, s := range All(count) {
+		values = append(values, s.String())
+	}
+	return v1.LabelManager + "," + v1.LabelShard + " notin (" + strings.Join(values, ",") + ")"
+}
+
+// IsIn tells whether an object with these labels is in the shard.
+func (s Shard) IsIn(labels map[string]string) bool {
+	return labels[v1.LabelManager] != "" && (s.Count == 0 || labels[v1.LabelShard] == s.String())
+}
+
+// IsStray tells whether StraySelector selects an object with these labels.
+func (s Shard) IsStray(labels map[string]string) bool {
+	var other Shard
+	_, err := fmt.Sscanf(labels[v1.LabelShard], "%d-of-%d", &other.Index, &other.Count)
+	isValid := err == nil && other.Count == s.Count && other.Index >= 0 && other.Index < s.Count && other.String() == labels[v1.LabelShard]
+	return labels[v1.LabelManager] != "" && s.Count > 0 && !isValid
+}

@@ -1,0 +1,95 @@
+package shard
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// No shard is much larger than the others, however similar the names are.
+func TestShardsAreEven(t *testing.T) {
+	for _, count := range []int{2, 3, 16} {
+		for _, format := range []string{"web-%d", "%d", "%04d-api", "team-a-service-%03d-canary"} {
+			sizes := make([]int, count)
+			for i := range 1000 {
+				sizes[Of(cache.NewObjectName("team-a", fmt.Sprintf(format, i)), count).Index]++
+			}
+			for index, size := range sizes {
+				if mean := 1000 / float64(count); float64(size) > 1.5*mean || float64(size) < 0.5*mean {
+					t.Errorf("%s: shard %d of %d has %d of 1000, the mean is %.1f", format, index, count, size, mean)
+				}
+			}
+		}
+	}
+}
+
+// Pods carry their shard in a label: it must be the same in every version of the controller.
+func TestShardsStay(t *testing.T) {
+	for name, want := range map[string]string{"web": "13-of-16", "db": "9-of-16", "cache": "12-of-16"} {
+		if got := Of(cache.NewObjectName("default", name), 16).String(); got != want {
+			t.Errorf("%s is in shard %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestHas(t *testing.T) {
+	key := cache.NewObjectName("default", "web")
+	if !(Shard{}).Has(key) {
+		t.Error("without shards, a PodManager belongs to nobody")
+	}
+	count := 0
+	for _, s := range All(16) {
+		if s.Has(key) {
+			count++
+		}
+	}
+	if count != 1 {
+		t.Errorf("a PodManager belongs to %d shards", count)
+	}
+}
+
+// What the API server selects is what the shard takes for its own, and each object is in exactly one cache of a replica that holds all.
+func TestSelectors(t *testing.T) {
+	const count = 16
+	strays, err := labels.Parse(StraySelector(count))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"", "0-of-16", "15-of-16", "16-of-16", "3-of-8", "03-of-16", "3-of-16x", "-1-of-16", "x", "none"} {
+		for _, manager := range []string{"", "web"} {
+			set := labels.Set{}
+			if manager != "" {
+				set[v1.LabelManager] = manager
+			}
+			if value != "none" {
+				set[v1.LabelShard] = value
+			}
+			caches := 0
+			for _, s := range All(count) {
+				selector, err := labels.Parse(s.Selector())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := s.IsIn(set); got != selector.Matches(set) {
+					t.Errorf("%v in shard %v: %v, but the selector %v", set, s, got, !got)
+				}
+				if got := s.IsStray(set); got != strays.Matches(set) {
+					t.Errorf("%v is a stray: %v, but the selector %v", set, got, !got)
+				}
+				if s.IsIn(set) {
+					caches++
+				}
+			}
+			if strays.Matches(set) {
+				caches++
+			}
+			if want := len(manager) / len("web"); caches != want {
+				t.Errorf("%v is in %d caches, want %d", set, caches, want)
+			}
+		}
+	}
+}
