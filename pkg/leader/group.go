@@ -61,6 +61,9 @@ func (t *term) giveUp() {
 // reviewInterval is how often the Leases are looked at without an event: often enough to take over a shard soon after its Lease ran out.
 const reviewInterval = 500 * time.Millisecond
 
+// termRetry is how long a replica stays away from a shard that it has lost, or could not work on.
+const termRetry = time.Second
+
 // NewGroup makes this process a replica of the group. version tells replicas of different versions of a Deployment apart.
 func NewGroup(client coordinationclient.LeasesGetter, config Config, count int, version string, work func(shard.Shard) Work) (*Group, error) {
 	identity, id, err := newIdentity()
@@ -158,20 +161,19 @@ func (g *Group) review(ctx context.Context) {
 func (g *Group) view(now time.Time) shard.View {
 	view := shard.View{Holders: make([]string, g.count)}
 	leases := g.observer.all()
-	dead := map[string]bool{}
 	for i, part := range shard.All(g.count) {
 		lease, exists := leases[g.names.shard(part)]
 		switch current, found := g.terms[part]; {
 		case found && current.stopping.IsZero() && (current.isWorking || !exists || lease.isFree(now)):
 			view.Holders[i] = g.member.Identity
-		case exists && lease.isExpired(now):
-			dead[lease.holder()] = true // whoever does not renew one Lease renews none
-		case exists:
+		case exists && !lease.isExpired(now):
 			view.Holders[i] = lease.holder()
 		}
 	}
 	for name, lease := range leases {
-		if g.names.isMember(name) && !lease.isExpired(now) && !dead[lease.holder()] {
+		// Whoever has not renewed its Lease for this long works on nothing any more. It is known to be dead before the first of its shards
+		// is free, and gets none of them.
+		if g.names.isMember(name) && now.Sub(lease.seen) < g.config.RenewDeadline {
 			view.Members = append(view.Members, memberOf(lease))
 		}
 	}
@@ -188,6 +190,10 @@ func (g *Group) start(ctx context.Context, part shard.Shard) *term {
 			g.failed <- err
 		} else if err != nil {
 			klog.FromContext(ctx).Error(err, "Shard is not held any more", "shard", part)
+			select { // not again and again, if the cause stays
+			case <-time.After(termRetry):
+			case <-ctx.Done():
+			}
 		}
 		stop()
 		g.ended <- part

@@ -49,8 +49,19 @@ func (g *Group) keepAlive(ctx context.Context) {
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, g.config.RenewDeadline/2)
 		defer cancel()
-		if err := g.keepTogether(ctx); err != nil && ctx.Err() == nil {
+		err := g.keepTogether(ctx)
+		for range 3 { // another replica of the group was faster
+			if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
+				break
+			}
+			err = g.keepTogether(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("Lease of the group not renewed", "err", err)
+		}
+		if g.OtherHolder() != "" { // not a replica of the group yet
+			g.leave(ctx)
+			return
 		}
 		if err := g.renewMember(ctx); err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("Lease of this replica not renewed", "err", err)
@@ -159,6 +170,10 @@ func (g *Group) removeDead(ctx context.Context) {
 
 // leave deletes the Lease of this replica.
 func (g *Group) leave(ctx context.Context) {
+	if g.member.lease == nil {
+		return
+	}
+	g.member.lease = nil
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	err := g.client.Leases(g.config.Namespace).Delete(ctx, g.names.member(g.member.id), metav1.DeleteOptions{})

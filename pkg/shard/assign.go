@@ -45,10 +45,18 @@ func (v View) Assign() []string {
 			load[assigned[i]]++
 		}
 	}
-	if !isRolling {
+	if !isRolling && !v.isLeaving() {
 		v.evenOut(candidates, load, assigned)
 	}
 	return assigned
+}
+
+// isLeaving tells whether a shard is about to be free: its holder has left and drains, or is dead and its Lease runs out.
+func (v View) isLeaving() bool {
+	return slices.ContainsFunc(v.Holders, func(holder string) bool {
+		isHolder := func(m Member) bool { return m.Identity == holder }
+		return holder != "" && !slices.ContainsFunc(v.Members, isHolder)
+	})
 }
 
 // candidates are the members of the newest version, and whether there are older ones.

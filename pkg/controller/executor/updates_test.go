@@ -73,7 +73,7 @@ func TestResizeIsNotServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := New(Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, Tracker: consistency.NewTracker()})
+			e := New(Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, Tracker: consistency.NewTracker()}, NewLanes())
 			update := inplace.Update{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
 			r := e.resizePod(ctx, cache.NewObjectName("ns", "web"), update, []byte("{}"), nil)
 			isRefused := r.Err != nil && requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused()
