@@ -115,6 +115,9 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	}
 	if config.RenewDeadline > 0 {
 		leaseConfig.UserAgent += "/leader-election"
+		// The number of Leases and their retry period bound the requests. The limit of client-go, 5 a second, would let a replica with many
+		// shards lose them.
+		leaseConfig.QPS = -1
 		// A request that hangs must leave time for a second one before the renew deadline.
 		leaseConfig.Timeout = max(time.Second, config.RenewDeadline/2)
 		if c.Lease, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {

@@ -154,6 +154,23 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// A replica that takes many shards at once must not lose the first ones while it waits for the last ones.
+func TestManyLeases(t *testing.T) {
+	server := httptest.NewServer(answer(200, fmt.Sprintf(resources, "podmanagers")))
+	defer server.Close()
+	c, err := Connect(t.Context(), Config{Master: server.URL, QPS: 50, Burst: 100, RenewDeadline: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for i := range 256 {
+		if err := c.Lease.CoordinationV1().RESTClient().Get().AbsPath("/lease").Do(ctx).Error(); err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+	}
+}
+
 // expectError wants an error that contains all parts, or no error if parts is empty.
 func expectError(t *testing.T, err error, parts []string, more ...string) {
 	t.Helper()
