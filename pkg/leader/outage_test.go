@@ -1,0 +1,38 @@
+package leader
+
+import (
+	"testing"
+	"time"
+)
+
+// When the API server was away for so long that all Leases have run out, the replicas share the work again.
+func TestGroupAfterAnOutage(t *testing.T) {
+	withCrew(t, func(t *testing.T, c *crew) {
+		all := []*replica{c.start("a", "", testShards), c.start("b", "", testShards)}
+		time.Sleep(time.Minute)
+		c.wantLoads("8 8", all...)
+		for _, r := range all {
+			r.client.setCut(true)
+		}
+		time.Sleep(30 * time.Second)
+		c.wantLoads("0 0", all...)
+		for _, r := range all {
+			r.client.setCut(false)
+		}
+		time.Sleep(15 * time.Second)
+		c.wantLoads("8 8", all...)
+	})
+}
+
+// The same for a replica that is alone.
+func TestOnlyMemberAfterAnOutage(t *testing.T) {
+	withCrew(t, func(t *testing.T, c *crew) {
+		a := c.start("a", "", testShards)
+		time.Sleep(time.Minute)
+		a.client.setCut(true)
+		time.Sleep(30 * time.Second)
+		a.client.setCut(false)
+		time.Sleep(15 * time.Second)
+		c.wantLoads("16", a)
+	})
+}
