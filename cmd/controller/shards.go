@@ -114,18 +114,22 @@ func (s *shards) held(managers []*v1.PodManager) []*v1.PodManager {
 
 // checks tell which shards this replica holds. They never fail: a replica without a shard stands by.
 func (s *shards) checks() []serve.Check {
-	return []serve.Check{{Name: "shards", Run: func() (string, error) {
-		var indices []string
-		for _, part := range s.group.Held() {
-			indices = append(indices, fmt.Sprint(part.Index))
-		}
-		text := fmt.Sprintf("holds %d of %d", len(indices), s.config.Shards)
-		if len(indices) > 0 {
-			text += ": " + strings.Join(indices, ", ")
-		}
+	return []serve.Check{{Name: "shards", Note: s.describeHeld, Run: func() (string, error) {
 		if other := s.group.OtherHolder(); other != "" {
-			text += fmt.Sprintf("; waits until the replicas of %q have stopped", other)
+			return fmt.Sprintf("waits for %q, which holds the Lease %s, to stop", other, s.config.Lease.Name), nil
 		}
-		return text, nil
+		return "", nil
 	}}}
+}
+
+func (s *shards) describeHeld() string {
+	var indices []string
+	for _, part := range s.group.Held() {
+		indices = append(indices, fmt.Sprint(part.Index))
+	}
+	text := fmt.Sprintf("holds %d of %d", len(indices), s.config.Shards)
+	if len(indices) > 0 {
+		text += ": " + strings.Join(indices, ", ")
+	}
+	return text
 }

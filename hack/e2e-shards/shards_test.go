@@ -62,7 +62,7 @@ func TestNumberChanges(t *testing.T) {
 		if shards > 0 {
 			c.await("a replica that waits", patience, func() (string, bool) {
 				ready, err := next.Ready()
-				return fmt.Sprint(ready, err), strings.Contains(ready, "waits until the replicas of")
+				return fmt.Sprint(ready, err), strings.Contains(ready, "[!]shards: waits for")
 			})
 		}
 		if err := leader.Stop(); err != nil {

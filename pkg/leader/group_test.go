@@ -257,6 +257,11 @@ func TestGroupOfAnotherNumber(t *testing.T) {
 		<-a.ended
 		time.Sleep(5 * time.Second)
 		c.wantLoads("32", b)
+		for name := range c.server.holders() {
+			if strings.HasSuffix(name, "-of-16") {
+				t.Errorf("the Lease %s is left", name)
+			}
+		}
 	})
 }
 

@@ -153,17 +153,19 @@ func (g *Group) setKept(ctx context.Context, kept time.Time, other string) {
 // isKept tells whether the group may be at work. Callers hold the mutex.
 func (g *Group) isKept(now time.Time) bool { return isWithin(g.config.RenewDeadline, g.kept, now) }
 
-// removeDead deletes the Leases of replicas that have been gone for long.
+// removeDead deletes the Leases of replicas that have been gone for long, and of shards of another number.
 func (g *Group) removeDead(ctx context.Context) {
 	long := time.Now().Add(-10 * g.config.Duration)
 	for name, lease := range g.observer.all() {
-		if !g.names.isMember(name) || !lease.isExpired(long) {
+		isDead := g.names.isMember(name) && lease.isExpired(long)
+		isUnused := g.names.isOfAnotherNumber(name, g.count) && lease.isFree(time.Now())
+		if !isDead && !isUnused {
 			continue
 		}
 		precondition := metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
 		err := g.client.Leases(g.config.Namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: &precondition})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-			klog.FromContext(ctx).V(2).Info("Lease of a replica that is gone not deleted", "lease", name, "err", err)
+			klog.FromContext(ctx).V(2).Info("Lease that nobody needs not deleted", "lease", name, "err", err)
 		}
 	}
 }

@@ -128,3 +128,9 @@ func (n names) member(id string) string       { return string(n) + "-replica-" +
 func (n names) shard(part shard.Shard) string { return fmt.Sprintf("%s-shard-%v", n, part) }
 
 func (n names) isMember(name string) bool { return strings.HasPrefix(name, string(n)+"-replica-") }
+
+// isOfAnotherNumber tells whether a Lease is for one of another number of shards.
+func (n names) isOfAnotherNumber(name string, count int) bool {
+	index, isShard := strings.CutPrefix(name, string(n)+"-shard-")
+	return isShard && !strings.HasSuffix(index, fmt.Sprint("-of-", count))
+}

@@ -11,6 +11,8 @@ type Check struct {
 	Name string
 	// Run returns an error if the check fails, and otherwise a warning or nothing.
 	Run func() (warning string, err error)
+	// Note, if not nil, says more about a check that has nothing to warn of.
+	Note func() string
 }
 
 // Health is the handler of /livez and /readyz.
@@ -28,13 +30,15 @@ func checksHandler(name string, checks []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body strings.Builder
 		failed := false
-		for _, check := range append([]Check{{"ping", func() (string, error) { return "", nil }}}, checks...) {
+		for _, check := range append([]Check{{Name: "ping", Run: func() (string, error) { return "", nil }}}, checks...) {
 			switch warning, err := check.Run(); {
 			case err != nil:
 				failed = true
 				fmt.Fprintf(&body, "[-]%s failed: %v\n", check.Name, err)
 			case warning != "":
 				fmt.Fprintf(&body, "[!]%s: %s\n", check.Name, warning)
+			case check.Note != nil:
+				fmt.Fprintf(&body, "[+]%s ok: %s\n", check.Name, check.Note())
 			default:
 				fmt.Fprintf(&body, "[+]%s ok\n", check.Name)
 			}
