@@ -21,7 +21,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/leader"
-	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
@@ -122,7 +121,7 @@ func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 		rights = access.WithoutResizeAndDrain
 	}
 	p.scopes = source.NewScopes(c.Kube, all, rights)
-	p.controller, err = controller.New(ctx, c.Clients, all, inplace.Means{PatchesOnly: !p.config.ResizeAndDrain})
+	p.controller, err = controller.New(ctx, c.Clients, all, p.config.means())
 	return err
 }
 

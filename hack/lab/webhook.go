@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/webhook/validation"
 )
 
@@ -51,7 +52,7 @@ func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespa
 	if err != nil {
 		return nil, err
 	}
-	handler := validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()))
+	handler := validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()), inplace.Means{})
 	w.server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.Calls.Add(1)
 		w.breaker.serve(rw, r, handler)
