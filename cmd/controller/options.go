@@ -20,6 +20,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
@@ -274,6 +275,9 @@ func (o *Options) Config() *Config {
 	}
 	return config
 }
+
+// means are what the controller may do to a pod besides patching it.
+func (c *Config) means() inplace.Means { return inplace.Means{PatchesOnly: !c.ResizeAndDrain} }
 
 // namespaces describes the namespaces for the log.
 func (c *Config) namespaces() string {

@@ -22,7 +22,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/leader"
-	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/serve"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
@@ -130,7 +129,7 @@ func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 		rights = access.WithoutResizeAndDrain
 	}
 	p.scopes = source.NewScopes(c.Kube, all, rights)
-	settings := controller.Settings{Means: inplace.Means{PatchesOnly: !p.config.ResizeAndDrain}, Lanes: executor.NewLanes()}
+	settings := controller.Settings{Means: p.config.means(), Lanes: executor.NewLanes()}
 	if p.config.Shards > 0 {
 		p.shards, err = newShards(p.config, c, all, settings)
 		return err

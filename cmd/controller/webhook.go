@@ -26,7 +26,7 @@ func webhookRoutes(config *Config, c *clients.Clients) (map[string]http.Handler,
 		return nil, err
 	}
 	return map[string]http.Handler{
-		"/validate":     validation.New(c.Trials, validation.Within(config.Namespaces, selector)),
+		"/validate":     validation.New(c.Trials, validation.Within(config.Namespaces, selector), config.means()),
 		conversion.Path: conversion.Handler(),
 	}, nil
 }

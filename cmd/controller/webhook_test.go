@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
@@ -95,6 +98,39 @@ func TestReadyNeedsCertificate(t *testing.T) {
 		}
 		if want == 500 && !strings.Contains(answer.Body.String(), "[-]webhookCertificate failed: no certificate yet") {
 			t.Errorf("%s answers %s", path, answer.Body)
+		}
+	}
+}
+
+// The pod that a webhook tries is made with the controller's means.
+func TestTrialHasTheControllersMeans(t *testing.T) {
+	var tried corev1.Pod
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&tried); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	kube, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"ns",` +
+		`"kind":{"group":"apps.mycompany.com","version":"v1","kind":"PodManager"},"object":{"metadata":{"name":"web"},"spec":{"image":"nginx",` +
+		`"updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}}}}`
+	for drains, want := range map[bool]int{true: 1, false: 0} {
+		options := NewOptions()
+		options.ResizeAndDrain = drains
+		routes, err := webhookRoutes(options.Config(), &clients.Clients{Trials: kube})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := httptest.NewRequest(http.MethodPost, "/validate", strings.NewReader(review))
+		request.Header.Set("Content-Type", "application/json")
+		tried = corev1.Pod{}
+		routes["/validate"].ServeHTTP(httptest.NewRecorder(), request)
+		if tried.Name == "" || len(tried.Spec.ReadinessGates) != want {
+			t.Errorf("-resize-and-drain=%t: tried %q with the readiness gates %v, want %d", drains, tried.Name, tried.Spec.ReadinessGates, want)
 		}
 	}
 }

@@ -22,6 +22,8 @@ func ruleScenarios() []scenario {
 			short: true, do: refusedThenAllowed},
 		{name: "webhook", about: "the webhook that the API server asks about PodManagers is dead, hangs, answers garbage, or its certificate has ended",
 			oursOnly: true, do: webhookBreaks},
+		{name: "conversion", about: "the webhook that converts between v1 and v1alpha1 is dead, hangs, answers garbage, or its certificate has ended",
+			alone: true, oursOnly: true, limit: 10 * time.Minute, do: conversionBreaks},
 		{name: "failing-pods", about: "every pod fails as soon as it is ready, for a minute", do: failingPods},
 		{name: "node-did-it", about: "nodes evict and reject pods in the middle of a rollout; the revision must not be blamed", short: true, oursOnly: true, do: nodeDidIt},
 		{name: "all-marked", about: "every pod is marked for deletion at once; enough must stay available", short: true, oursOnly: true, do: allMarked},

@@ -26,7 +26,7 @@ import (
 const takeover = 20 * time.Second
 
 // The controller runs as artifacts/ have it, from an image that the node pulls; it survives its leader's death, and its own
-// update in the middle of a rollout.
+// update in the middle of a rollout, which also turns the webhooks on.
 func TestDeployed(t *testing.T) {
 	registry := startRegistry(t)
 	// No node has seen these before: what it runs, it has pulled.
@@ -42,6 +42,7 @@ func TestDeployed(t *testing.T) {
 		d.in(t).isPulled(registry, second)
 		d.in(t).isHealthy(second)
 	})
+	t.Run("webhooks", func(t *testing.T) { d.in(t).isAsked() })
 }
 
 // isPulled checks that the image came from the registry: the registry, the kubelet and the runtime say so.
@@ -188,7 +189,7 @@ func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
 	}
 }
 
-// isUpdated gives the Deployment another image while five pods are replaced. Two of the new ones become ready under whoever leads
+// isUpdated gives the Deployment another image, and webhooks, while five pods are replaced. Two of the new ones become ready under whoever leads
 // then; the others wait for a leader of the new image, so that neither ends before the other.
 func (d *deployment) isUpdated(to image) {
 	d.t.Helper()
@@ -202,7 +203,7 @@ func (d *deployment) isUpdated(to image) {
 	s.apply(spec(5, limits, "", web("unready", "")))
 	opening := &opening{s, map[types.UID]bool{}}
 	s.await("a new pod to be ready", func() (any, bool) { ready := opening.upTo(1); return ready, ready == 1 })
-	d.apply(to)
+	d.applyWithWebhooks(to)
 	d.await("a leader of "+to.ref, func() (any, bool) {
 		holder := d.holder()
 		return fmt.Sprintf("%s leads, %d new pods are ready", holder, opening.upTo(2)), slices.ContainsFunc(d.everyPod(), func(pod corev1.Pod) bool {

@@ -45,9 +45,13 @@ func deploy(t *testing.T, image image) *deployment {
 			t.Logf("what is in %s:\n%s", systemSpace, out)
 		}
 		// In the foreground: it ends when the last pod is gone.
-		out, err := exec.Command("kubectl", "delete", "--cascade=foreground", "--timeout=90s", "-f", root+"/artifacts/deployment.yaml", "-f", root+"/artifacts/networkpolicy.yaml").CombinedOutput()
+		err := runCommands(
+			[]string{"kubectl", "delete", "--cascade=foreground", "--timeout=90s", "-f", "artifacts/deployment.yaml", "-f", "artifacts/networkpolicy.yaml"},
+			withoutWebhooks,
+			[]string{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml"},
+		)
 		if err != nil {
-			t.Errorf("kubectl delete: %v\n%s", err, out)
+			t.Error(err)
 		}
 	})
 	d.apply(image)
@@ -191,17 +195,21 @@ func (d *deployment) metric(pod *corev1.Pod, name string) float64 {
 	if code != http.StatusOK {
 		d.t.Fatalf("%s answers a scrape with %d: %s", pod.Name, code, body)
 	}
-	for line := range strings.Lines(body) {
+	value, err := valueOf(body, name)
+	if err != nil {
+		d.t.Fatalf("%s: %v", pod.Name, err)
+	}
+	return value
+}
+
+// valueOf is the value of a metric.
+func valueOf(metrics, name string) (float64, error) {
+	for line := range strings.Lines(metrics) {
 		if text, ok := strings.CutPrefix(line, name+" "); ok {
-			value, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			if err != nil {
-				d.t.Fatalf("%s: %v", line, err)
-			}
-			return value
+			return strconv.ParseFloat(strings.TrimSpace(text), 64)
 		}
 	}
-	d.t.Fatalf("%s has no metric %s", pod.Name, name)
-	return 0
+	return 0, fmt.Errorf("there is no metric %s", name)
 }
 
 // cgroup is the folder of the kernel with the memory limit and the processes of a replica's container, in v1 or v2.

@@ -12,6 +12,7 @@
 //	limits_test.go      how many pods there were, and were available, all the time
 //	registry_test.go    a registry, and the controller's image in it
 //	deployment_test.go  the controller as a Deployment: its replicas, and what they and the kernel say
+//	webhook_test.go     what users see of its webhooks, which the API server reaches through their Service
 //	simulation*_test.go whether the simulated nodes of all other tests show what this one shows: the comparison, the operations on
 //	                    pods, and what the controller reads of a pod
 //	*_test.go           one file for each promise about kubelets

@@ -78,26 +78,36 @@ func setUp() error {
 	if shared.folder, err = os.MkdirTemp("", "podmanager-e2e-node-"); err != nil {
 		return err
 	}
-	for _, command := range [][]string{
-		{"kubectl", "wait", "--for=condition=Ready", "--timeout=5s", "node/" + realNode},
+	err = runCommands(
+		[]string{"kubectl", "wait", "--for=condition=Ready", "--timeout=5s", "node/" + realNode},
 		// As make image compiles it, so that one program serves as a process and in an image.
-		{"env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", shared.folder + "/controller", "./cmd/controller"},
+		[]string{"env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", shared.folder + "/controller", "./cmd/controller"},
 		// A run that was killed may have left it.
-		{"kubectl", "delete", "--ignore-not-found", "-f", "artifacts/deployment.yaml", "-f", "artifacts/networkpolicy.yaml"},
-		{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml", "-f", "artifacts/policy.yaml"},
+		[]string{"kubectl", "delete", "--ignore-not-found", "-f", "artifacts/deployment.yaml", "-f", "artifacts/networkpolicy.yaml"},
+		withoutWebhooks,
+		[]string{"kubectl", "apply", "--server-side=false", "-f", "artifacts/crd.yaml", "-f", "artifacts/rbac.yaml", "-f", "artifacts/policy.yaml"},
 		// kubectl wait fails on a CRD that is so new that it has no conditions at all.
-		{"bash", "-c", "for try in {1..100}; do kubectl get podmanagers >/dev/null && exit; sleep 0.2; done; exit 1"},
-	} {
+		[]string{"bash", "-c", "for try in {1..100}; do kubectl get podmanagers >/dev/null && exit; sleep 0.2; done; exit 1"},
+	)
+	if err != nil {
+		return err
+	}
+	if err := writeKubeconfig(config); err != nil {
+		return err
+	}
+	return startController()
+}
+
+// runCommands runs commands in the root of the project, one after the other, until one fails.
+func runCommands(commands ...[]string) error {
+	for _, command := range commands {
 		run := exec.Command(command[0], command[1:]...)
 		run.Dir = root
 		if out, err := run.CombinedOutput(); err != nil {
 			return fmt.Errorf("%v: %w\n%s", command, err, out)
 		}
 	}
-	if err := writeKubeconfig(config); err != nil {
-		return err
-	}
-	return startController()
+	return nil
 }
 
 // kubeconfig is the controller's file.

@@ -3,6 +3,9 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -49,49 +52,9 @@ func (s *space) expect(t *testing.T, want, name, spec string, flags ...string) {
 	}
 }
 
-// container is a spec whose template has one container with these fields.
-func container(fields string) string {
-	return "{template: {spec: {containers: [{name: a, " + fields + "}]}}}"
-}
-
 // podWith is a spec whose template has these fields, and one container with others.
 func podWith(pod, container string) string {
 	return "{template: {spec: {" + pod + " containers: [{name: a, image: nginx, " + container + "}]}}}"
-}
-
-// A pod that the API server finds invalid is refused at apply, in its own words and with the field of the PodManager. Dry runs are, too.
-func TestWebhookRefuses(t *testing.T) {
-	s := newSpace(t)
-	s.validated()
-	const template = "spec.template.spec."
-	tests := map[string]struct{ spec, want string }{
-		"a name of two containers": {podWith("initContainers: [{name: a, image: a}],", ""), template + `initContainers[0].name: Duplicate value: "a"`},
-		"an image with a space":    {"{image: ' nginx'}", `spec.image: Invalid value: " nginx": must not have leading or trailing whitespace`},
-		"the same in a template":   {container("image: 'nginx '"), template + `containers[0].image: Invalid value: "nginx ": must not have leading or trailing whitespace`},
-		"no image":                 {container("image: ''"), template + "containers[0].image: Required value"},
-		"a port":                   {podWith("", "ports: [{containerPort: 70000}]"), template + "containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive"},
-		"a limit below a request":  {podWith("", "resources: {requests: {cpu: 2}, limits: {cpu: 1}}"), template + `containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1`},
-		"a volume that is missing": {podWith("", "volumeMounts: [{name: data, mountPath: /data}]"), template + `containers[0].volumeMounts[0].name: Not found: "data"`},
-		"a label": {"{template: {metadata: {labels: {team: a b}}, spec: {containers: [{name: a, image: nginx}]}}}",
-			`spec.template.metadata.labels: Invalid value: "a b": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ` +
-				`and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', ` +
-				`regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`},
-		"an environment variable": {podWith("", "env: [{name: a=b, value: c}]"),
-			template + `containers[0].env[0].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='`},
-		"two fields": {podWith("", "ports: [{containerPort: 0}], volumeMounts: [{name: data, mountPath: /data}]"), "\n* " + template +
-			"containers[0].ports[0].containerPort: Required value\n* " + template + `containers[0].volumeMounts[0].name: Not found: "data"`},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			want := `The PodManager "web" is invalid: ` + test.want + "\n"
-			s.expect(t, want, "web", test.spec)
-			s.expect(t, want, "web", test.spec, "--dry-run=server")
-			s.expect(t, want, "web", test.spec, "--server-side")
-		})
-	}
-	if out := s.kubectl("get", "pm", "-o", "name"); out != "" {
-		t.Errorf("there is %s", out)
-	}
 }
 
 // What the CRD refuses itself never reaches the webhook.
@@ -153,4 +116,26 @@ func TestWebhookTriesOnlyChangedPods(t *testing.T) {
 			t.Errorf("%s: %d trials and %d calls, want %d and %d", step.what, gotTrials, gotCalls, step.trials, step.calls)
 		}
 	}
+}
+
+// A controller that has lost its rights does not keep anybody from applying.
+func TestWebhookWithoutRights(t *testing.T) {
+	s := newSpace(t)
+	token := strings.TrimSpace(s.kubectl("create", "token", s.ownAccount()))
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","clusters":[{"name":"a","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],`+
+		`"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a","user":{"token":%q}}]}`, s.cluster.Config.Host, token)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.validatedBy(file)
+	s.expect(t, fmt.Sprintf("Warning: the API server would refuse this pod now: "+`pods is forbidden: User "system:serviceaccount:%s:nobody" cannot create resource "pods" in API group "" in the namespace %q`, s.name, s.name)+
+		"\npodmanager.apps.mycompany.com/web created\n", "web", podWith("", "ports: [{containerPort: 70000}]"))
+}
+
+// ownAccount makes a ServiceAccount without rights.
+func (s *space) ownAccount() string {
+	s.t.Helper()
+	s.kubectl("create", "serviceaccount", "nobody")
+	return "nobody"
 }

@@ -2,11 +2,9 @@ package lab
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/webhook/validation"
 )
 
@@ -51,10 +50,10 @@ func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespa
 	if err != nil {
 		return nil, err
 	}
-	handler := validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()))
+	handler := w.breaker.before(validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()), inplace.Means{}))
 	w.server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.Calls.Add(1)
-		w.breaker.serve(rw, r, handler)
+		handler.ServeHTTP(rw, r)
 	}))
 	if err := w.breaker.install(w.server); err != nil {
 		return nil, err
@@ -77,7 +76,7 @@ func (w *Webhook) configuration(namespaces []string) *admissionregistrationv1.Va
 			Name: "validate.podmanager.mycompany.com",
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
 				URL:      ptr.To(w.server.URL + "/validate"),
-				CABundle: slices.Concat(encodeCertificate(w.server.Certificate().Raw), encodeCertificate(w.breaker.expired.Certificate[0])),
+				CABundle: w.breaker.bundle(w.server),
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
@@ -91,10 +90,6 @@ func (w *Webhook) configuration(namespaces []string) *admissionregistrationv1.Va
 			TimeoutSeconds: ptr.To[int32](5), AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
-}
-
-func encodeCertificate(der []byte) []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 // await waits until the API server knows the configuration.

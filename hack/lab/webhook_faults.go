@@ -7,12 +7,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"io"
 	"log"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"time"
 )
@@ -72,18 +74,30 @@ func (b *breaker) install(server *httptest.Server) (err error) {
 	return nil
 }
 
-func (b *breaker) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	switch fault, ended := b.get(); fault {
-	case WebhookHangs:
-		select {
-		case <-r.Context().Done():
-		case <-ended:
+// before makes a handler fail while there is a fault.
+func (b *breaker) before(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch fault, ended := b.get(); fault {
+		case WebhookHangs:
+			select {
+			case <-r.Context().Done():
+			case <-ended:
+			}
+		case WebhookBabbles:
+			_, _ = w.Write([]byte(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": [1, 2`))
+		default:
+			next.ServeHTTP(w, r)
 		}
-	case WebhookBabbles:
-		_, _ = w.Write([]byte(`{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": [1, 2`))
-	default:
-		next.ServeHTTP(w, r)
-	}
+	})
+}
+
+// bundle has the server's own certificate and the one that has ended.
+func (b *breaker) bundle(server *httptest.Server) []byte {
+	return slices.Concat(encodeCertificate(server.Certificate().Raw), encodeCertificate(b.expired.Certificate[0]))
+}
+
+func encodeCertificate(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 // closing closes connections while the fault is WebhookDead.

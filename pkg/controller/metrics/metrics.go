@@ -65,6 +65,10 @@ var (
 		Subsystem: subsystem, Name: "webhook_certificate_expiration_timestamp_seconds", StabilityLevel: metrics.ALPHA,
 		Help: "Unix time at which the certificate ends that webhooks are served with, if the controller has made it; else 0.",
 	})
+	WebhookCertificateStart = metrics.NewGauge(&metrics.GaugeOpts{
+		Subsystem: subsystem, Name: "webhook_certificate_start_timestamp_seconds", StabilityLevel: metrics.ALPHA,
+		Help: "Unix time at which that certificate begins; else 0. With its end, that tells how much of its life is left.",
+	})
 	webhookSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
 		Subsystem: subsystem, Name: "webhook_duration_seconds", StabilityLevel: metrics.ALPHA,
 		Help:    "Time from a webhook's request until its answer, by path.",
@@ -105,7 +109,8 @@ func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
 			Triggers, EchoSkips, StaleSkips, LiveReads, Panics, Rewinds, Namespaces,
-			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds, webhookRequests, WebhookPanics, WebhookCertificateEnd, webhookSeconds)
+			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds,
+			webhookRequests, WebhookPanics, WebhookCertificateEnd, WebhookCertificateStart, webhookSeconds)
 		// A series that begins at 1 shows no increase.
 		for _, result := range status.Results {
 			rollouts.WithLabelValues(string(result))

@@ -228,6 +228,7 @@ func (m *Manager) serve(ctx context.Context, s *state, now time.Time) {
 		return
 	}
 	m.current.Store(s.serving.forServer())
+	metrics.WebhookCertificateStart.Set(float64(s.serving.certificate.NotBefore.Unix()))
 	metrics.WebhookCertificateEnd.Set(float64(s.serving.certificate.NotAfter.Unix()))
 	klog.FromContext(ctx).Info("Serving webhooks with another certificate", "until", s.serving.certificate.NotAfter,
 		"serial", s.serving.certificate.SerialNumber.Text(16))

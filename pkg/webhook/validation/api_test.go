@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 // api stands for the API server: it notes what it is asked, and answers as it is told. It needs no network, so that a test has its time.
@@ -84,7 +86,7 @@ func handlerWith(t testing.TB, a *api) *Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(kube, Within([]string{"ns"}, selector))
+	return New(kube, Within([]string{"ns"}, selector), inplace.Means{})
 }
 
 // post sends a body as the API server does.

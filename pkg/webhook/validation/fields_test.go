@@ -56,13 +56,14 @@ func TestEveryFieldIsClassified(t *testing.T) {
 	base := v1.PodManager{Spec: v1.PodManagerSpec{Image: "a", UpdateStrategy: v1.UpdateStrategy{RollingUpdate: &v1.RollingUpdate{
 		PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: 1, // so that pods have the readiness gate
 	}}}}
+	handler := handlerWith(t, &api{})
 	for name, field := range specFields {
 		changed := base.DeepCopy()
 		field.change(&changed.Spec)
 		if equality.Semantic.DeepEqual(base.Spec, changed.Spec) {
 			t.Errorf("%s is not changed", name)
 		}
-		if other := !equality.Semantic.DeepEqual(podToTry(&base), podToTry(changed)); other != field.makesOther {
+		if other := !equality.Semantic.DeepEqual(handler.podToTry(&base), handler.podToTry(changed)); other != field.makesOther {
 			t.Errorf("%s makes another pod: %t, want %t", name, other, field.makesOther)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 const (
@@ -39,15 +40,16 @@ const (
 type Handler struct {
 	kube   kubernetes.Interface
 	serves func(*v1.PodManager) bool
+	means  inplace.Means
 	// turns has an element for each trial under way.
 	turns chan struct{}
 }
 
 // New is the handler. Its client has the controller's rights, since the controller makes the pods, and should have a rate limiter of its
 // own: neither may a storm of applies delay the controller, nor the other way round. Only the PodManagers that the controller serves are
-// looked at: elsewhere it may not even create pods.
-func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool) *Handler {
-	return &Handler{kube: kube, serves: serves, turns: make(chan struct{}, maxTrials)}
+// looked at: elsewhere it may not even create pods. Its means are the controller's, too: they decide about the readiness gate of a pod.
+func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool, means inplace.Means) *Handler {
+	return &Handler{kube: kube, serves: serves, means: means, turns: make(chan struct{}, maxTrials)}
 }
 
 // Within tells which PodManagers a controller serves that works in these namespaces, or in all if one is metav1.NamespaceAll, and keeps
@@ -153,9 +155,9 @@ func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	if manager.DeletionTimestamp != nil || !h.serves(manager) {
 		return verdict{}
 	}
-	pod := podToTry(manager)
+	pod := h.podToTry(manager)
 	if asked.Operation == operationUpdate {
-		if old, err := decode(asked, asked.OldObject); err == nil && equality.Semantic.DeepEqual(podToTry(old), pod) {
+		if old, err := decode(asked, asked.OldObject); err == nil && equality.Semantic.DeepEqual(h.podToTry(old), pod) {
 			return verdict{}
 		}
 	}

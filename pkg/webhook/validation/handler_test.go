@@ -93,6 +93,24 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// The pod that is tried has the readiness gate if the real ones do: a controller that only patches gives them none.
+func TestTrialOfGate(t *testing.T) {
+	const drained = `{"image":"nginx","updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}`
+	for patchesOnly, want := range map[bool]int{false: 1, true: 0} {
+		server := &api{}
+		handler := handlerWith(t, server)
+		handler.means.PatchesOnly = patchesOnly
+		ask(t, handler, creation(drained))
+		if gates := server.pods[0].Spec.ReadinessGates; len(gates) != want {
+			t.Errorf("patches only: %t; the readiness gates are %v, want %d", patchesOnly, gates, want)
+		}
+		ask(t, handler, update("", short, "", drained))
+		if tried := server.asked() > 1; tried == patchesOnly {
+			t.Errorf("patches only: %t; a grace period, which makes other pods only with a gate, is tried: %t", patchesOnly, tried)
+		}
+	}
+}
+
 // What the controller cannot read is allowed, with a warning: an older one must not refuse what a newer CRD has let in.
 func TestUnreadable(t *testing.T) {
 	server := &api{}

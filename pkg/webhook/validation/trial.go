@@ -21,9 +21,9 @@ import (
 const trialIndex = math.MaxInt32
 
 // podToTry is the pod of the PodManager's present template, as the controller makes it, but for the owner: it may not exist yet.
-func podToTry(manager *v1.PodManager) *corev1.Pod {
+func (h *Handler) podToTry(manager *v1.PodManager) *corev1.Pod {
 	revision := history.Find(history.Sources{Manager: manager}).Update
-	pod := plan.NewPod(manager, plan.Creation{Index: trialIndex, Revision: revision})
+	pod := plan.NewPod(manager, plan.Creation{Index: trialIndex, Revision: revision, Ungated: h.means.PatchesOnly})
 	pod.OwnerReferences = nil
 	return pod
 }

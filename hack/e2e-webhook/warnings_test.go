@@ -1,6 +1,6 @@
 //go:build e2e
 
-package e2e
+package e2ewebhook
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -20,7 +18,7 @@ import (
 const wouldRefuse = "Warning: the API server would refuse this pod now: "
 
 // A pod that the API server takes at another time is no reason to refuse a PodManager: there is a warning.
-func TestWebhookWarns(t *testing.T) {
+func testWarnings(t *testing.T) {
 	const pod = `pods "web-0" is forbidden: `
 	restricted := `violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false), ` +
 		`unrestricted capabilities (container "a" must set securityContext.capabilities.drop=["ALL"]), ` +
@@ -52,45 +50,23 @@ func TestWebhookWarns(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newSpace(t)
-			s.validated()
 			test.prepare(s)
 			want := strings.ReplaceAll(test.want, "SPACE", s.name) + "\npodmanager.apps.mycompany.com/web created\n"
-			s.await("kubectl to print the warning", func() (any, bool) { // until the API server knows of what was prepared
-				out, err := s.try(unserved("web", test.spec), "apply", "--dry-run=server", "-f", "-")
+			await(t, "kubectl to print the warning", func() (any, bool) { // until the API server knows of what was prepared
+				out, err := s.try(looked("v1", test.spec), "apply", "--dry-run=server", "-f", "-")
 				return fmt.Sprintf("%s\nwant\n%s\nerror: %v", out, want, err), out == strings.Replace(want, "created\n", "created (server dry run)\n", 1)
 			})
-			s.expect(t, want, "web", test.spec)
+			s.expect(want, looked("v1", test.spec))
 		})
 	}
-}
-
-// A controller that has lost its rights does not keep anybody from applying.
-func TestWebhookWithoutRights(t *testing.T) {
-	s := newSpace(t)
-	token := strings.TrimSpace(s.kubectl("create", "token", s.ownAccount()))
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","clusters":[{"name":"a","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],`+
-		`"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a","user":{"token":%q}}]}`, s.cluster.Config.Host, token)
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.validatedBy(file)
-	s.expect(t, wouldRefuse+fmt.Sprintf(`pods is forbidden: User "system:serviceaccount:%s:nobody" cannot create resource "pods" in API group "" in the namespace %q`, s.name, s.name)+
-		"\npodmanager.apps.mycompany.com/web created\n", "web", podWith("", "ports: [{containerPort: 70000}]"))
-}
-
-// ownAccount makes a ServiceAccount without rights.
-func (s *space) ownAccount() string {
-	s.t.Helper()
-	s.kubectl("create", "serviceaccount", "nobody")
-	return "nobody"
 }
 
 func (s *space) quota(name, hard string) {
 	s.t.Helper()
 	s.kubectl("create", "quota", name, "--hard="+hard)
-	s.await("the quota to be in force", func() (any, bool) {
+	await(s.t, "the quota to be in force", func() (any, bool) {
 		out := s.kubectl("get", "quota", name, "-o", "jsonpath={.status.hard}")
 		return out, out != ""
 	})
@@ -125,7 +101,7 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 `, s.name, message))
 	s.t.Cleanup(func() {
 		for _, kind := range []string{"validatingadmissionpolicybinding", "validatingadmissionpolicy"} {
-			_, _ = s.cluster.Kubectl(context.Background(), "delete", kind, s.name)
+			_, _ = cluster.Kubectl(context.Background(), "delete", kind, s.name)
 		}
 	})
 }
@@ -156,7 +132,7 @@ webhooks:
   admissionReviewVersions: [v1]
 `, name, server.URL, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})), s.name))
 	s.t.Cleanup(func() {
-		_, _ = s.cluster.Kubectl(context.Background(), "delete", "validatingwebhookconfiguration", name)
+		_, _ = cluster.Kubectl(context.Background(), "delete", "validatingwebhookconfiguration", name)
 	})
 }
 
