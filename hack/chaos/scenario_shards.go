@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/pkg/shard"
+)
+
+// handoversPerRun is how many handovers a full run has at the least: four runs make the goal of the campaign.
+const handoversPerRun = 50
+
+// shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, during churn and with lost answers.
+func shardsUnderFaults(a *arena) {
+	a.blind = untilBack // a replica that was cut off waits before it opens its watches again
+	c := newCrew(a)
+	defer c.close()
+	for range 3 {
+		c.launch()
+	}
+	c.createCanaries()
+	c.awaitBalance()
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	a.inParallel(func() { a.churn(ctx) }, func() {
+		defer cancel()
+		if a.short {
+			c.shortSteps()
+		} else {
+			c.allSteps()
+		}
+	})
+	c.calm.Store(true)
+	a.settle()
+	a.judge()
+	c.judgeWrites()
+	c.logTimes()
+}
+
+// shortSteps has one fault of each kind, several at the same time.
+func (c *crew) shortSteps() {
+	c.stopCleanly()
+	c.killOne()
+	c.disturbTwo()
+}
+
+// allSteps goes through all steps in random order, until there were enough handovers.
+func (c *crew) allSteps() {
+	steps := []func(){c.stopCleanly, c.killOne, c.disturbTwo, c.roll, c.growAndShrink, c.blackout, c.force, c.killOne, c.disturbTwo}
+	for round := 0; c.ctx.Err() == nil && (round == 0 || c.history.handovers(c.namespace+"-shard-") < handoversPerRun); round++ {
+		c.random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+		for _, step := range steps {
+			step()
+			c.awaitBalance()
+		}
+	}
+}
+
+// pick is a replica by chance.
+func (c *crew) pick() *crewReplica { return c.replicas[c.random.IntN(len(c.replicas))] }
+
+func (c *crew) drop(gone *crewReplica) {
+	c.replicas = slices.DeleteFunc(c.replicas, func(r *crewReplica) bool { return r == gone })
+}
+
+// killOne kills a replica, and starts another one once the others have its shards.
+func (c *crew) killOne() {
+	victim := c.pick()
+	held := victim.held()
+	c.must(victim.process.Kill())
+	c.run.count(controllerKills)
+	killed := time.Now()
+	c.logf("killed %s, which held %v", victim.name, held)
+	c.drop(victim)
+	c.awaitWork("kill", killed, held, leaseDuration+takeoverAfterKill)
+	c.launch()
+}
+
+// stopCleanly stops a replica, and starts another one once the others have its shards.
+func (c *crew) stopCleanly() {
+	victim := c.pick()
+	held := victim.held()
+	stopped := time.Now()
+	c.must(victim.process.Signal(syscall.SIGTERM))
+	c.logf("stopping %s, which holds %v", victim.name, held)
+	c.drop(victim)
+	c.awaitWork("clean stop", stopped, held, takeoverAfterStop)
+	c.must(victim.process.Stop())
+	c.launch()
+}
+
+// roll replaces all replicas, each new one before an old one or after it.
+func (c *crew) roll() {
+	for _, old := range slices.Clone(c.replicas) {
+		if c.random.IntN(2) == 0 {
+			c.launch()
+			c.awaitBalance()
+			c.must(old.process.Stop())
+			c.drop(old)
+		} else {
+			c.must(old.process.Stop())
+			c.drop(old)
+			c.launch()
+		}
+		c.logf("replaced %s", old.name)
+	}
+}
+
+// growAndShrink goes from three replicas to one, to five, to two and back.
+func (c *crew) growAndShrink() {
+	for _, count := range []int{1, 5, 2, 3} {
+		for len(c.replicas) < count {
+			c.launch()
+		}
+		for len(c.replicas) > count {
+			gone := c.pick()
+			c.must(gone.process.Signal(syscall.SIGTERM)) // several at the same time
+			c.drop(gone)
+		}
+		c.logf("%d replicas", count)
+		lab.Pause(c.ctx, time.Duration(c.random.IntN(2000))*time.Millisecond)
+		c.awaitBalance()
+	}
+}
+
+// disturbTwo stops one replica and cuts another one off, both for longer than their Leases last, and takes a shard by force meanwhile.
+func (c *crew) disturbTwo() {
+	order := c.random.Perm(len(c.replicas))
+	stopped, cutOff := c.replicas[order[0]], c.replicas[order[1]]
+	first, second := c.draws(), c.draws()
+	c.inParallel(
+		func() { c.stopAndContinue(stopped, pastLease(first)) },
+		func() { c.cutOff(cutOff, pastLease(second), second) },
+		func() { lab.Pause(c.ctx, time.Second); c.force() },
+	)
+}
+
+// blackout cuts all replicas off at the same time, as if the API server were away.
+func (c *crew) blackout() {
+	var parts []func()
+	for _, r := range c.replicas {
+		random := c.draws()
+		parts = append(parts, func() { c.cutOff(r, pastLease(random), random) })
+	}
+	c.inParallel(parts...)
+}
+
+// pastLease is somewhat longer than a Lease lasts.
+func pastLease(random *rand.Rand) time.Duration {
+	return leaseDuration + time.Duration(500+random.IntN(3000))*time.Millisecond
+}
+
+// stopAndContinue stops the process of a replica for a while, in the middle of its work.
+func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
+	c.must(r.process.Signal(syscall.SIGSTOP))
+	r.faults = append(r.faults, faultTime{what: "stopped (SIGSTOP)", from: time.Now()})
+	c.run.count(splitBrains)
+	c.logf("stopped %s for %v", r.name, length)
+	lab.Pause(c.ctx, length)
+	r.faults[len(r.faults)-1].to = time.Now()
+	c.must(r.process.Signal(syscall.SIGCONT))
+	c.logf("%s goes on", r.name)
+}
+
+// cutOff lets nothing through between a replica and the API server for a while. Either connections break, or requests hang, or they get
+// through, and their answers do not.
+func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
+	healed := make(chan struct{})
+	kinds := []struct {
+		what  string
+		fault faults.Fault
+	}{
+		{"cut off (connections break)", faults.Fault{Strike: func() {}}},
+		{"cut off (requests hang)", faults.Fault{Strike: func() { <-healed }}},
+		{"cut off (answers are lost)", faults.Fault{DropAnswer: true}},
+	}
+	kind := kinds[random.IntN(len(kinds))]
+	everything := func(faults.Request) bool { return true }
+	r.isCutOff.Store(true)
+	heal := r.proxy.Inject(faults.Rule{Name: kind.what, Rate: 1, Faults: []faults.Fault{kind.fault}})
+	stall := r.proxy.Stall(everything)
+	r.faults = append(r.faults, faultTime{what: kind.what, from: time.Now()})
+	c.logf("%s is %s for %v", r.name, kind.what, length)
+	lab.Pause(c.ctx, length)
+	r.faults[len(r.faults)-1].to = time.Now()
+	heal()
+	close(healed)
+	r.isCutOff.Store(false)
+	if random.IntN(2) == 0 {
+		stall.Cut()
+	} else {
+		stall.Resume()
+	}
+	c.logf("%s is connected again", r.name)
+}
+
+// force overwrites the holder of a shard's Lease: with somebody who is not there, or with another replica, which does not know about it.
+func (c *crew) force() {
+	part := shard.Shard{Index: c.random.IntN(crewShards), Count: crewShards}
+	holder := "somebody-else"
+	if c.random.IntN(2) == 0 {
+		living := slices.Sorted(maps.Values(c.history.holders(c.namespace + "-replica-")))
+		holder = living[c.random.IntN(len(living))]
+	}
+	name := fmt.Sprintf("%s-shard-%v", c.namespace, part)
+	c.insist(func() error { return ignoreConflict(c.history.force(c.ctx, c.leases, name, holder)) })
+	c.logf("gave shard %v to %s by force", part, holder)
+}
+
+const (
+	// takeoverAfterKill is how soon the shards of a killed replica must be at work again after their Leases have run out, and
+	// takeoverAfterStop after a replica is told to stop.
+	takeoverAfterKill = 5 * time.Second
+	takeoverAfterStop = time.Second
+	// noPause is how soon all other shards must react meanwhile.
+	noPause = 2 * time.Second
+	// takeoverPatience is how long a shard is waited for.
+	takeoverPatience = 40 * time.Second
+)
+
+// canary is the PodManager that shows whether a shard is at work. The churn leaves it alone.
+func (c *crew) canary(index int) string {
+	for n := 0; ; n++ {
+		name := fmt.Sprint(canaryPrefix, n)
+		if shard.Of(cache.NewObjectName(c.namespace, name), crewShards).Index == index {
+			return name
+		}
+	}
+}
+
+func (c *crew) createCanaries() {
+	for index := range crewShards {
+		c.create(c.canary(index), 1, ownerOptions{})
+	}
+}
+
+// awaitWork scales the canaries of all shards, and measures from since on when each of them has reacted. The shards that moved may take as
+// long as limit, the others must go on as if nothing had happened.
+func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
+	waiting := map[string]int{}
+	asked := map[int]time.Time{}
+	for index := range crewShards {
+		name := c.canary(index)
+		asked[index] = time.Now()
+		c.scale(name, 3-c.wants()[name].replicas) // from 1 to 2, and back
+		waiting[name] = index
+	}
+	for len(waiting) > 0 && time.Since(since) < takeoverPatience {
+		owners, err := c.contender.owners(c.ctx, c.namespace)
+		if err == nil {
+			for _, o := range owners {
+				if index, found := waiting[o.name]; found && o.observed == o.generation {
+					delete(waiting, o.name)
+					c.reacted(kind, index, moved, limit, since, asked[index])
+				}
+			}
+		}
+		if !lab.Pause(c.ctx, 20*time.Millisecond) {
+			return
+		}
+	}
+	for name, index := range waiting {
+		c.violate(faults.Violation{Invariant: "I3", Object: name,
+			What: fmt.Sprintf("shard %d is not at work %v after a %s; it moved: %v; the Leases: %v", index, takeoverPatience, kind, slices.Contains(moved, index), c.history.holders(c.namespace+"-"))})
+	}
+}
+
+// reacted notes that a shard is at work.
+func (c *crew) reacted(kind string, index int, moved []int, limit time.Duration, since, asked time.Time) {
+	took := time.Since(since)
+	if !slices.Contains(moved, index) {
+		kind, limit, took = "others, "+kind, noPause, time.Since(asked)
+	}
+	c.times[kind] = append(c.times[kind], took)
+	if took > limit {
+		c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
+			What: fmt.Sprintf("%s: shard %d is at work again after %v, more than %v", kind, index, took.Round(time.Millisecond), limit)})
+	}
+}
+
+// logTimes logs how long takeovers took.
+func (c *crew) logTimes() {
+	for kind, times := range c.times {
+		slices.Sort(times)
+		c.logf("%s: %d shards at work after %v (median), %v (max)", kind, len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
+	}
+}
