@@ -39,6 +39,8 @@ type crew struct {
 	replicas, all []*crewReplica
 	// calm removes the lost answers.
 	calm atomic.Bool
+	// usual is how long shards need to react without a fault, on this machine at the moment.
+	usual time.Duration
 	// times are what takeovers took, by kind.
 	times map[string][]time.Duration
 	stop  context.CancelFunc

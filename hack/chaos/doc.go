@@ -17,5 +17,6 @@
 //	arena.go, user.go     the parts of a run: a namespace, a proxy, an oracle, a controller; the requests of a user
 //	churn.go              users who create, scale, edit, relabel and delete at random
 //	settle.go, audit.go   whether everything is as wanted in the end
-//	crew.go               replicas that share the work; tenure.go, ledger.go who held which shard when, and who wrote what
+//	crew.go, takeover.go  replicas that share the work; how soon they take over from each other
+//	tenure.go, ledger.go  who held which shard when; who wrote what
 package main

@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/client-go/tools/cache"
-
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -74,6 +72,7 @@ func (c *crew) drop(gone *crewReplica) {
 
 // killOne kills a replica, and starts another one once the others have its shards.
 func (c *crew) killOne() {
+	c.calibrate()
 	victim := c.pick()
 	held := victim.held()
 	c.must(victim.process.Kill())
@@ -87,6 +86,7 @@ func (c *crew) killOne() {
 
 // stopCleanly stops a replica, and starts another one once the others have its shards.
 func (c *crew) stopCleanly() {
+	c.calibrate()
 	victim := c.pick()
 	held := victim.held()
 	stopped := time.Now()
@@ -138,8 +138,8 @@ func (c *crew) disturbTwo() {
 	stopped, cutOff := c.replicas[order[0]], c.replicas[order[1]]
 	first, second := c.draws(), c.draws()
 	c.inParallel(
-		func() { c.stopAndContinue(stopped, pastLease(first)) },
-		func() { c.cutOff(cutOff, pastLease(second), second) },
+		func() { c.stopAndContinue(stopped, c.pastLease(first)) },
+		func() { c.cutOff(cutOff, c.pastLease(second), second) },
 		func() { lab.Pause(c.ctx, time.Second); c.force() },
 	)
 }
@@ -149,14 +149,18 @@ func (c *crew) blackout() {
 	var parts []func()
 	for _, r := range c.replicas {
 		random := c.draws()
-		parts = append(parts, func() { c.cutOff(r, pastLease(random), random) })
+		parts = append(parts, func() { c.cutOff(r, c.pastLease(random), random) })
 	}
 	c.inParallel(parts...)
 }
 
 // pastLease is somewhat longer than a Lease lasts.
-func pastLease(random *rand.Rand) time.Duration {
-	return leaseDuration + time.Duration(500+random.IntN(3000))*time.Millisecond
+func (c *crew) pastLease(random *rand.Rand) time.Duration {
+	more := 3000
+	if c.short {
+		more = 1000
+	}
+	return leaseDuration + time.Duration(500+random.IntN(more))*time.Millisecond
 }
 
 // stopAndContinue stops the process of a replica for a while, in the middle of its work.
@@ -214,83 +218,4 @@ func (c *crew) force() {
 	name := fmt.Sprintf("%s-shard-%v", c.namespace, part)
 	c.insist(func() error { return ignoreConflict(c.history.force(c.ctx, c.leases, name, holder)) })
 	c.logf("gave shard %v to %s by force", part, holder)
-}
-
-const (
-	// takeoverAfterKill is how soon the shards of a killed replica must be at work again after their Leases have run out, and
-	// takeoverAfterStop after a replica is told to stop.
-	takeoverAfterKill = 5 * time.Second
-	takeoverAfterStop = time.Second
-	// noPause is how soon all other shards must react meanwhile.
-	noPause = 2 * time.Second
-	// takeoverPatience is how long a shard is waited for.
-	takeoverPatience = 40 * time.Second
-)
-
-// canary is the PodManager that shows whether a shard is at work. The churn leaves it alone.
-func (c *crew) canary(index int) string {
-	for n := 0; ; n++ {
-		name := fmt.Sprint(canaryPrefix, n)
-		if shard.Of(cache.NewObjectName(c.namespace, name), crewShards).Index == index {
-			return name
-		}
-	}
-}
-
-func (c *crew) createCanaries() {
-	for index := range crewShards {
-		c.create(c.canary(index), 1, ownerOptions{})
-	}
-}
-
-// awaitWork scales the canaries of all shards, and measures from since on when each of them has reacted. The shards that moved may take as
-// long as limit, the others must go on as if nothing had happened.
-func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
-	waiting := map[string]int{}
-	asked := map[int]time.Time{}
-	for index := range crewShards {
-		name := c.canary(index)
-		asked[index] = time.Now()
-		c.scale(name, 3-c.wants()[name].replicas) // from 1 to 2, and back
-		waiting[name] = index
-	}
-	for len(waiting) > 0 && time.Since(since) < takeoverPatience {
-		owners, err := c.contender.owners(c.ctx, c.namespace)
-		if err == nil {
-			for _, o := range owners {
-				if index, found := waiting[o.name]; found && o.observed == o.generation {
-					delete(waiting, o.name)
-					c.reacted(kind, index, moved, limit, since, asked[index])
-				}
-			}
-		}
-		if !lab.Pause(c.ctx, 20*time.Millisecond) {
-			return
-		}
-	}
-	for name, index := range waiting {
-		c.violate(faults.Violation{Invariant: "I3", Object: name,
-			What: fmt.Sprintf("shard %d is not at work %v after a %s; it moved: %v; the Leases: %v", index, takeoverPatience, kind, slices.Contains(moved, index), c.history.holders(c.namespace+"-"))})
-	}
-}
-
-// reacted notes that a shard is at work.
-func (c *crew) reacted(kind string, index int, moved []int, limit time.Duration, since, asked time.Time) {
-	took := time.Since(since)
-	if !slices.Contains(moved, index) {
-		kind, limit, took = "others, "+kind, noPause, time.Since(asked)
-	}
-	c.times[kind] = append(c.times[kind], took)
-	if took > limit {
-		c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
-			What: fmt.Sprintf("%s: shard %d is at work again after %v, more than %v", kind, index, took.Round(time.Millisecond), limit)})
-	}
-}
-
-// logTimes logs how long takeovers took.
-func (c *crew) logTimes() {
-	for kind, times := range c.times {
-		slices.Sort(times)
-		c.logf("%s: %d shards at work after %v (median), %v (max)", kind, len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
-	}
 }
