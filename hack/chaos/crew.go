@@ -37,6 +37,8 @@ type crew struct {
 	ledger  *ledger
 	// replicas are those that run, all are also those that ran.
 	replicas, all []*crewReplica
+	// forced are the times at which a shard was taken by force.
+	forced []time.Time
 	// calm removes the lost answers.
 	calm atomic.Bool
 	// usual is how long shards need to react without a fault, on this machine at the moment.

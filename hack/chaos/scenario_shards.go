@@ -41,6 +41,7 @@ func shardsUnderFaults(a *arena) {
 	a.settle()
 	a.judge()
 	c.judgeWrites()
+	c.judgeGaps()
 	c.logTimes()
 }
 
@@ -78,6 +79,7 @@ func (c *crew) killOne() {
 	c.must(victim.process.Kill())
 	c.run.count(controllerKills)
 	killed := time.Now()
+	victim.faults = append(victim.faults, faultTime{"killed", killed, killed.Add(leaseDuration)})
 	c.logf("killed %s, which held %v", victim.name, held)
 	c.drop(victim)
 	c.awaitWork("kill", killed, held, leaseDuration+takeoverAfterKill)
@@ -217,5 +219,6 @@ func (c *crew) force() {
 	}
 	name := fmt.Sprintf("%s-shard-%v", c.namespace, part)
 	c.insist(func() error { return ignoreConflict(c.history.force(c.ctx, c.leases, name, holder)) })
+	c.forced = append(c.forced, time.Now())
 	c.logf("gave shard %v to %s by force", part, holder)
 }

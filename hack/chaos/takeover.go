@@ -104,6 +104,45 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 	}
 }
 
+// calmBefore is how long no replica may have been disturbed for a handover to count as an ordinary one.
+const calmBefore = 10 * time.Second
+
+// judgeGaps checks that an ordinary handover takes no longer than one after a clean stop: after a release, somebody takes the shard.
+func (c *crew) judgeGaps() {
+	most := takeoverAfterStop
+	if usual := c.times["no fault"]; len(usual) > 0 {
+		most += takeoverSlack * slices.Sorted(slices.Values(usual))[len(usual)/2]
+	}
+	for _, gap := range c.history.gaps(c.namespace + "-shard-") {
+		if c.wasDisturbed(gap.from.Add(-calmBefore), gap.to) {
+			continue
+		}
+		took := gap.to.Sub(gap.from)
+		c.times["release"] = append(c.times["release"], took)
+		if took > most {
+			c.violate(faults.Violation{Invariant: "I3", Object: gap.lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
+				gap.lease, clock(gap.from), took.Round(time.Millisecond), most.Round(time.Millisecond))})
+		}
+	}
+}
+
+// wasDisturbed tells whether something was done to a replica or a Lease within a time.
+func (c *crew) wasDisturbed(from, to time.Time) bool {
+	for _, forced := range c.forced {
+		if forced.After(from) && forced.Before(to) {
+			return true
+		}
+	}
+	for _, r := range c.all {
+		for _, fault := range r.faults {
+			if fault.from.Before(to) && fault.to.After(from) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // logTimes logs how long takeovers took.
 func (c *crew) logTimes() {
 	for kind, times := range c.times {

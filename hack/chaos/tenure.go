@@ -175,6 +175,27 @@ func (h *leaseHistory) handovers(prefix string) int {
 	return count
 }
 
+// leaseGap is a time in which nobody held a Lease, from its release on.
+type leaseGap struct {
+	lease    string
+	from, to time.Time
+}
+
+// gaps are the gaps of the Leases with this prefix that have ended.
+func (h *leaseHistory) gaps(prefix string) []leaseGap {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var gaps []leaseGap
+	for name, versions := range h.versions {
+		for i := 1; i < len(versions) && strings.HasPrefix(name, prefix); i++ {
+			if last, next := versions[i-1], versions[i]; last.holder == "" && !next.isForced {
+				gaps = append(gaps, leaseGap{name, last.from, next.from})
+			}
+		}
+	}
+	return gaps
+}
+
 // holders are who holds the Leases with this prefix, as far as the watch has come.
 func (h *leaseHistory) holders(prefix string) map[string]string {
 	h.mu.Lock()

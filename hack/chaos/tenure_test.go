@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestMayWrite(t *testing.T) {
 		{"a", 1, 1}, {"a", 1, 3}, // runs out at 9
 		{"b", 10, 10}, {"thief", 11, 11}, {"c", 12, 12}, // the last two by force
 		{"c", 20, 20}, {"", 22, 22}, {"a", 21.9, 21.9}, // a has noted the time before c released the Lease
+		{"", 24, 24}, {"b", 27, 27},
 	} {
 		h.add(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "s-shard-0", ResourceVersion: fmt.Sprint(i + 1)}, Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: &v.holder, LeaseDurationSeconds: ptr.To[int32](6),
@@ -58,7 +60,14 @@ func TestMayWrite(t *testing.T) {
 			}
 		})
 	}
-	if got := h.handovers("s-shard-"); got != 4 {
-		t.Errorf("%d handovers, want 4: a, b, c, a", got)
+	if got := h.handovers("s-shard-"); got != 5 {
+		t.Errorf("%d handovers, want 5: a, b, c, a, b", got)
+	}
+	var gaps []time.Duration
+	for _, gap := range h.gaps("s-shard-") {
+		gaps = append(gaps, gap.to.Sub(gap.from))
+	}
+	if !slices.Equal(gaps, []time.Duration{0, 3 * time.Second}) {
+		t.Errorf("gaps of %v, want none after c, and 3 s after a", gaps)
 	}
 }
