@@ -172,6 +172,7 @@ func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
 	c.run.count(splitBrains)
 	c.logf("stopped %s for %v", r.name, length)
 	lab.Pause(c.ctx, length)
+	c.poke() // what it finds when it goes on is its successor's to do
 	r.faults[len(r.faults)-1].to = time.Now()
 	c.must(r.process.Signal(syscall.SIGCONT))
 	c.logf("%s goes on", r.name)
@@ -197,6 +198,7 @@ func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
 	r.faults = append(r.faults, faultTime{what: kind.what, from: time.Now()})
 	c.logf("%s is %s for %v", r.name, kind.what, length)
 	lab.Pause(c.ctx, length)
+	c.poke()
 	r.faults[len(r.faults)-1].to = time.Now()
 	heal()
 	close(healed)

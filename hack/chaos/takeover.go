@@ -43,18 +43,25 @@ func (c *crew) createCanaries() {
 	}
 }
 
-// reactions scales the canaries of all shards at the same time, and tells for each shard when the controller has seen that. A shard that
-// nobody works on is missing.
-func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
-	waiting, reacted := map[string]int{}, map[int]time.Time{}
-	asked = time.Now()
+// poke scales the canaries of all shards at the same time, so that each shard has something to do.
+func (c *crew) poke() {
 	var parts []func()
 	for index := range crewShards {
 		name := c.canary(index)
-		waiting[name] = index
 		parts = append(parts, func() { c.scale(name, 3-c.wants()[name].replicas) }) // from 1 to 2, and back
 	}
 	c.inParallel(parts...)
+}
+
+// reactions pokes all shards, and tells for each shard when the controller has seen that. A shard that
+// nobody works on is missing.
+func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
+	waiting, reacted := map[string]int{}, map[int]time.Time{}
+	for index := range crewShards {
+		waiting[c.canary(index)] = index
+	}
+	asked = time.Now()
+	c.poke()
 	for len(waiting) > 0 && time.Since(asked) < takeoverPatience && c.ctx.Err() == nil {
 		owners, err := c.contender.owners(c.ctx, c.namespace)
 		for _, o := range owners {
