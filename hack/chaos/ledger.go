@@ -82,15 +82,19 @@ func (r request) manager() string {
 	return r.ObjectRef.Name[:max(0, strings.LastIndex(r.ObjectRef.Name, "-"))]
 }
 
-// bound is what keeps a write that comes late from doing harm.
+// bound is what a write that comes late can do at the most.
 func (r request) bound() string {
-	switch {
+	switch kind := r.Verb + " " + r.ObjectRef.Resource; {
 	case r.Verb == "create":
-		return "the name is the same whoever creates it, so that there are never two of them"
+		return "the name is the same whoever creates it, so that there are never two; the holder deletes it if it had deleted it before"
 	case r.Verb == "delete":
 		return "it has the UID as a precondition, so that it deletes nothing newer"
+	case r.Verb == "update":
+		return "it has the resourceVersion, so that it changes nothing newer"
+	case kind == "patch podmanagers" && r.ObjectRef.Subresource == "status":
+		return "it has the UID and no resourceVersion, so that an older status may show until the holder writes the next one"
 	default:
-		return "it has the UID or the resourceVersion, so that it changes nothing newer"
+		return "it has the UID and no resourceVersion, so that it changes this object only, which the holder sees"
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// handoversPerRun is how many handovers a full run has at the least: four runs make the goal of the campaign.
-const handoversPerRun = 50
+// handoversPerRun is how many handovers a full run has at the least: three runs make the goal of the campaign.
+const handoversPerRun = 70
 
 // shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, during churn and with lost answers.
 func shardsUnderFaults(a *arena) {
