@@ -54,7 +54,7 @@ func (c *crew) shortSteps() {
 
 // allSteps goes through all steps in random order, until there were enough handovers.
 func (c *crew) allSteps() {
-	steps := []func(){c.stopCleanly, c.killOne, c.disturbTwo, c.roll, c.growAndShrink, c.blackout, c.force, c.killOne, c.disturbTwo}
+	steps := []func(){c.stopCleanly, c.killOne, c.disturbTwo, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbTwo}
 	for round := 0; c.ctx.Err() == nil && (round == 0 || c.history.handovers(c.namespace+"-shard-") < handoversPerRun); round++ {
 		c.random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 		for _, step := range steps {
@@ -212,15 +212,34 @@ func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
 }
 
 // force overwrites the holder of a shard's Lease: with somebody who is not there, or with another replica, which does not know about it.
-func (c *crew) force() {
+func (c *crew) force() (lease string) {
 	part := shard.Shard{Index: c.random.IntN(crewShards), Count: crewShards}
 	holder := "somebody-else"
 	if c.random.IntN(2) == 0 {
 		living := slices.Sorted(maps.Values(c.history.holders(c.namespace + "-replica-")))
 		holder = living[c.random.IntN(len(living))]
 	}
-	name := fmt.Sprintf("%s-shard-%v", c.namespace, part)
-	c.insist(func() error { return ignoreConflict(c.history.force(c.ctx, c.leases, name, holder)) })
+	lease = fmt.Sprintf("%s-shard-%v", c.namespace, part)
+	c.insist(func() error { return c.history.force(c.ctx, c.leases, lease, holder) })
 	c.forced = append(c.forced, time.Now())
 	c.logf("gave shard %v to %s by force", part, holder)
+	return lease
+}
+
+// rob takes a shard by force, and waits until a replica has taken it back. The robber does not renew the Lease, so that it runs out.
+func (c *crew) rob() {
+	c.calibrate()
+	robbed := time.Now()
+	lease := c.force()
+	limit := leaseDuration + takeoverAfterKill + takeoverSlack*c.usual
+	for !c.history.isTakenSince(lease, robbed) {
+		if time.Since(robbed) > limit {
+			c.violate(faults.Violation{Invariant: "I3", Object: lease, What: fmt.Sprintf("no replica has taken %s within %v after it was taken by force", lease, limit)})
+			return
+		}
+		if !lab.Pause(c.ctx, 20*time.Millisecond) {
+			return
+		}
+	}
+	c.times["robbery"] = append(c.times["robbery"], time.Since(robbed))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -173,6 +174,13 @@ func (h *leaseHistory) handovers(prefix string) int {
 		}
 	}
 	return count
+}
+
+// isTakenSince tells whether a replica has taken a Lease after a time.
+func (h *leaseHistory) isTakenSince(lease string, since time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.versions[lease], func(v leaseVersion) bool { return v.holder != "" && !v.isForced && v.acquired.After(since) })
 }
 
 // leaseGap is a time in which nobody held a Lease, from its release on.
