@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"time"
 )
 
 // auditLog reads the requests in the API server's audit log from a position on.
@@ -20,8 +22,11 @@ type auditLog struct {
 type request struct {
 	Verb string `json:"verb"`
 	User struct {
-		Username string `json:"username"`
+		Username string              `json:"username"`
+		Extra    map[string][]string `json:"extra"`
 	} `json:"user"`
+	// Received is when the API server received the request.
+	Received  time.Time `json:"requestReceivedTimestamp"`
 	ObjectRef struct {
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
@@ -41,7 +46,15 @@ func (r request) isWrite() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) && r.ObjectRef.Resource != "leases"
 }
 
-// now is the end of the log.
+// succeeded tells whether the API server has done what was asked.
+func (r request) succeeded() bool { return r.ResponseStatus.Code >= 200 && r.ResponseStatus.Code < 300 }
+
+// credential is the token that the request came with.
+func (r request) credential() string {
+	return strings.Join(r.User.Extra["authentication.kubernetes.io/credential-id"], " ")
+}
+
+// auditNow is the end of the log.
 func auditNow(file string) (*auditLog, error) {
 	info, err := os.Stat(file)
 	if err != nil {

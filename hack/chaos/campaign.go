@@ -18,7 +18,7 @@ import (
 var goals = []struct {
 	what string
 	most int
-}{{controllerKills, 200}, {apiServerKills, 20}, {etcdKills, 20}, {splitBrains, 20}}
+}{{controllerKills, 200}, {apiServerKills, 20}, {etcdKills, 20}, {splitBrains, 20}, {shardHandovers, 200}}
 
 // campaign is a series of runs.
 type campaign struct {

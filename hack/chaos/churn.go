@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,8 @@ const (
 	churnOwners, churnReplicas = 6, 8
 	// churnPause is the longest time between two actions.
 	churnPause = 250 * time.Millisecond
+	// canaryPrefix is that of the names of objects that belong to the scenario.
+	canaryPrefix = "canary-"
 )
 
 // churn creates, scales, edits, relabels and deletes at random until ctx is done.
@@ -33,7 +36,7 @@ func (a *arena) churn(ctx context.Context) {
 
 // churnOnce does one action. Most actions scale an object or delete a pod.
 func (a *arena) churnOnce() {
-	names := slices.Sorted(maps.Keys(a.wants()))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a.wants())), func(name string) bool { return strings.HasPrefix(name, canaryPrefix) })
 	if len(names) < 2 {
 		a.churnCreate()
 		return

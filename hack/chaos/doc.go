@@ -1,5 +1,5 @@
 // Chaos runs our controller, and beside it the ReplicaSet controller of Kubernetes, under faults, and tells which of
-// the invariants I1 to I6 held:
+// the invariants I1 to I7 held:
 //
 //	I1  there are never more active pods than users have asked for of late (and, in an update, the surge)
 //	I2  once everything has settled, no pod without an owner and no finalizer is left
@@ -7,6 +7,7 @@
 //	I4  the controller never touches a pod of somebody else
 //	I5  the status is true
 //	I6  the controller never makes more available pods unavailable at a time than maxUnavailable allows
+//	I7  of replicas that share the work, only the one that holds the Lease of a PodManager's shard writes to its objects
 //
 // The oracle of hack/faults checks the invariants at every version of every object, and settle.go at the end of each run. A
 // scenario is a function; scenarios of one kind are in one file scenario_*.go.
@@ -16,4 +17,6 @@
 //	arena.go, user.go     the parts of a run: a namespace, a proxy, an oracle, a controller; the requests of a user
 //	churn.go              users who create, scale, edit, relabel and delete at random
 //	settle.go, audit.go   whether everything is as wanted in the end
+//	crew.go, takeover.go  replicas that share the work; how soon they take over from each other
+//	tenure.go, ledger.go  who held which shard when; who wrote what
 package main

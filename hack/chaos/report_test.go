@@ -22,11 +22,11 @@ func TestTable(t *testing.T) {
 		line     string
 		failure  string
 	}{
-		"all held":      {[]result{held, held}, false, "s 2 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", ""},
-		"the peer may":  {[]result{held, theirs}, false, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 -", ""},
-		"ours may not":  {[]result{held, broke}, false, "s 2 2 0 0 1 0 0 3.0 s, 3.0 s - - - - - - - -", "violated invariants 3 times"},
-		"a void run":    {[]result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "1 runs were void"},
-		"too few kills": {[]result{held}, true, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "0 controller kills instead of 200"},
+		"all held":      {[]result{held, held}, false, "s 2 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", ""},
+		"the peer may":  {[]result{held, theirs}, false, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 0 -", ""},
+		"ours may not":  {[]result{held, broke}, false, "s 2 2 0 0 1 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "violated invariants 3 times"},
+		"a void run":    {[]result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "1 runs were void"},
+		"too few kills": {[]result{held}, true, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "0 controller kills instead of 200"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

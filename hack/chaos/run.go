@@ -19,6 +19,7 @@ const (
 	apiServerKills  = "API server kills"
 	etcdKills       = "etcd kills"
 	splitBrains     = "split brains"
+	shardHandovers  = "handovers of shards"
 )
 
 // run is one scenario with one contender and one seed.
@@ -133,10 +134,12 @@ func (r *run) violate(namespace string, violation faults.Violation) {
 	r.logf("VIOLATION of %v", violation)
 }
 
-func (r *run) count(what string) {
+func (r *run) count(what string) { r.add(what, 1) }
+
+func (r *run) add(what string, count int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.result.Counts[what]++
+	r.result.Counts[what] += count
 }
 
 func (r *run) converged(after time.Duration) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	rand "math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -173,7 +174,10 @@ func (g *Group) view(now time.Time) shard.View {
 	for name, lease := range leases {
 		// Whoever has not renewed its Lease for this long works on nothing any more. It is known to be dead before the first of its shards
 		// is free, and gets none of them.
-		if g.names.isMember(name) && now.Sub(lease.seen) < g.config.RenewDeadline {
+		isAlive := now.Sub(lease.seen) < g.config.RenewDeadline
+		// A replica that has just started finds the Leases of those that died long ago, too.
+		isKnown := lease.isWitnessed || slices.Contains(view.Holders, lease.holder())
+		if g.names.isMember(name) && isAlive && isKnown {
 			view.Members = append(view.Members, memberOf(lease))
 		}
 	}

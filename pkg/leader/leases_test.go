@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +66,8 @@ type testClient struct {
 	watches map[*watch.RaceFreeFakeWatcher]bool
 	// cut makes requests hang until their deadline, and watches stand still.
 	cut bool
+	// failGets is how many reads of the Leases of replicas fail from now on.
+	failGets int
 }
 
 func (c *testClient) Leases(string) coordinationclient.LeaseInterface { return c }
@@ -101,14 +104,19 @@ func (c *testClient) request(ctx context.Context) (unlock func(), err error) {
 }
 
 func (c *testClient) Get(ctx context.Context, name string, _ metav1.GetOptions) (*coordinationv1.Lease, error) {
+	none := &coordinationv1.Lease{} // client-go returns an empty object with an error
 	unlock, err := c.request(ctx)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	defer unlock()
+	if c.failGets > 0 && strings.Contains(name, "-replica-") {
+		c.failGets--
+		return none, errors.New("the answer is lost")
+	}
 	lease, found := c.server.leases[name]
 	if !found {
-		return nil, apierrors.NewNotFound(leaseResource, name)
+		return none, apierrors.NewNotFound(leaseResource, name)
 	}
 	return lease.DeepCopy(), nil
 }
@@ -136,6 +144,8 @@ func (c *testClient) Update(ctx context.Context, lease *coordinationv1.Lease, _ 
 	defer unlock()
 	stored, found := c.server.leases[lease.Name]
 	switch {
+	case lease.Name == "":
+		return nil, errors.New("resource name may not be empty")
 	case !found:
 		return nil, apierrors.NewNotFound(leaseResource, lease.Name)
 	case stored.ResourceVersion != lease.ResourceVersion:

@@ -89,7 +89,9 @@ func (g *Group) renewMember(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		g.member.lease = nil // somebody has deleted it
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		g.member.lease, err = leases.Get(ctx, g.names.member(g.member.id), metav1.GetOptions{})
+		if written, err = leases.Get(ctx, g.names.member(g.member.id), metav1.GetOptions{}); err == nil {
+			g.member.lease = written // otherwise it is an empty one, which can never be written
+		}
 	case err == nil:
 		g.member.lease = written
 	}

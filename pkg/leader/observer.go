@@ -34,6 +34,8 @@ type observer struct {
 type observation struct {
 	*coordinationv1.Lease
 	seen time.Time
+	// isWitnessed tells that the Lease was written while this replica was watching, and not at some time before.
+	isWitnessed bool
 }
 
 func newObserver(client coordinationclient.LeaseInterface, prefix string) *observer {
@@ -51,9 +53,9 @@ func (o *observer) run(ctx context.Context, synced func()) {
 		},
 	}
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: source, ObjectType: &coordinationv1.Lease{}, Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(obj any) { o.saw(obj.(*coordinationv1.Lease)) },
-			UpdateFunc: func(_, obj any) { o.saw(obj.(*coordinationv1.Lease)) },
+		ListerWatcher: source, ObjectType: &coordinationv1.Lease{}, Handler: cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc:    func(obj any, isInInitialList bool) { o.saw(obj.(*coordinationv1.Lease), !isInInitialList) },
+			UpdateFunc: func(_, obj any) { o.saw(obj.(*coordinationv1.Lease), true) },
 			DeleteFunc: o.lost,
 		},
 	})
@@ -65,13 +67,13 @@ func (o *observer) run(ctx context.Context, synced func()) {
 	informer.RunWithContext(ctx)
 }
 
-func (o *observer) saw(lease *coordinationv1.Lease) {
+func (o *observer) saw(lease *coordinationv1.Lease, isWitnessed bool) {
 	if !strings.HasPrefix(lease.Name, o.prefix) {
 		return
 	}
 	o.mu.Lock()
 	if known, found := o.leases[lease.Name]; !found || known.ResourceVersion != lease.ResourceVersion {
-		o.leases[lease.Name] = observation{lease, time.Now()}
+		o.leases[lease.Name] = observation{lease, time.Now(), isWitnessed}
 	}
 	o.mu.Unlock()
 	o.notify()

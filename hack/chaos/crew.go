@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// crewShards is the number of shards, crewSpace the namespace of the Leases: artifacts/shards/rbac.yaml gives the rights there.
+const (
+	crewShards = 8
+	crewSpace  = "podmanager-system"
+)
+
+// crew is a group of replicas that share the work of an arena. Its Leases have the name of the arena's namespace.
+type crew struct {
+	*arena
+	leases  coordinationclient.LeaseInterface
+	history *leaseHistory
+	ledger  *ledger
+	// replicas are those that run, all are also those that ran.
+	replicas, all []*crewReplica
+	// forced are the times at which a shard was taken by force.
+	forced []time.Time
+	// calm removes the lost answers.
+	calm atomic.Bool
+	// usual is how long shards need to react without a fault, on this machine at the moment.
+	usual time.Duration
+	// times are what takeovers took, by kind.
+	times map[string][]time.Duration
+	stop  context.CancelFunc
+}
+
+// crewReplica is a replica behind a proxy of its own, with a token of its own.
+type crewReplica struct {
+	name       string
+	credential string
+	proxy      *faults.Proxy
+	process    *lab.Process
+	// isCutOff tells that the proxy lets nothing through.
+	isCutOff atomic.Bool
+	// faults are the times in which it was stopped or cut off, for the reader of a violation.
+	faults []faultTime
+}
+
+// faultTime is when something was done to a replica. The end is zero while it lasts.
+type faultTime struct {
+	what     string
+	from, to time.Time
+}
+
+func newCrew(a *arena) *crew {
+	_, err := a.cluster.Kubectl(a.ctx, "apply", "-f", "artifacts/shards/rbac.yaml")
+	a.must(err)
+	ctx, stop := context.WithCancel(a.ctx)
+	c := &crew{arena: a, leases: a.cluster.Kube.CoordinationV1().Leases(crewSpace), times: map[string][]time.Duration{}, stop: stop}
+	c.history, err = followLeases(ctx, c.leases)
+	a.must(err)
+	c.ledger, err = openLedger(a.cluster.AuditLog, a.contender.user(), a.namespace, a.namespace+"-replica-")
+	a.must(err)
+	go c.ledger.follow(ctx)
+	return c
+}
+
+// close ends all replicas, and removes their Leases.
+func (c *crew) close() {
+	for _, r := range c.all {
+		_ = r.process.Kill() // it may have ended already
+		_ = r.proxy.Close()
+		c.run.proxyLog(r.name, r.proxy.Log())
+	}
+	c.stop()
+	_ = c.ledger.log.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), 30*time.Second)
+	defer cancel()
+	_ = c.leases.Delete(ctx, c.namespace, metav1.DeleteOptions{})
+	for name := range c.history.holders(c.namespace + "-") {
+		_ = c.leases.Delete(ctx, name, metav1.DeleteOptions{})
+	}
+}
+
+// flags are those of all replicas. The Leases are as short as those of a split brain.
+func (c *crew) flags() []string {
+	return []string{"-leader-elect", fmt.Sprint("-shards=", crewShards), "-leader-elect-resource-namespace=" + crewSpace, "-leader-elect-resource-name=" + c.namespace,
+		"-leader-elect-lease-duration=" + leaseDuration.String(), "-leader-elect-renew-deadline=" + renewDeadline.String(), "-leader-elect-retry-period=500ms"}
+}
+
+// launch starts a replica, and does not wait until it is ready. The answers to 30 % of its creates are lost.
+func (c *crew) launch() *crewReplica {
+	r := &crewReplica{name: fmt.Sprintf("%s-%d", c.namespace, len(c.all)+1)}
+	token, credential, err := c.newToken()
+	c.must(err)
+	r.credential = credential
+	config, err := clientcmd.LoadFromFile(c.contender.kubeconfig())
+	c.must(err)
+	config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo].Token = token
+	direct, proxied := filepath.Join(c.cluster.Folder, r.name+"-direct.kubeconfig"), filepath.Join(c.cluster.Folder, r.name+".kubeconfig")
+	c.must(clientcmd.WriteToFile(*config, direct))
+	r.proxy, err = faults.StartProxy(direct, c.run.seed+uint64(len(c.all)))
+	c.must(err)
+	c.must(r.proxy.WriteKubeconfig(proxied))
+	isCreate := c.own("create", "pods")
+	r.proxy.Inject(faults.Rule{Name: "lost", Rate: 0.3, Faults: []faults.Fault{{DropAnswer: true}},
+		Match: func(request faults.Request) bool { return isCreate(request) && !r.isCutOff.Load() && !c.calm.Load() }})
+	r.process, _, err = c.contender.launch(proxied, c.namespace, c.flags()...)
+	c.must(err)
+	c.all, c.replicas = append(c.all, r), append(c.replicas, r)
+	c.logf("started %s, log %s", r.name, filepath.Base(r.process.Log))
+	return r
+}
+
+// newToken is a token of the controller's account, and how the audit log calls it.
+func (c *crew) newToken() (token, credential string, err error) {
+	account := strings.Split(c.contender.user(), ":")
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](12 * 3600)}}
+	answer, err := c.cluster.Kube.CoreV1().ServiceAccounts(account[2]).CreateToken(c.ctx, account[3], request, metav1.CreateOptions{})
+	if err != nil {
+		return "", "", err
+	}
+	parts := strings.Split(answer.Status.Token, ".")
+	if len(parts) != 3 {
+		return "", "", errors.New("the token is not a JWT")
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return "", "", err
+	}
+	var id struct{ JTI string }
+	err = json.Unmarshal(claims, &id)
+	return answer.Status.Token, "JTI=" + id.JTI, err
+}
+
+// held are the shards that a replica says that it holds; nil if it does not answer.
+func (r *crewReplica) held() []int {
+	ready, _ := r.process.Ready()
+	_, list, found := strings.Cut(ready, fmt.Sprintf(" of %d: ", crewShards))
+	if !found {
+		return nil
+	}
+	list, _, _ = strings.Cut(list, "\n")
+	list, _, _ = strings.Cut(list, ";")
+	var held []int
+	for _, index := range strings.Split(list, ", ") {
+		if n, err := strconv.Atoi(strings.TrimSpace(index)); err == nil {
+			held = append(held, n)
+		}
+	}
+	return held
+}
+
+// balanceLimit is how long it may take, without faults, until the replicas hold equal parts. A replica that was cut off may wait for a while
+// before it opens its watches again.
+const balanceLimit = 45 * time.Second
+
+// awaitBalance waits until each shard has a replica, and none has two more than another.
+func (c *crew) awaitBalance() {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(c.ctx, balanceLimit)
+	defer cancel()
+	for {
+		var held []string
+		var counts []int
+		total := 0
+		for _, r := range c.replicas {
+			shards := r.held()
+			total += len(shards)
+			counts = append(counts, len(shards))
+			held = append(held, fmt.Sprintf("%s %v", r.name, shards))
+		}
+		if total == crewShards && slices.Max(counts)-slices.Min(counts) < 2 {
+			c.logf("balanced after %v: %s", time.Since(began).Round(time.Millisecond), strings.Join(held, ", "))
+			return
+		}
+		if !lab.Pause(ctx, 100*time.Millisecond) {
+			if c.ctx.Err() == nil {
+				c.violate(faults.Violation{Invariant: "I3", Object: "shards", What: fmt.Sprintf("the shards are not shared evenly %v after the last fault: %s; the Leases: %v",
+					balanceLimit, strings.Join(held, ", "), c.history.holders(c.namespace+"-"))})
+			}
+			return
+		}
+	}
+}
+
+// story is what had happened to the replica of a token around a time.
+func (c *crew) story(credential string, at time.Time) string {
+	for _, r := range c.all {
+		if r.credential != credential {
+			continue
+		}
+		told := r.name + " was not disturbed before"
+		for _, fault := range r.faults {
+			switch {
+			case at.Before(fault.from):
+			case fault.to.IsZero() || at.Before(fault.to):
+				told = fmt.Sprintf("%s was %s since %s", r.name, fault.what, clock(fault.from))
+			default:
+				told = fmt.Sprintf("%s had been %s from %s to %s, %v before", r.name, fault.what, clock(fault.from), clock(fault.to), ago(at, fault.to))
+			}
+		}
+		return told
+	}
+	return "it has the token of no replica"
+}
+
+// judgeWrites checks that each write came from the replica that held the shard.
+func (c *crew) judgeWrites() {
+	c.must(c.ledger.read())
+	c.must(c.history.failure())
+	count, violations := c.ledger.judge(c.history, c.namespace, crewShards, c.story)
+	for _, violation := range violations {
+		c.violate(violation)
+	}
+	handovers := c.history.handovers(c.namespace + "-shard-")
+	c.run.add(shardHandovers, handovers)
+	c.logf("judged %d writes of %d replicas, with %d handovers", count, len(c.all), handovers)
+	if count < 10*crewShards {
+		c.must(fmt.Errorf("%d writes are too few to judge", count))
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/mycompany/podmanager/pkg/shard"
+)
+
+// Each write belongs to a replica, by its token, and to a PodManager, by the name of the object.
+func TestLedger(t *testing.T) {
+	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	const lease = `{"verb":"create","user":{"username":"us","extra":{"authentication.kubernetes.io/credential-id":["JTI=%s"]}},
+		"objectRef":{"resource":"leases","namespace":"system","name":"ns-replica-%s"},"responseStatus":{"code":201}}`
+	const write = `{"verb":"%s","user":{"username":"%s","extra":{"authentication.kubernetes.io/credential-id":["JTI=%s"]}},
+		"objectRef":{"resource":"%s","subresource":"%s","namespace":"ns","name":"%s"},"responseStatus":{"code":%d},"requestReceivedTimestamp":"%s"}`
+	tests := map[string]struct {
+		verb, user, token, resource, subresource, name string
+		code, second                                   int
+		judged                                         int
+		violation                                      string
+	}{
+		"a pod":              {"create", "us", "1", "pods", "", "web-a-0", 201, 1, 1, ""},
+		"a revision":         {"create", "us", "1", "controllerrevisions", "", "web-a-5f7c", 201, 1, 1, ""},
+		"the status":         {"update", "us", "1", "podmanagers", "status", "web-a", 200, 1, 1, ""},
+		"not of the holder":  {"patch", "us", "2", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
+		"too late":           {"delete", "us", "1", "pods", "", "web-a-0", 200, 9, 1, "it had run out"},
+		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "it has no Lease of its own"},
+		"refused":            {"patch", "us", "2", "pods", "", "web-a-0", 409, 1, 0, ""},
+		"a read":             {"get", "us", "2", "pods", "", "web-a-0", 200, 1, 0, ""},
+		"an event":           {"create", "us", "2", "events", "", "web-a.1", 201, 1, 0, ""},
+		"somebody else":      {"delete", "you", "2", "pods", "", "web-a-0", 200, 1, 0, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			l := &ledger{user: "us", namespace: "ns", prefix: "ns-replica-", leases: map[string]string{}}
+			at := began.Add(time.Duration(test.second) * time.Second)
+			for _, line := range []string{fmt.Sprintf(lease, "1", "one"), fmt.Sprintf(lease, "2", "two"), fmt.Sprintf(write, test.verb, test.user, test.token,
+				test.resource, test.subresource, test.name, test.code, at.Format(time.RFC3339Nano))} {
+				if err := l.add([]byte(line)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			part := shard.Of(cache.NewObjectName("ns", "web-a"), 4)
+			h := &leaseHistory{versions: map[string][]leaseVersion{
+				"ns-replica-one":              {{version: "1", holder: "host_one"}},
+				"ns-replica-two":              {{version: "2", holder: "host_two"}},
+				fmt.Sprint("ns-shard-", part): {{version: "3", holder: "host_one", from: began, acquired: began, until: began.Add(6 * time.Second)}},
+			}}
+			judged, violations := l.judge(h, "ns", 4, func(string, time.Time) string { return "" })
+			if judged != test.judged || (len(violations) == 0) != (test.violation == "") || !strings.Contains(fmt.Sprint(violations), test.violation) {
+				t.Errorf("judged %d: %v; want %d, %q", judged, violations, test.judged, test.violation)
+			}
+		})
+	}
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/pkg/shard"
+)
+
+// handoversPerRun is how many handovers a full run has at the least: three runs make the goal of the campaign.
+const handoversPerRun = 70
+
+// shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, during churn and with lost answers.
+func shardsUnderFaults(a *arena) {
+	a.blind = untilBack // a replica that was cut off waits before it opens its watches again
+	c := newCrew(a)
+	defer c.close()
+	for range 3 {
+		c.launch()
+	}
+	c.createCanaries()
+	c.awaitBalance()
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	a.inParallel(func() { a.churn(ctx) }, func() {
+		defer cancel()
+		if a.short {
+			c.shortSteps()
+		} else {
+			c.allSteps()
+		}
+	})
+	c.calm.Store(true)
+	a.settle()
+	a.judge()
+	c.judgeWrites()
+	c.judgeGaps()
+	c.logTimes()
+}
+
+// shortSteps has one fault of each kind, several at the same time.
+func (c *crew) shortSteps() {
+	c.stopCleanly()
+	c.killOne()
+	c.disturbTwo()
+}
+
+// allSteps goes through all steps in random order, until there were enough handovers.
+func (c *crew) allSteps() {
+	steps := []func(){c.stopCleanly, c.killOne, c.disturbTwo, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbTwo}
+	for round := 0; c.ctx.Err() == nil && (round == 0 || c.history.handovers(c.namespace+"-shard-") < handoversPerRun); round++ {
+		c.random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+		for _, step := range steps {
+			step()
+			c.awaitBalance()
+		}
+	}
+}
+
+// pick is a replica by chance.
+func (c *crew) pick() *crewReplica { return c.replicas[c.random.IntN(len(c.replicas))] }
+
+func (c *crew) drop(gone *crewReplica) {
+	c.replicas = slices.DeleteFunc(c.replicas, func(r *crewReplica) bool { return r == gone })
+}
+
+// killOne kills a replica, and starts another one once the others have its shards.
+func (c *crew) killOne() {
+	c.calibrate()
+	victim := c.pick()
+	held := victim.held()
+	c.must(victim.process.Kill())
+	c.run.count(controllerKills)
+	killed := time.Now()
+	victim.faults = append(victim.faults, faultTime{"killed", killed, killed.Add(leaseDuration)})
+	c.logf("killed %s, which held %v", victim.name, held)
+	c.drop(victim)
+	c.awaitWork("kill", killed, held, leaseDuration+takeoverAfterKill)
+	c.launch()
+}
+
+// stopCleanly stops a replica, and starts another one once the others have its shards.
+func (c *crew) stopCleanly() {
+	c.calibrate()
+	victim := c.pick()
+	held := victim.held()
+	stopped := time.Now()
+	c.must(victim.process.Signal(syscall.SIGTERM))
+	c.logf("stopping %s, which holds %v", victim.name, held)
+	c.drop(victim)
+	c.awaitWork("clean stop", stopped, held, takeoverAfterStop)
+	c.must(victim.process.Stop())
+	c.launch()
+}
+
+// roll replaces all replicas, each new one before an old one or after it.
+func (c *crew) roll() {
+	for _, old := range slices.Clone(c.replicas) {
+		if c.random.IntN(2) == 0 {
+			c.launch()
+			c.awaitBalance()
+			c.must(old.process.Stop())
+			c.drop(old)
+		} else {
+			c.must(old.process.Stop())
+			c.drop(old)
+			c.launch()
+		}
+		c.logf("replaced %s", old.name)
+	}
+}
+
+// growAndShrink goes from three replicas to one, to five, to two and back.
+func (c *crew) growAndShrink() {
+	for _, count := range []int{1, 5, 2, 3} {
+		for len(c.replicas) < count {
+			c.launch()
+		}
+		for len(c.replicas) > count {
+			gone := c.pick()
+			c.must(gone.process.Signal(syscall.SIGTERM)) // several at the same time
+			c.drop(gone)
+		}
+		c.logf("%d replicas", count)
+		lab.Pause(c.ctx, time.Duration(c.random.IntN(2000))*time.Millisecond)
+		c.awaitBalance()
+	}
+}
+
+// disturbTwo stops one replica and cuts another one off, both for longer than their Leases last, and takes a shard by force meanwhile.
+func (c *crew) disturbTwo() {
+	order := c.random.Perm(len(c.replicas))
+	stopped, cutOff := c.replicas[order[0]], c.replicas[order[1]]
+	first, second := c.draws(), c.draws()
+	c.inParallel(
+		func() { c.stopAndContinue(stopped, c.pastLease(first)) },
+		func() { c.cutOff(cutOff, c.pastLease(second), second) },
+		func() { lab.Pause(c.ctx, time.Second); c.force() },
+	)
+}
+
+// blackout cuts all replicas off at the same time, as if the API server were away.
+func (c *crew) blackout() {
+	var parts []func()
+	for _, r := range c.replicas {
+		random := c.draws()
+		parts = append(parts, func() { c.cutOff(r, c.pastLease(random), random) })
+	}
+	c.inParallel(parts...)
+}
+
+// pastLease is somewhat longer than a Lease lasts.
+func (c *crew) pastLease(random *rand.Rand) time.Duration {
+	more := 3000
+	if c.short {
+		more = 1000
+	}
+	return leaseDuration + time.Duration(500+random.IntN(more))*time.Millisecond
+}
+
+// stopAndContinue stops the process of a replica for a while, in the middle of its work.
+func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
+	c.must(r.process.Signal(syscall.SIGSTOP))
+	r.faults = append(r.faults, faultTime{what: "stopped (SIGSTOP)", from: time.Now()})
+	c.run.count(splitBrains)
+	c.logf("stopped %s for %v", r.name, length)
+	lab.Pause(c.ctx, length)
+	c.poke() // what it finds when it goes on is its successor's to do
+	r.faults[len(r.faults)-1].to = time.Now()
+	c.must(r.process.Signal(syscall.SIGCONT))
+	c.logf("%s goes on", r.name)
+}
+
+// cutOff lets nothing through between a replica and the API server for a while. Either connections break, or requests hang, or they get
+// through, and their answers do not.
+func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
+	healed := make(chan struct{})
+	kinds := []struct {
+		what  string
+		fault faults.Fault
+	}{
+		{"cut off (connections break)", faults.Fault{Strike: func() {}}},
+		{"cut off (requests hang)", faults.Fault{Strike: func() { <-healed }}},
+		{"cut off (answers are lost)", faults.Fault{DropAnswer: true}},
+	}
+	kind := kinds[random.IntN(len(kinds))]
+	everything := func(faults.Request) bool { return true }
+	r.isCutOff.Store(true)
+	heal := r.proxy.Inject(faults.Rule{Name: kind.what, Rate: 1, Faults: []faults.Fault{kind.fault}})
+	stall := r.proxy.Stall(everything)
+	r.faults = append(r.faults, faultTime{what: kind.what, from: time.Now()})
+	c.logf("%s is %s for %v", r.name, kind.what, length)
+	lab.Pause(c.ctx, length)
+	c.poke()
+	r.faults[len(r.faults)-1].to = time.Now()
+	heal()
+	close(healed)
+	r.isCutOff.Store(false)
+	if random.IntN(2) == 0 {
+		stall.Cut()
+	} else {
+		stall.Resume()
+	}
+	c.logf("%s is connected again", r.name)
+}
+
+// force overwrites the holder of a shard's Lease: with somebody who is not there, or with another replica, which does not know about it.
+func (c *crew) force() (lease string) {
+	part := shard.Shard{Index: c.random.IntN(crewShards), Count: crewShards}
+	holder := "somebody-else"
+	if c.random.IntN(2) == 0 {
+		living := slices.Sorted(maps.Values(c.history.holders(c.namespace + "-replica-")))
+		holder = living[c.random.IntN(len(living))]
+	}
+	lease = fmt.Sprintf("%s-shard-%v", c.namespace, part)
+	c.insist(func() error { return c.history.force(c.ctx, c.leases, lease, holder) })
+	c.forced = append(c.forced, time.Now())
+	c.logf("gave shard %v to %s by force", part, holder)
+	return lease
+}
+
+// rob takes a shard by force, and waits until a replica has taken it back. The robber does not renew the Lease, so that it runs out.
+func (c *crew) rob() {
+	c.calibrate()
+	robbed := time.Now()
+	lease := c.force()
+	limit := leaseDuration + takeoverAfterKill + takeoverSlack*c.usual
+	for !c.history.isTakenSince(lease, robbed) {
+		if time.Since(robbed) > limit {
+			c.violate(faults.Violation{Invariant: "I3", Object: lease, What: fmt.Sprintf("no replica has taken %s within %v after it was taken by force", lease, limit)})
+			return
+		}
+		if !lab.Pause(c.ctx, 20*time.Millisecond) {
+			return
+		}
+	}
+	c.times["robbery"] = append(c.times["robbery"], time.Since(robbed))
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/pkg/shard"
+)
+
+const (
+	// takeoverAfterKill is how soon the shards of a killed replica must be at work again after their Leases have run out, and
+	// takeoverAfterStop after a replica was told to stop.
+	takeoverAfterKill = 5 * time.Second
+	takeoverAfterStop = time.Second
+	// noPause is how soon all other shards must react meanwhile.
+	noPause = time.Second
+	// takeoverSlack is how many times as long as a shard needs to react at the moment, without a fault, all these may take in addition. A
+	// takeover has that many requests one after the other where a reaction has one. On a machine that is not busy it comes to a fraction of
+	// a second.
+	takeoverSlack = 5
+	// takeoverPatience is how long a shard is waited for.
+	takeoverPatience = 40 * time.Second
+)
+
+// canary is the PodManager that shows whether a shard is at work. The churn leaves it alone.
+func (c *crew) canary(index int) string {
+	for n := 0; ; n++ {
+		name := fmt.Sprint(canaryPrefix, n)
+		if shard.Of(cache.NewObjectName(c.namespace, name), crewShards).Index == index {
+			return name
+		}
+	}
+}
+
+func (c *crew) createCanaries() {
+	for index := range crewShards {
+		c.create(c.canary(index), 1, ownerOptions{})
+	}
+}
+
+// poke scales the canaries of all shards at the same time, so that each shard has something to do.
+func (c *crew) poke() {
+	var parts []func()
+	for index := range crewShards {
+		name := c.canary(index)
+		parts = append(parts, func() { c.scale(name, 3-c.wants()[name].replicas) }) // from 1 to 2, and back
+	}
+	c.inParallel(parts...)
+}
+
+// reactions pokes all shards, and tells for each shard when the controller has seen that. A shard that
+// nobody works on is missing.
+func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
+	waiting, reacted := map[string]int{}, map[int]time.Time{}
+	for index := range crewShards {
+		waiting[c.canary(index)] = index
+	}
+	asked = time.Now()
+	c.poke()
+	for len(waiting) > 0 && time.Since(asked) < takeoverPatience && c.ctx.Err() == nil {
+		owners, err := c.contender.owners(c.ctx, c.namespace)
+		for _, o := range owners {
+			if index, found := waiting[o.name]; err == nil && found && o.observed == o.generation {
+				delete(waiting, o.name)
+				reacted[index] = time.Now()
+			}
+		}
+		lab.Pause(c.ctx, 20*time.Millisecond)
+	}
+	return asked, reacted
+}
+
+// calibrate measures how long shards need to react without a fault.
+func (c *crew) calibrate() {
+	asked, reacted := c.reactions()
+	c.usual = 0
+	for _, at := range reacted {
+		c.usual = max(c.usual, at.Sub(asked))
+	}
+	c.times["no fault"] = append(c.times["no fault"], c.usual)
+}
+
+// awaitWork measures from since on when the shards that have lost their replica are at work again, which may take as long as limit. The
+// others must go on as if nothing had happened.
+func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
+	asked, reacted := c.reactions()
+	if c.ctx.Err() != nil {
+		return
+	}
+	for index := range crewShards {
+		at, found := reacted[index]
+		if !found {
+			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
+				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, takeoverPatience, c.history.holders(c.namespace+"-"))})
+			continue
+		}
+		what, took, most := kind, at.Sub(since), limit
+		if !slices.Contains(moved, index) {
+			what, took, most = kind+", other shards", at.Sub(asked), noPause
+		}
+		c.times[what] = append(c.times[what], took)
+		if most += takeoverSlack * c.usual; took > most {
+			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index), What: fmt.Sprintf("%s: shard %d was at work after %v, not within %v; without a fault it reacted within %v",
+				what, index, took.Round(time.Millisecond), most.Round(time.Millisecond), c.usual.Round(time.Millisecond))})
+		}
+	}
+}
+
+// calmBefore is how long no replica may have been disturbed for a handover to count as an ordinary one.
+const calmBefore = 10 * time.Second
+
+// judgeGaps checks that an ordinary handover takes no longer than one after a clean stop: after a release, somebody takes the shard.
+func (c *crew) judgeGaps() {
+	most := takeoverAfterStop
+	if usual := c.times["no fault"]; len(usual) > 0 {
+		most += takeoverSlack * slices.Sorted(slices.Values(usual))[len(usual)/2]
+	}
+	for _, gap := range c.history.gaps(c.namespace + "-shard-") {
+		if c.wasDisturbed(gap.from.Add(-calmBefore), gap.to) {
+			continue
+		}
+		took := gap.to.Sub(gap.from)
+		c.times["release"] = append(c.times["release"], took)
+		if took > most {
+			c.violate(faults.Violation{Invariant: "I3", Object: gap.lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
+				gap.lease, clock(gap.from), took.Round(time.Millisecond), most.Round(time.Millisecond))})
+		}
+	}
+}
+
+// wasDisturbed tells whether something was done to a replica or a Lease within a time.
+func (c *crew) wasDisturbed(from, to time.Time) bool {
+	for _, forced := range c.forced {
+		if forced.After(from) && forced.Before(to) {
+			return true
+		}
+	}
+	for _, r := range c.all {
+		for _, fault := range r.faults {
+			if fault.from.Before(to) && fault.to.After(from) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// logTimes logs how long takeovers took.
+func (c *crew) logTimes() {
+	for kind, times := range c.times {
+		slices.Sort(times)
+		c.logf("at work after a %s: %d shards, median %v, max %v", kind, len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
+	}
+}
