@@ -43,6 +43,7 @@ func conversionBreaks(a *arena) {
 func (a *arena) whileConversion(fault lab.WebhookFault, conversion *lab.Conversion, beside *arena) {
 	a.churnFor(time.Second, func(ctx context.Context) { <-ctx.Done() })
 	beside.create("web", 3, ownerOptions{})
+	beside.create(usersObject, 0, ownerOptions{})
 	if fault != lab.WebhookHangs {
 		a.touchInAlpha()
 		beside.touchInAlpha()
@@ -111,25 +112,27 @@ func (a *arena) settleSoon(when string) {
 	a.logf("settled %s after %v", when, time.Since(began).Round(time.Millisecond))
 }
 
-// useV1 reads and writes a PodManager of its own until ctx is done. Each request must succeed, and soon.
+// usersObject is the PodManager of useV1.
+const usersObject = "users"
+
+// useV1 reads and writes a PodManager until ctx is done. Each request must succeed, and soon.
 func (a *arena) useV1(ctx context.Context) {
-	const name, limit = "users", 5 * time.Second
-	a.create(name, 0, ownerOptions{})
+	const limit = 5 * time.Second
 	requests := 0
 	for ; ctx.Err() == nil; lab.Pause(ctx, 200*time.Millisecond) {
 		each, cancel := context.WithTimeout(a.ctx, limit)
 		_, err := a.contender.owners(each, a.namespace)
 		if err == nil {
-			err = a.contender.patch(each, a.namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"count":"%d"}}}`, requests))
+			err = a.contender.patch(each, a.namespace, usersObject, fmt.Sprintf(`{"metadata":{"annotations":{"count":"%d"}}}`, requests))
 		}
 		cancel()
 		if err != nil && a.ctx.Err() == nil {
-			a.violate(faults.Violation{Invariant: "I3", Object: name, What: "a user of v1 has no success: " + err.Error()})
+			a.violate(faults.Violation{Invariant: "I3", Object: usersObject, What: "a user of v1 has no success: " + err.Error()})
 		}
 		requests += 2
 	}
 	a.logf("%d requests in v1", requests)
-	a.remove(name)
+	a.remove(usersObject)
 }
 
 // deleteSpace deletes the namespace with what is in it, and expects it to be gone. That takes half a minute with a finalizer: so long the

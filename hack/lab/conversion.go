@@ -86,6 +86,7 @@ func (v *Conversion) Break(fault WebhookFault) {
 
 // Remove ends the server, and makes the API server serve v1 alone.
 func (v *Conversion) Remove() error {
+	v.Break(WebhookSound) // Close waits for calls that hang
 	v.server.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
