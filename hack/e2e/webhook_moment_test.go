@@ -21,6 +21,7 @@ const wouldRefuse = "Warning: the API server would refuse this pod now: "
 
 // A pod that the API server takes at another time is no reason to refuse a PodManager: there is a warning.
 func TestWebhookWarns(t *testing.T) {
+	t.Parallel()
 	const pod = `pods "web-0" is forbidden: `
 	restricted := `violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false), ` +
 		`unrestricted capabilities (container "a" must set securityContext.capabilities.drop=["ALL"]), ` +
