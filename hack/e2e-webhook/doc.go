@@ -3,8 +3,8 @@
 //
 // Run it with make e2e. The objects are there once in a cluster, so the package's tests run one after the other.
 //
-//	main_test.go      building the controller, installing the rights
-//	space_test.go     what tests share: the configuration, controllers, calls, waiting
+//	main_test.go      installing the rights
+//	space_test.go     what tests share: the configuration, controllers, calls
 //	rotation_test.go  CAs that follow each other while the API server calls, a Secret that is deleted
 //	bundle_test.go    what is written where, what is put back, and what is left alone
 package e2ewebhook

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // One CA follows another, until the old one is forgotten, while the API server calls one replica and both are called by somebody who trusts
@@ -60,7 +62,7 @@ func TestSecretDeleted(t *testing.T) {
 	awaitCall(t, h)
 	before := secret(t)
 	kubectl(t, "", "delete", "secret", secretName, "--namespace", systemSpace)
-	await(t, "another Secret", func() (any, bool) {
+	suite.Await(t, "another Secret", func() (any, bool) {
 		made := secret(t)
 		return made, made != nil && made.UID != before.UID
 	})
@@ -68,7 +70,7 @@ func TestSecretDeleted(t *testing.T) {
 		t.Error("the CA is the same as before")
 	}
 	counted, applied := h.calls(t), 0
-	await(t, "the old CA to leave the bundle", func() (any, bool) {
+	suite.Await(t, "the old CA to leave the bundle", func() (any, bool) {
 		trusted := bundle(t)
 		if _, err := h.handshake(trusted); err != nil {
 			t.Errorf("a call has failed: %v", err)

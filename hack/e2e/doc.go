@@ -4,7 +4,7 @@
 // Run it with make e2e. Each test has a namespace of its own, and they run in parallel. A test whose subtests have the namespaces calls
 // t.Parallel itself, because otherwise all other tests would wait for its slowest subtest.
 //
-//	main_test.go       building the controller, and starting the one that all tests share
+//	main_test.go       starting the controller that all tests share
 //	controller_test.go the controller as a process of hack/lab: start, stop, kill, metrics, log
 //	space_test.go      a test's namespace: kubectl, waiting, pods
 //	pods_test.go       properties of pods
