@@ -26,7 +26,7 @@ const (
 
 // careful is a minReadySeconds that is longer than crashing pods are ready. The nodes' times have whole seconds, and a busy machine is
 // late.
-const careful = "minReadySeconds: 4, "
+const careful = "minReadySeconds: 8, "
 
 // risky is the spec of a rollout under a failure policy.
 func risky(replicas int, limits, policy, image string) string {
