@@ -38,13 +38,16 @@ seconds() {
 	esac
 }
 
-# One program for each package.
+# program PACKAGE: the file of a package's tests. Its name has the whole path, because the last part may be that of two packages.
+program() {
+	echo "$work/${1//\//-}.test"
+}
+
 packages=$(grep -rl --include='*_test.go' '^func Fuzz' pkg | xargs -n 1 dirname | sort -u)
-# shellcheck disable=SC2086 # the packages are words
-go test -c ${flags[@]+"${flags[@]}"} -o "$work/" $(printf './%s ' $packages)
 targets=()
 for package in $packages; do
-	for name in $("$work/$(basename "$package").test" -test.list '^Fuzz'); do
+	go test -c ${flags[@]+"${flags[@]}"} -o "$(program "$package")" "./$package"
+	for name in $("$(program "$package")" -test.list '^Fuzz'); do
 		if [[ $name =~ $pattern ]]; then
 			targets+=("$package $name")
 		fi
@@ -66,7 +69,7 @@ for target in "${targets[@]}"; do
 	start=$SECONDS
 	log=$work/log
 	# A program of go test runs in the folder of its package: that is where testdata is.
-	if (cd "$package" && "$work/$(basename "$package").test" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}ms" \
+	if (cd "$package" && "$(program "$package")" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}ms" \
 		-test.parallel 2 -test.fuzzminimizetime 200x -test.fuzzcachedir "$cache/$package") >"$log" 2>&1; then
 		result=ok
 	else

@@ -1,37 +1,79 @@
 #!/usr/bin/env bash
-# Runs the end-to-end tests on a real API server of their own. Arguments go to `go test`. With NODE=real it runs the tests that
+# Runs the end-to-end tests on real API servers of their own. Arguments go to `go test`. With NODE=real it runs the tests that
 # need running containers.
-# KEEP=1 leaves the cluster running afterwards; TEST_CLUSTER names another cluster, for two runs at the same time.
+# KEEP=1 leaves the clusters running afterwards; TEST_CLUSTER names other clusters, for two runs at the same time.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 name=${TEST_CLUSTER:-podmanager-test}
 cluster=hack/cluster/cluster.sh
-tests="./hack/e2e/... ./hack/e2e-plugin ./hack/e2e-chart ./hack/e2e-monitoring ./hack/e2e-conversion ./hack/e2e-webhook"
-# The tests mostly wait, so more of them can run at a time than there are processors; on a real node they wait even more.
-parallel=4
-if [ "${NODE:-}" = real ]; then
-	tests=./hack/e2e-node
-	parallel=8
-	name+=-node
-	hack/node/node.sh check
-fi
+arguments=("$@")
+output=$(mktemp -d)
+clusters=()
+streams=() # the processes that test on them
 
 stop() {
-	if [ "${KEEP:-}" = 1 ]; then
-		echo "Cluster $name is left running. To stop it: $cluster down $name"
+	local each
+	# An interrupt reaches only this script: each stream is a process group of its own.
+	for each in $(jobs -rp); do
+		kill -- "-$each" || true
+	done
+	wait
+	for each in "${clusters[@]}"; do
+		if [ "${KEEP:-}" = 1 ]; then
+			echo "Cluster $each is left running. To stop it: $cluster down $each"
+		else
+			"$cluster" down "$each"
+		fi
+	done
+	rm -rf "$output"
+}
+
+# run CLUSTER PARALLEL PACKAGE...: runs the tests of the packages on a cluster, one package after the other.
+run() {
+	local name=$1 parallel=$2
+	shift 2
+	"$cluster" up "$name"
+	eval "$("$cluster" env "$name")"
+	PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
+	export PODMANAGER_AUDIT_LOG
+	export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
+	go test -tags e2e "$@" -p 1 -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-30m}" ${arguments[@]+"${arguments[@]}"}
+}
+
+# stream CLUSTER PARALLEL PACKAGE...: runs tests in the background. Only the first stream is seen while it runs, so that outputs do not mix.
+stream() {
+	clusters+=("$1")
+	set -m
+	if [ ${#streams[@]} = 0 ]; then
+		{ run "$@" 2>&1 | tee "$output/$1"; } &
 	else
-		"$cluster" down "$name"
+		run "$@" >"$output/$1" 2>&1 &
 	fi
+	streams+=($!)
+	set +m
 }
 
 trap stop EXIT
 trap 'exit 130' INT TERM
-"$cluster" up "$name"
-eval "$("$cluster" env "$name")"
-PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
-export PODMANAGER_AUDIT_LOG
-export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
-# The packages share the cluster, one after the other.
-# shellcheck disable=SC2086 # the packages are words
-go test -tags e2e $tests -p 1 -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-30m}" "$@"
+# The tests mostly wait, so more of them can run at a time than there are processors; on a real node they wait even more.
+if [ "${NODE:-}" = real ]; then
+	hack/node/node.sh check
+	stream "$name-node" 8 ./hack/e2e-node
+else
+	stream "$name" 4 ./hack/e2e/...
+	stream "$name-2" 4 ./hack/e2e-plugin ./hack/e2e-chart ./hack/e2e-monitoring ./hack/e2e-conversion ./hack/e2e-webhook ./hack/e2e-shards
+fi
+
+failed=''
+for i in "${!streams[@]}"; do
+	wait "${streams[i]}" || failed=1
+	if [ "$i" != 0 ]; then
+		cat "$output/${clusters[i]}"
+	fi
+done
+if [ -n "$failed" ]; then
+	echo "What has failed:"
+	grep -hE '^ *--- FAIL|^FAIL.|^panic: ' "$output"/* || true # nothing if a cluster did not start
+	exit 1
+fi

@@ -4,8 +4,8 @@
 //
 // Run it with make e2e. What is installed for the whole cluster is there once, so the package's tests are the only ones that run.
 //
-//	main_test.go        building the controller and Helm
-//	install_test.go     what tests share: Helm, kubectl, the controller of a Deployment, waiting
+//	main_test.go        building Helm, packaging the chart
+//	install_test.go     what tests share: Helm, kubectl, the controller of a Deployment
 //	values_test.go      value files: rendered, and tried on the API server; values that are refused
 //	lifecycle_test.go   install, upgrade, rollback, uninstall
 //	namespaced_test.go  one namespace, for those without rights in the cluster

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -28,8 +28,6 @@ const (
 	// systemSpace is where README says to install.
 	systemSpace    = "podmanager-system"
 	controllerName = "podmanager-controller"
-	// patience is how long a test waits for something that takes a second on an idle machine.
-	patience = 60 * time.Second
 )
 
 // helm runs Helm, and fails the test if it fails.
@@ -68,19 +66,7 @@ func kubectl(t *testing.T, input string, arguments ...string) string {
 // newNamespace creates a namespace for a test.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	namespace, err := shared.cluster.Kube.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "chart-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			out, _ := shared.cluster.Kubectl(context.Background(), "get", "pm,pods,deployments,events", "-o", "wide", "-n", namespace.Name)
-			t.Logf("what is in %s:\n%s", namespace.Name, out)
-		}
-		_ = shared.cluster.Kube.CoreV1().Namespaces().Delete(context.Background(), namespace.Name, metav1.DeleteOptions{})
-	})
-	return namespace.Name
+	return suite.NewNamespace(t, shared.cluster, "chart-", "pm,pods,deployments,events", "-o", "wide")
 }
 
 // runDeployed starts the controller as a Deployment would: with its arguments, and as its ServiceAccount.
@@ -97,7 +83,7 @@ func runDeployed(t *testing.T, namespace string) *lab.Process {
 			flags = append(flags, strings.ReplaceAll(argument, "$(POD_NAMESPACE)", namespace))
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), suite.Patience)
 	defer cancel()
 	process, err := shared.cluster.Start(ctx, namespace, flags...)
 	if err != nil {
@@ -124,7 +110,7 @@ func readsMetrics(t *testing.T, process *lab.Process, namespace string, want int
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: patience}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: suite.Patience}
 	response, err := client.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +155,7 @@ func manager(t *testing.T, namespace, name string) *v1.PodManager {
 // awaitReady waits until a PodManager is Ready with this many pods and nothing is left to be done, and returns the names, UIDs and versions of these.
 func awaitReady(t *testing.T, namespace, name string, replicas int) string {
 	t.Helper()
-	await(t, fmt.Sprintf("%s to be Ready with %d pods", name, replicas), func() (any, bool) {
+	suite.Await(t, fmt.Sprintf("%s to be Ready with %d pods", name, replicas), func() (any, bool) {
 		manager := manager(t, namespace, name)
 		status := manager.Status
 		return status, status.ObservedGeneration == manager.Generation && meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) &&
@@ -192,22 +178,6 @@ func versions(t *testing.T, namespace, name string) string {
 	slices.Sort(all)
 	manager := manager(t, namespace, name)
 	return fmt.Sprintf("%s %s %s\n%s", name, manager.UID, manager.ResourceVersion, strings.Join(all, "\n"))
-}
-
-// await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
-func await(t *testing.T, what string, check func() (seen any, ok bool)) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		seen, ok := check()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v for %s; last seen: %+v", patience, what, seen)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
 }
 
 // logged are the lines of a controller's log that contain one of these texts.

@@ -10,6 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // A release takes over what kubectl apply has installed, is upgraded with its CRD, goes back, and goes away. PodManagers and their pods
@@ -78,14 +80,14 @@ func TestUninstallWithCRD(t *testing.T) {
 		}
 	})
 	apply(t, namespace, "web", "replicas: 1, image: nginx")
-	await(t, "the policy to be in force", func() (any, bool) {
+	suite.Await(t, "the policy to be in force", func() (any, bool) {
 		out, err := shared.cluster.Kubectl(t.Context(), "delete", "crd/podmanagers.apps.mycompany.com", "--dry-run=server")
 		return out, err != nil && strings.Contains(out, "podmanager-crd-deletion")
 	})
 	run("upgrade", "podmanager", shared.chart, "--set", "crds.keep=false")
 	run("uninstall", "podmanager")
 	gone(t)
-	await(t, "the CRD to be gone", func() (any, bool) {
+	suite.Await(t, "the CRD to be gone", func() (any, bool) {
 		out := kubectl(t, "", "get", "crd", "--output", "name")
 		return out, !strings.Contains(out, "podmanagers.apps.mycompany.com")
 	})
@@ -109,7 +111,7 @@ func installed(t *testing.T, version, shortName string) {
 		t.Errorf("the CRD has the short names %s, want %s", names, shortName)
 	}
 	// The API server serves the names of the CRD a moment after it has stored them.
-	await(t, "the short name to be accepted", func() (any, bool) {
+	suite.Await(t, "the short name to be accepted", func() (any, bool) {
 		names := kubectl(t, "", "get", crd, "-o", "jsonpath={.status.acceptedNames.shortNames}")
 		return names, names == `["`+shortName+`"]`
 	})

@@ -4,16 +4,15 @@ package e2echart
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // shared is what all tests use.
@@ -24,37 +23,11 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(runAll(m))
+	os.Exit(suite.Run(m, "e2e-chart", setUp, func(bool) error { return nil }))
 }
 
-func runAll(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "podmanager-e2e-chart-")
-	if err == nil {
-		err = setUp(folder)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e-chart:", err)
-		return 1
-	}
-	code := m.Run()
-	if code != 0 {
-		fmt.Fprintln(os.Stderr, "e2e-chart: logs of the controllers are in", folder)
-		return code
-	}
-	_ = os.RemoveAll(folder)
-	return code
-}
-
-func setUp(folder string) error {
-	kubeconfig := os.Getenv("KUBECONFIG")
-	if kubeconfig == "" {
-		return errors.New("KUBECONFIG must name a cluster's kubeconfig; make e2e sees to that")
-	}
-	if err := os.Chdir("../.."); err != nil { // to the root of the project, as hack/lab expects
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // the first time, Helm is built
-	defer cancel()
+func setUp(ctx context.Context, cluster *lab.Cluster) error {
+	shared.cluster = cluster
 	out, err := exec.CommandContext(ctx, "hack/tool.sh", "helm").Output()
 	if err != nil {
 		return fmt.Errorf("hack/tool.sh helm: %w", err)
@@ -62,15 +35,11 @@ func setUp(folder string) error {
 	shared.helm = strings.TrimSpace(string(out))
 	// Helm keeps caches and settings there, not in the user's folders.
 	for _, name := range []string{"HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"} {
-		if err := os.Setenv(name, filepath.Join(folder, "helm")); err != nil {
+		if err := os.Setenv(name, filepath.Join(cluster.Folder, "helm")); err != nil {
 			return err
 		}
 	}
-	if err := packageCharts(ctx, folder); err != nil {
-		return err
-	}
-	shared.cluster, err = lab.Attach(ctx, kubeconfig, folder)
-	return err
+	return packageCharts(ctx, cluster.Folder)
 }
 
 // The short name of PodManagers, and that in the CRD of the previous version.

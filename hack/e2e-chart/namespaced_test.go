@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 	"github.com/mycompany/podmanager/pkg/controller/access"
 )
 
@@ -82,7 +83,7 @@ func installKustomization(t *testing.T, namespace, user string) {
 		t.Fatal(err)
 	}
 	kubectl(t, "", "apply", "--as", user, "-k", folder)
-	kubectl(t, "", "rollout", "status", "deployment/"+controllerName, "--namespace", namespace, "--timeout", patience.String())
+	kubectl(t, "", "rollout", "status", "deployment/"+controllerName, "--namespace", namespace, "--timeout", suite.Patience.String())
 }
 
 // hasRightsIn checks that the controller of a namespace has each of its rights in another one, or none of them.

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 const refusedCall = "conversion webhook for apps.mycompany.com/v1, Kind=PodManager failed"
@@ -68,7 +70,7 @@ func TestWebhookAway(t *testing.T) {
 	for _, name := range names {
 		s.kubectl("delete", "pm", name, "--wait=false")
 	}
-	await(t, "the garbage collector to delete the pods", func() (any, bool) {
+	suite.Await(t, "the garbage collector to delete the pods", func() (any, bool) {
 		pods, err := shared.cluster.Kube.CoreV1().Pods(s.name).List(t.Context(), metav1.ListOptions{LabelSelector: "podmanager in (hub,alpha,applied)"})
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +92,7 @@ func (s *space) delete() {
 	if err := namespaces.Delete(s.t.Context(), s.name, metav1.DeleteOptions{}); err != nil {
 		s.t.Fatal(err)
 	}
-	await(s.t, "namespace "+s.name+" to be gone", func() (any, bool) {
+	suite.Await(s.t, "namespace "+s.name+" to be gone", func() (any, bool) {
 		namespace, err := namespaces.Get(s.t.Context(), s.name, metav1.GetOptions{})
 		return namespace.Status, apierrors.IsNotFound(err)
 	})
@@ -149,7 +151,7 @@ func TestCallsForAWriteInV1(t *testing.T) {
 		}
 	}
 	before := shared.hook.calls.Load()
-	await(t, "the cache of v1alpha1 to be filled, after whatever test there was before", func() (any, bool) {
+	suite.Await(t, "the cache of v1alpha1 to be filled, after whatever test there was before", func() (any, bool) {
 		write()
 		return count, shared.hook.calls.Load() > before
 	})
@@ -157,7 +159,7 @@ func TestCallsForAWriteInV1(t *testing.T) {
 	for range writes {
 		write()
 	}
-	await(t, "the cache of v1alpha1 to be told of each write", func() (any, bool) {
+	suite.Await(t, "the cache of v1alpha1 to be told of each write", func() (any, bool) {
 		calls := shared.hook.calls.Load() - before
 		return calls, calls >= writes
 	})

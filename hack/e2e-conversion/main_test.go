@@ -15,75 +15,45 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // shared is what all tests use.
 var shared struct {
-	cluster *lab.Cluster
-	dynamic dynamic.Interface
+	cluster    *lab.Cluster
+	controller *lab.Process
+	dynamic    dynamic.Interface
 	// plugin is the program kubectl-podmanager.
 	plugin string
 	hook   *webhook
 }
 
 func TestMain(m *testing.M) {
-	os.Exit(runAll(m))
+	os.Exit(suite.Run(m, "e2e-conversion", setUp, tearDown))
 }
 
-func runAll(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "podmanager-e2e-conversion-")
-	var controller *lab.Process
-	if err == nil {
-		controller, err = setUp(folder)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e-conversion:", err)
-		return 1
-	}
-	code := m.Run()
-	if err := errors.Join(controller.Stop(), putBack()); err != nil {
-		fmt.Fprintln(os.Stderr, "e2e-conversion:", err)
-		code = 1
-	}
-	if code != 0 {
-		fmt.Fprintln(os.Stderr, "e2e-conversion: the controller's log is in", folder)
-		return code
-	}
-	_ = os.RemoveAll(folder)
-	return code
-}
-
-func setUp(folder string) (*lab.Process, error) {
-	kubeconfig := os.Getenv("KUBECONFIG")
-	if kubeconfig == "" {
-		return nil, errors.New("KUBECONFIG must name a cluster's kubeconfig; make e2e sees to that")
-	}
-	if err := os.Chdir("../.."); err != nil { // to the root of the project, as hack/lab expects
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	shared.plugin = filepath.Join(folder, "kubectl-podmanager")
+func setUp(ctx context.Context, cluster *lab.Cluster) error {
+	shared.cluster = cluster
+	shared.plugin = filepath.Join(cluster.Folder, "kubectl-podmanager")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", shared.plugin, "./cmd/kubectl-podmanager").CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	var err error
-	if shared.cluster, err = lab.Attach(ctx, kubeconfig, folder); err != nil {
-		return nil, err
-	}
 	if shared.dynamic, err = dynamic.NewForConfig(shared.cluster.Config); err != nil {
-		return nil, err
+		return err
 	}
 	if shared.hook, err = newWebhook(); err != nil {
-		return nil, err
+		return err
 	}
 	// The rest of the package is about a controller that is there before v1alpha1 is, and stays.
-	return shared.cluster.Start(ctx, "controller", "-v", "2")
+	shared.controller, err = cluster.Start(ctx, "controller", "-v", "2")
+	return err
 }
 
-// putBack installs the CRD that the other tests expect. It has no v1alpha1, which the API server allows as no object is stored so.
-func putBack() error {
+// tearDown stops the controller, and installs the CRD that the other tests expect. It has no v1alpha1, which the API server allows as no
+// object is stored so.
+func tearDown(bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	return errors.Join(shared.hook.start(), shared.cluster.InstallCRD(ctx), shared.hook.stop())
+	return errors.Join(shared.controller.Stop(), shared.hook.start(), shared.cluster.InstallCRD(ctx), shared.hook.stop())
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -17,14 +18,14 @@ func storedVersions(t *testing.T) string {
 // Objects that were stored as v1alpha1 are stored as v1 by migrate. Only then can v1alpha1 be dropped, and nobody needs the webhook any more.
 func TestMigrate(t *testing.T) {
 	serveAlpha(t)
-	await(t, "the PodManagers of other tests to be gone with their namespaces", func() (any, bool) {
+	suite.Await(t, "the PodManagers of other tests to be gone with their namespaces", func() (any, bool) {
 		others := kubectl(t, "get", "podmanagers.v1.apps.mycompany.com", "-A", "-o", "name")
 		return others, others == ""
 	})
 	s := newSpace(t)
 	s.made("stored-as-v1")
 	shared.hook.install(t, true) // v1alpha1 is the stored version for once
-	await(t, "v1alpha1 to be stored", func() (any, bool) {
+	suite.Await(t, "v1alpha1 to be stored", func() (any, bool) {
 		stored := storedVersions(t)
 		return stored, stored == `["v1","v1alpha1"]`
 	})
@@ -55,7 +56,7 @@ func TestMigrate(t *testing.T) {
 	if err := shared.hook.stop(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "v1alpha1 to be gone", func() (any, bool) {
+	suite.Await(t, "v1alpha1 to be gone", func() (any, bool) {
 		out, err := shared.cluster.Kubectl(t.Context(), "get", alphaName, "-A")
 		return out, err != nil && !strings.Contains(out, "webhook")
 	})

@@ -3,28 +3,22 @@
 package e2econversion
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
 )
 
-const (
-	// patience is how long to wait for what should take a second, on a slow machine with other things to do.
-	patience = 60 * time.Second
-	// hubName and alphaName are what kubectl calls PodManagers of one version.
-	hubName, alphaName = "podmanagers.v1.apps.mycompany.com", "podmanagers.v1alpha1.apps.mycompany.com"
-)
+// hubName and alphaName are what kubectl calls PodManagers of one version.
+const hubName, alphaName = "podmanagers.v1.apps.mycompany.com", "podmanagers.v1alpha1.apps.mycompany.com"
 
 // space is a test's namespace.
 type space struct {
@@ -34,20 +28,7 @@ type space struct {
 
 func newSpace(t *testing.T) *space {
 	t.Helper()
-	namespace, err := shared.cluster.Kube.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "conversion-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &space{t, namespace.Name}
-	t.Cleanup(func() {
-		if t.Failed() {
-			out, _ := shared.cluster.Kubectl(context.Background(), "get", hubName, "-o", "yaml", "-n", s.name)
-			t.Logf("what is in %s:\n%s", s.name, out)
-		}
-		_ = shared.cluster.Kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
-	})
-	return s
+	return &space{t, suite.NewNamespace(t, shared.cluster, "conversion-", hubName, "-o", "yaml")}
 }
 
 // kubectl runs kubectl, which has to succeed, and returns what it has printed, warnings included.
@@ -119,7 +100,7 @@ func (s *space) alpha(name string) *v1alpha1.PodManager {
 // awaitReady waits until the controller has carried out the spec with so many pods.
 func (s *space) awaitReady(name string, pods int32) {
 	s.t.Helper()
-	await(s.t, fmt.Sprintf("%s to have %d pods", name, pods), func() (any, bool) {
+	suite.Await(s.t, fmt.Sprintf("%s to have %d pods", name, pods), func() (any, bool) {
 		manager := s.hub(name)
 		return manager.Status, manager.Status.ObservedGeneration == manager.Generation && manager.Status.AvailableReplicas == pods &&
 			manager.Status.UpdatedReplicas == pods && manager.Status.Replicas == pods
@@ -134,22 +115,6 @@ func plugin(t *testing.T, arguments ...string) string {
 		t.Fatalf("kubectl podmanager %s: %v\n%s", strings.Join(arguments, " "), err, out)
 	}
 	return string(out)
-}
-
-// await repeats a check until it holds, and prints what was last seen if it never does.
-func await(t *testing.T, what string, check func() (seen any, ok bool)) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		seen, ok := check()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v for %s; last seen: %+v", patience, what, seen)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
 }
 
 func wants(t *testing.T, what, got string, words ...string) {

@@ -19,6 +19,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/mycompany/podmanager/hack/suite"
 	"github.com/mycompany/podmanager/pkg/webhook/conversion"
 )
 
@@ -158,7 +159,7 @@ func (h *webhook) install(t *testing.T, storesAlpha bool) {
 
 func awaitAlpha(t *testing.T) {
 	t.Helper()
-	await(t, "v1alpha1 to be served", func() (any, bool) {
+	suite.Await(t, "v1alpha1 to be served", func() (any, bool) {
 		out, err := shared.cluster.Kubectl(t.Context(), "get", alphaName, "-A")
 		return errors.Join(err, errors.New(out)), err == nil
 	})

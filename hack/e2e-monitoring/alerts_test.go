@@ -3,20 +3,18 @@
 package e2emonitoring
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/monitoring"
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 const (
@@ -32,15 +30,7 @@ type namespace struct {
 
 func newNamespace(t *testing.T) namespace {
 	t.Helper()
-	created, err := shared.cluster.Kube.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-monitoring-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = shared.cluster.Kube.CoreV1().Namespaces().Delete(context.Background(), created.Name, metav1.DeleteOptions{})
-	})
-	return namespace{t, created.Name}
+	return namespace{t, suite.NewNamespace(t, shared.cluster, "e2e-monitoring-")}
 }
 
 // apply applies a PodManager with a spec in YAML's flow style.
@@ -59,27 +49,12 @@ func (n namespace) awaitReady(name string) {
 	}
 }
 
-// await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
-func await(t *testing.T, what string, check func() (seen any, ok bool)) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		seen, ok := check()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v for %s; last seen: %+v", patience, what, seen)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
 // awaitFiring waits until an alert with these labels fires, and fails if it was not pending first.
 func awaitFiring(t *testing.T, labels map[string]string) monitoring.ActiveAlert {
 	t.Helper()
 	var alert monitoring.ActiveAlert
 	var states []string
-	await(t, fmt.Sprint(labels, " to fire"), func() (any, bool) {
+	suite.Await(t, fmt.Sprint(labels, " to fire"), func() (any, bool) {
 		found, err := active(t, labels)
 		if err != nil || len(found) == 0 {
 			return err, false
@@ -99,7 +74,7 @@ func awaitFiring(t *testing.T, labels map[string]string) monitoring.ActiveAlert 
 // awaitOver waits until no alert with these labels is pending or fires.
 func awaitOver(t *testing.T, labels map[string]string) {
 	t.Helper()
-	await(t, fmt.Sprint(labels, " to be over"), func() (any, bool) {
+	suite.Await(t, fmt.Sprint(labels, " to be over"), func() (any, bool) {
 		found, err := active(t, labels)
 		return found, err == nil && len(found) == 0
 	})

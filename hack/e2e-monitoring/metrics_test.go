@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mycompany/podmanager/hack/monitoring"
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -43,7 +44,7 @@ func TestMetricsExist(t *testing.T) {
 			queries[panel.Title] = append(queries[panel.Title], target.Query(monitoring.Job, "10s"))
 		}
 	}
-	await(t, "Prometheus to have read the metrics of objects", func() (any, bool) {
+	suite.Await(t, "Prometheus to have read the metrics of objects", func() (any, bool) {
 		series, err := shared.prometheus.Series(t.Context(), fmt.Sprintf("kube_podmanager_status_condition{namespace=%q, status='true'}", namespace.name))
 		return series, err == nil && len(series) > 0
 	})

@@ -176,6 +176,7 @@ func TestAdoptAndReturn(t *testing.T) {
 
 // The pods of other kinds are handed over, too. Those of a StatefulSet have the names that a PodManager gives.
 func TestAdoptOtherKinds(t *testing.T) {
+	t.Parallel()
 	for kind, replicas := range map[string]int{"ReplicaSet": 2, "StatefulSet": 2} {
 		t.Run(kind, func(t *testing.T) {
 			s := newSpace(t)

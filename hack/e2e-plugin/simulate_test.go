@@ -26,6 +26,7 @@ func templateOf(image string) string {
 // at the most, and it ends the same way. Specs leave no choice: one pod at a time, and no new pod before the old one is gone, since the names of new pods
 // depend on that.
 func TestSimulateAgreesWithWhatHappens(t *testing.T) {
+	t.Parallel()
 	const (
 		surge    = "podReplacementPolicy: TerminationComplete, updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}"
 		takeDown = "podReplacementPolicy: TerminationComplete, updateStrategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}"

@@ -4,7 +4,6 @@ package e2eplugin
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,16 +12,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
-
-// patience is how long to wait for what should take a second, on a slow machine with other things to do.
-const patience = 60 * time.Second
 
 // space is a test's namespace.
 type space struct {
@@ -37,20 +32,8 @@ type space struct {
 func newSpace(t *testing.T) *space {
 	t.Helper()
 	t.Parallel()
-	namespace, err := shared.cluster.Kube.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "plugin-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &space{t: t, name: namespace.Name, kubeconfig: shared.cluster.Kubeconfig}
-	t.Cleanup(func() {
-		if t.Failed() {
-			out, _ := shared.cluster.Kubectl(context.Background(), "get", "pm,pods,controllerrevisions", "-o", "wide", "-n", s.name)
-			t.Logf("what is in %s:\n%s", s.name, out)
-		}
-		_ = shared.cluster.Kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
-	})
-	return s
+	name := suite.NewNamespace(t, shared.cluster, "plugin-", "pm,pods,controllerrevisions", "-o", "wide")
+	return &space{t: t, name: name, kubeconfig: shared.cluster.Kubeconfig}
 }
 
 // result is what a command has printed, and its exit code.
@@ -128,20 +111,9 @@ func (s *space) manager(name string) *v1.PodManager {
 	return manager
 }
 
-// await repeats a check until it holds, and prints what was last seen if it never does.
 func (s *space) await(what string, check func() (seen any, ok bool)) {
 	s.t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		seen, ok := check()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("waited %v for %s; last seen: %+v", patience, what, seen)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	suite.Await(s.t, what, check)
 }
 
 // masks are what differs from run to run.

@@ -60,6 +60,7 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 
 // The live view redraws in place, on any terminal, and ends by itself.
 func TestLiveView(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		columns, lines uint16
 		environment    []string

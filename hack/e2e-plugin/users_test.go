@@ -64,6 +64,7 @@ var everyVerb = []verb{
 
 // Every verb as an administrator, as whoever may edit, who can do the same, and as whoever may only look at PodManagers.
 func TestEveryVerbAsEveryUser(t *testing.T) {
+	t.Parallel()
 	for user, role := range map[string]string{"admin": "", "editor": "edit", "viewer": "podmanager-view"} {
 		t.Run(user, func(t *testing.T) {
 			admin := newSpace(t)

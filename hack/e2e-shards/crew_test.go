@@ -8,7 +8,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -40,15 +40,7 @@ func newCrew(t *testing.T) *crew {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(cancel)
-	namespace := "shards-" + strings.ToLower(strings.TrimPrefix(t.Name(), "Test"))
-	c := &crew{t: t, ctx: ctx, namespace: namespace}
-	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := cluster.Kube.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cluster.Kube.CoreV1().Namespaces().Delete(context.WithoutCancel(ctx), namespace, metav1.DeleteOptions{})
-	})
+	c := &crew{t: t, ctx: ctx, namespace: suite.NewNamespace(t, cluster, "shards-", "podmanagers,pods", "--show-labels")}
 	return c
 }
 
@@ -69,20 +61,12 @@ func (c *crew) start(shards int) *lab.Process {
 	return p
 }
 
-// await polls until a condition holds, and returns how long that took.
-func (c *crew) await(what string, limit time.Duration, holds func() (seen string, ok bool)) time.Duration {
+// await waits until a condition holds, and returns how long that took.
+func (c *crew) await(what string, limit time.Duration, holds func() (seen any, ok bool)) time.Duration {
 	c.t.Helper()
 	began := time.Now()
-	for {
-		seen, ok := holds()
-		took := time.Since(began)
-		if ok {
-			return took
-		}
-		if took > limit || !lab.Pause(c.ctx, 50*time.Millisecond) {
-			c.t.Fatalf("waited %v for %s; seen: %s", took.Round(time.Millisecond), what, seen)
-		}
-	}
+	suite.AwaitFor(c.t, limit, what, holds)
+	return time.Since(began)
 }
 
 var heldPattern = regexp.MustCompile(`shards[^\n]*holds (\d+) of \d+`)
@@ -100,7 +84,7 @@ func held(p *lab.Process) int {
 // awaitHeld waits until replicas hold these numbers of shards, in any order.
 func (c *crew) awaitHeld(limit time.Duration, replicas []*lab.Process, want ...int) time.Duration {
 	c.t.Helper()
-	return c.await(fmt.Sprintf("replicas that hold %v shards", want), limit, func() (string, bool) {
+	return c.await(fmt.Sprintf("replicas that hold %v shards", want), limit, func() (any, bool) {
 		var got []int
 		for _, p := range replicas {
 			got = append(got, held(p))
@@ -157,7 +141,7 @@ func (c *crew) pods() []corev1.Pod {
 // awaitReady waits until all PodManagers are Ready with their present spec, and checks the number of pods.
 func (c *crew) awaitReady(pods int) {
 	c.t.Helper()
-	c.await("Ready PodManagers", patience, func() (string, bool) {
+	c.await("Ready PodManagers", patience, func() (any, bool) {
 		waiting := map[string]string{}
 		for _, manager := range c.managers() {
 			ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)

@@ -60,7 +60,7 @@ func TestNumberChanges(t *testing.T) {
 	for _, shards := range []int{8, 4, 0, 8} {
 		next := c.start(shards)
 		if shards > 0 {
-			c.await("a replica that waits", patience, func() (string, bool) {
+			c.await("a replica that waits", patience, func() (any, bool) {
 				ready, err := next.Ready()
 				return fmt.Sprint(ready, err), strings.Contains(ready, "[!]shards: waits for")
 			})
@@ -85,7 +85,7 @@ func TestNumberChanges(t *testing.T) {
 // awaitLabels waits until all pods and revisions have the label of their shard.
 func (c *crew) awaitLabels(shards int) {
 	c.t.Helper()
-	c.await("labelled pods and revisions", patience, func() (string, bool) {
+	c.await("labelled pods and revisions", patience, func() (any, bool) {
 		wrong := map[string]string{}
 		check := func(object metav1.Object) {
 			want := shard.Of(cache.NewObjectName(c.namespace, object.GetLabels()[v1.LabelManager]), shards).String()
@@ -142,7 +142,7 @@ func TestOrphans(t *testing.T) {
 	if err := cluster.Managers.AppsV1().PodManagers(c.namespace).Delete(c.ctx, "web-1", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
 		t.Fatal(err)
 	}
-	c.await("orphans", patience, func() (string, bool) {
+	c.await("orphans", patience, func() (any, bool) {
 		owned := map[string]string{}
 		for _, pod := range c.pods() {
 			if owner := metav1.GetControllerOf(&pod); owner != nil && owner.Name == "web-1" {

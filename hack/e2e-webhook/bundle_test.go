@@ -12,6 +12,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 const ourAccount = "system:serviceaccount:podmanager-system:podmanager-controller"
@@ -43,7 +45,7 @@ func TestPutBack(t *testing.T) {
 	} {
 		change()
 		began := time.Now()
-		await(t, name+": the bundle as it was", func() (any, bool) {
+		suite.Await(t, name+": the bundle as it was", func() (any, bool) {
 			held := bundle(t)
 			return string(held), bytes.Equal(held, want)
 		})
@@ -90,12 +92,12 @@ func TestConversionBundle(t *testing.T) {
 	}
 	convert("https://" + h.address + "/convert")
 	authority := base64.StdEncoding.EncodeToString(secret(t).Data["ca.crt"])
-	await(t, "the bundle in the CRD", func() (any, bool) {
+	suite.Await(t, "the bundle in the CRD", func() (any, bool) {
 		conversion := read()
 		return conversion, strings.Contains(conversion, authority)
 	})
 	kubectl(t, "", "patch", "crd", crd, "--type", "json", "-p", `[{"op": "remove", "path": "/spec/conversion/webhook/clientConfig/caBundle"}]`)
-	await(t, "the bundle to be put back", func() (any, bool) {
+	suite.Await(t, "the bundle to be put back", func() (any, bool) {
 		conversion := read()
 		return conversion, strings.Contains(conversion, authority)
 	})
@@ -155,7 +157,7 @@ func TestCertificateOfSomebodyElse(t *testing.T) {
 	maker := start(t)
 	maker.ready(t)
 	var made map[string][]byte
-	await(t, "a Secret", func() (any, bool) {
+	suite.Await(t, "a Secret", func() (any, bool) {
 		if found := secret(t); found != nil {
 			made = found.Data
 		}

@@ -4,8 +4,8 @@
 //
 // Run it with make e2e. The objects are there once in a cluster, so the package's tests run one after the other.
 //
-//	main_test.go      building the controller, installing the rights
-//	space_test.go     what tests share: the configuration, controllers, calls, waiting
+//	main_test.go      installing the rights
+//	space_test.go     what tests share: the configuration, controllers, calls
 //	words_test.go     what kubectl prints: of refusals, v1alpha1
 //	warnings_test.go  and of pods that the API server takes at another time
 //	rotation_test.go  CAs that follow each other while the API server calls, a Secret that is deleted

@@ -5,65 +5,31 @@ package e2ewebhook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // cluster is what all tests use.
 var cluster *lab.Cluster
 
 func TestMain(m *testing.M) {
-	os.Exit(runAll(m))
-}
-
-func runAll(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "podmanager-e2e-webhook-")
-	if err == nil {
-		err = setUp(folder)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "e2e-webhook:", err)
-		return 1
-	}
-	code := m.Run()
-	if err := putBack(); err != nil {
-		fmt.Fprintln(os.Stderr, "e2e-webhook:", err)
-		code = 1
-	}
-	if code != 0 {
-		fmt.Fprintln(os.Stderr, "e2e-webhook: logs of the controllers are in", folder)
-		return code
-	}
-	_ = os.RemoveAll(folder)
-	return code
+	os.Exit(suite.Run(m, "e2e-webhook", setUp, tearDown))
 }
 
 const rightsFile = "artifacts/webhook/rbac.yaml"
 
-func setUp(folder string) error {
-	kubeconfig := os.Getenv("KUBECONFIG")
-	if kubeconfig == "" {
-		return errors.New("KUBECONFIG must name a cluster's kubeconfig; make e2e sees to that")
-	}
-	if err := os.Chdir("../.."); err != nil { // to the root of the project, as hack/lab expects
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	var err error
-	if cluster, err = lab.Attach(ctx, kubeconfig, folder); err != nil {
-		return err
-	}
-	_, err = cluster.Kubectl(ctx, "apply", "-f", rightsFile)
+func setUp(ctx context.Context, attached *lab.Cluster) error {
+	cluster = attached
+	_, err := cluster.Kubectl(ctx, "apply", "-f", rightsFile)
 	return err
 }
 
-// putBack leaves the cluster as the tests of other packages expect it.
-func putBack() error {
+// tearDown leaves the cluster as the tests of other packages expect it.
+func tearDown(bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, rights := cluster.Kubectl(ctx, "delete", "--ignore-not-found", "-f", rightsFile)

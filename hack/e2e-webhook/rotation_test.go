@@ -6,13 +6,17 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // One CA follows another, until the old one is forgotten, while the API server calls one replica and both are called by somebody who trusts
-// the bundle: each call gets through. The API server may be busy here, so that lives are not too short: a CA is everywhere within 2 s.
+// the bundle: each call gets through. The API server may be busy here, so that lives are not too short: a CA is everywhere within 2 s. Only
+// the first CA, which has to grow old, is made by a controller whose CAs live half as long: another one follows after 25 s.
 func TestRotation(t *testing.T) {
 	clean(t)
-	const life = "20s" // a CA lives 80 s, and another one follows after 55 s
+	start(t, "-webhook-cert-lifetime", "10s").ready(t).end(t)
+	const life = "20s"
 	first, second := start(t, "-webhook-cert-lifetime", life), start(t, "-webhook-cert-lifetime", life)
 	kubectl(t, manifest(t, first), "apply", "-f", "-")
 	first.ready(t)
@@ -58,7 +62,7 @@ func TestSecretDeleted(t *testing.T) {
 	awaitCall(t, h)
 	before := secret(t)
 	kubectl(t, "", "delete", "secret", secretName, "--namespace", systemSpace)
-	await(t, "another Secret", func() (any, bool) {
+	suite.Await(t, "another Secret", func() (any, bool) {
 		made := secret(t)
 		return made, made != nil && made.UID != before.UID
 	})
@@ -66,7 +70,7 @@ func TestSecretDeleted(t *testing.T) {
 		t.Error("the CA is the same as before")
 	}
 	counted, applied := h.calls(t), 0
-	await(t, "the old CA to leave the bundle", func() (any, bool) {
+	suite.Await(t, "the old CA to leave the bundle", func() (any, bool) {
 		trusted := bundle(t)
 		if _, err := h.handshake(trusted); err != nil {
 			t.Errorf("a call has failed: %v", err)

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -32,8 +33,6 @@ const (
 	configuration = "podmanager"
 	secretName    = "podmanager-webhook"
 	crd           = "podmanagers.apps.mycompany.com"
-	// patience is how long a test waits for something that takes a second on an idle machine.
-	patience = 60 * time.Second
 )
 
 // hook is a controller that serves webhooks.
@@ -81,7 +80,7 @@ func (h *hook) end(t *testing.T) {
 // ready waits until a controller is ready.
 func (h *hook) ready(t *testing.T) *hook {
 	t.Helper()
-	await(t, "a controller to be ready", func() (any, bool) {
+	suite.Await(t, "a controller to be ready", func() (any, bool) {
 		answer, err := h.Ready()
 		return fmt.Sprint(answer, err), err == nil
 	})
@@ -92,7 +91,7 @@ func (h *hook) ready(t *testing.T) *hook {
 func clean(t *testing.T) {
 	t.Helper()
 	remove := func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), suite.Patience)
 		defer cancel()
 		for _, err := range []error{
 			cluster.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(ctx, configuration, metav1.DeleteOptions{}),
@@ -136,22 +135,6 @@ func kubectl(t *testing.T, input string, arguments ...string) string {
 	return out
 }
 
-// await waits until something is so, and tells what was seen if it does not become so.
-func await(t *testing.T, what string, look func() (any, bool)) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		seen, isSo := look()
-		if isSo {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v for %s; seen: %v", patience, what, seen)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
 func readConfiguration(t *testing.T) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	t.Helper()
 	found, err := cluster.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})
@@ -184,7 +167,7 @@ func secret(t *testing.T) *corev1.Secret {
 func awaitBundle(t *testing.T) []byte {
 	t.Helper()
 	var held []byte
-	await(t, "the bundle to hold the CA of the Secret", func() (any, bool) {
+	suite.Await(t, "the bundle to hold the CA of the Secret", func() (any, bool) {
 		made := secret(t)
 		if made == nil {
 			return "no Secret", false
@@ -251,7 +234,7 @@ func apply(t *testing.T) {
 func awaitCall(t *testing.T, h *hook) {
 	t.Helper()
 	before := h.calls(t)
-	await(t, "the API server to call", func() (any, bool) {
+	suite.Await(t, "the API server to call", func() (any, bool) {
 		apply(t)
 		return h.calls(t), h.calls(t) > before
 	})

@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // wouldRefuse is what kubectl prints of a pod that the API server would not take at the moment, before what it prints of the apply.
@@ -54,7 +56,7 @@ func testWarnings(t *testing.T) {
 			s := newSpace(t)
 			test.prepare(s)
 			want := strings.ReplaceAll(test.want, "SPACE", s.name) + "\npodmanager.apps.mycompany.com/web created\n"
-			await(t, "kubectl to print the warning", func() (any, bool) { // until the API server knows of what was prepared
+			suite.Await(t, "kubectl to print the warning", func() (any, bool) { // until the API server knows of what was prepared
 				out, err := s.try(looked("v1", test.spec), "apply", "--dry-run=server", "-f", "-")
 				return fmt.Sprintf("%s\nwant\n%s\nerror: %v", out, want, err), out == strings.Replace(want, "created\n", "created (server dry run)\n", 1)
 			})
@@ -66,7 +68,7 @@ func testWarnings(t *testing.T) {
 func (s *space) quota(name, hard string) {
 	s.t.Helper()
 	s.kubectl("create", "quota", name, "--hard="+hard)
-	await(s.t, "the quota to be in force", func() (any, bool) {
+	suite.Await(s.t, "the quota to be in force", func() (any, bool) {
 		out := s.kubectl("get", "quota", name, "-o", "jsonpath={.status.hard}")
 		return out, out != ""
 	})

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 )
 
 // What users read at apply, as kubectl prints it, with all of artifacts/webhook installed and served by one controller.
@@ -63,7 +64,7 @@ func newSpace(t *testing.T) *space {
 	t.Cleanup(func() {
 		_ = cluster.Kube.CoreV1().Namespaces().Delete(context.Background(), made.Name, metav1.DeleteOptions{})
 	})
-	await(t, "the ServiceAccount default", func() (any, bool) {
+	suite.Await(t, "the ServiceAccount default", func() (any, bool) {
 		_, err := cluster.Kube.CoreV1().ServiceAccounts(made.Name).Get(t.Context(), "default", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
@@ -146,7 +147,7 @@ func testAlpha(t *testing.T) {
 	const deprecated = "Warning: apps.mycompany.com/v1alpha1 PodManager is deprecated; use apps.mycompany.com/v1, where spec.size is spec.replicas, " +
 		"and spec.command belongs to a container of spec.template\n"
 	s := newSpace(t)
-	await(t, "v1alpha1 to be served", func() (any, bool) {
+	suite.Await(t, "v1alpha1 to be served", func() (any, bool) {
 		out, err := s.try("", "get", "podmanagers.v1alpha1.apps.mycompany.com")
 		return out, err == nil
 	})

@@ -15,6 +15,7 @@ import (
 )
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	for _, cascade := range []string{"background", "foreground"} {
 		t.Run(cascade, func(t *testing.T) {
 			s := newSpace(t)

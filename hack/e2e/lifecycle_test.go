@@ -151,6 +151,7 @@ func TestManySmallOnes(t *testing.T) {
 }
 
 func TestHeal(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(s *space, pod string){
 		"deleted": func(s *space, pod string) { s.kubectl("delete", "pod", pod, "--wait=false") },
 		"force-deleted": func(s *space, pod string) {

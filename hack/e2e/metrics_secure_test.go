@@ -115,6 +115,7 @@ func TestSecureMetrics(t *testing.T) {
 
 // If the API server does not tell who somebody is, or what they may do, nobody reads metrics; when it tells again, they do.
 func TestSecureMetricsWithoutReviews(t *testing.T) {
+	t.Parallel()
 	for _, resource := range []string{"tokenreviews", "subjectaccessreviews"} {
 		t.Run(resource, func(t *testing.T) {
 			f := newFaulty(t, "-metrics-secure")

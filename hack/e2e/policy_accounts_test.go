@@ -20,6 +20,7 @@ import (
 // The policy stops nothing that the controllers of Kubernetes do to PodManagers, although they may not create pods. Each is seen to do it
 // under its own account.
 func TestPodRightsOfKubernetes(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		account, write string
 		act            func(s *space)

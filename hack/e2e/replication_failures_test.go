@@ -164,6 +164,7 @@ func TestFailedInTheFuture(t *testing.T) {
 
 // The newest failed pods stay for inspection, as many as failedPodsHistoryLimit says.
 func TestFailedPodsHistory(t *testing.T) {
+	t.Parallel()
 	for limit, want := range map[string][]string{
 		"":                            {"web-0"},
 		", failedPodsHistoryLimit: 2": {"web-0", "web-1"},

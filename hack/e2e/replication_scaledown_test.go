@@ -17,6 +17,7 @@ import (
 
 // scaleDown.maxTerminating bounds how many pods terminate at the same time; the others follow once these are gone.
 func TestScaleDownLimit(t *testing.T) {
+	t.Parallel()
 	scale := func(s *space) { s.kubectl("scale", "pm/web", "--replicas=0") }
 	tests := map[string]struct {
 		limit string

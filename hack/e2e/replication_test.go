@@ -38,6 +38,7 @@ func (s *space) warnings(name, reason string) (count int, notes string) {
 
 // If a pod of somebody else has the name of one of our pods, our pod gets the next index, and the status says why.
 func TestForeignNames(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(s *space, pod *corev1.Pod){
 		"a pod that nobody owns": func(*space, *corev1.Pod) {},
 		"a pod with our label that something else controls": func(s *space, pod *corev1.Pod) {
@@ -167,6 +168,7 @@ func TestMarkedPodIsReplaced(t *testing.T) {
 
 // TerminationStarted, the default, replaces a deleted pod while it terminates; TerminationComplete waits until it is gone.
 func TestPodReplacementPolicy(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		policy string
 		during string

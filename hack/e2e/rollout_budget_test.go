@@ -27,6 +27,7 @@ func (s *space) releaseAtEnd() {
 // The controller is killed three times during a rollout of 100 pods, and once the template is changed before it runs again. The budget is
 // not exceeded at any version of any pod.
 func TestRolloutBudgetSurvivesKills(t *testing.T) {
+	t.Parallel()
 	for name, images := range map[string][]string{
 		"one change":  {"nginx:2", "nginx:2", "nginx:2"},
 		"two changes": {"nginx:2", "nginx:3", "nginx:3"},

@@ -15,6 +15,7 @@ import (
 // A new revision does not fail because nodes end its pods, however long their replacements take to start; it fails if a pod fails by
 // itself.
 func TestDisruptionsCondemnNobody(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		status, told string
 		condemned    bool

@@ -26,7 +26,7 @@ const (
 
 // careful is a minReadySeconds that is longer than crashing pods are ready. The nodes' times have whole seconds, and a busy machine is
 // late.
-const careful = "minReadySeconds: 4, "
+const careful = "minReadySeconds: 8, "
 
 // risky is the spec of a rollout under a failure policy.
 func risky(replicas int, limits, policy, image string) string {
@@ -58,6 +58,7 @@ func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reaso
 // Pods that crash, and are ready in between, halt the rollout before too many pods are unavailable. It stays halted, and its message does
 // not change.
 func TestHalt(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		limits string
 		// bad is how many pods get the image at the most.
@@ -119,6 +120,7 @@ func firstFailure(past []sighting, image string) time.Time {
 
 // If the template is corrected while the rollout is halted, the rollout goes on at once; also in place.
 func TestHaltIsMended(t *testing.T) {
+	t.Parallel()
 	for name, limits := range map[string]string{
 		"by replacing": "maxSurge: 1, maxUnavailable: 2",
 		"in place":     "maxSurge: 0, maxUnavailable: 2, podUpdatePolicy: InPlaceOnly",

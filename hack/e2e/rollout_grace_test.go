@@ -112,6 +112,7 @@ func (s *space) awaitClosed() *corev1.Pod {
 
 // A pause during the grace period puts the unchanged pod back in service, and so does the old template.
 func TestInPlaceGraceIsPaused(t *testing.T) {
+	t.Parallel()
 	tests := map[string]string{
 		"by a pause":                rolloutSpec(2, graceful(600), "image: 'app:2', paused: true"),
 		"by the template as it was": rolloutSpec(2, graceful(600), "image: 'app:1'"),
@@ -152,6 +153,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 // Pods that were created before there was a grace period have no readiness gate: they are updated in service, and an event tells so. New
 // pods have the gate.
 func TestInPlaceGraceIsRaised(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceIfPossible, v1.InPlaceOnly} {
 		t.Run(string(policy), func(t *testing.T) {
 			s := newSpace(t)
@@ -180,6 +182,7 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 
 // If a pod is released while it is out of service, the controller first puts it back in service: nobody would do it later.
 func TestReleaseOpensTheGate(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(s *space, pod string){
 		"relabelled": func(s *space, pod string) { s.patchPod(pod, `{"labels":{"podmanager":null}}`) },
 		"orphaned":   func(s *space, _ string) { s.kubectl("delete", "pm", "web", "--cascade=orphan", "--wait=false") },
@@ -202,6 +205,7 @@ func TestReleaseOpensTheGate(t *testing.T) {
 
 // The controller is killed between any two steps. The next controller finishes the update.
 func TestInPlaceSurvivesCrash(t *testing.T) {
+	t.Parallel()
 	refuse := func(f *faulty, subresource string) {
 		f.answer("refused", 503, func(r faults.Request) bool {
 			return r.Verb == "patch" && r.Resource == "pods" && r.Subresource == subresource && r.Namespace == f.name

@@ -111,6 +111,7 @@ func TestChangeCause(t *testing.T) {
 
 // revisionHistoryLimit old revisions are kept, besides the revisions in use.
 func TestRevisionHistoryLimit(t *testing.T) {
+	t.Parallel()
 	for limit, want := range map[int][]int64{0: {4}, 2: {2, 3, 4}} {
 		t.Run(fmt.Sprint(limit), func(t *testing.T) {
 			s := newSpace(t)
@@ -163,6 +164,7 @@ func TestRollbackByHand(t *testing.T) {
 // A restart replaces all pods as a rollout does, with an image or a template, however often; so does the annotation of kubectl rollout
 // restart.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	const full = "template: {metadata: {annotations: {a: b}}, spec: {containers: [{name: a, image: a}]}}"
 	field := func(at string) string { return fmt.Sprintf(`{"spec":{"restartAt":%q}}`, at) }
 	annotation := func(at string) string {

@@ -42,6 +42,7 @@ var impossible = map[string]struct{ before, after, why string }{
 
 // With InPlaceIfPossible, pods that cannot be updated in place are replaced.
 func TestInPlaceImpossible(t *testing.T) {
+	t.Parallel()
 	for name, test := range impossible {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
@@ -65,6 +66,7 @@ func TestInPlaceImpossible(t *testing.T) {
 // With InPlaceOnly, no pod is touched, and the status names the field. Lost pods are replaced by pods of the same revision, and a template
 // that can be updated in place is rolled out.
 func TestInPlaceOnlyImpossible(t *testing.T) {
+	t.Parallel()
 	for name, test := range impossible {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
@@ -115,6 +117,7 @@ func TestInPlaceOnlyImpossibleBehindPartition(t *testing.T) {
 
 // Labels change no container, so no pod is taken out of service for them, and no readiness gate is needed.
 func TestInPlaceMetadataNeedsNoGrace(t *testing.T) {
+	t.Parallel()
 	template := "template: {metadata: {labels: {a: %s}}, spec: {containers: [{name: a, image: 'a:1'}]}}"
 	for name, first := range map[string]int{"with the gate": 3, "without the gate": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 // No more than maxUnavailable pods are out of service at any time, however many pods there are.
 func TestInPlaceBudget(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		limits      string
 		unavailable int
@@ -59,7 +60,7 @@ func TestInPlaceSurge(t *testing.T) {
 // The cost: one patch for each pod, three patches if the pod is resized (announce, resize, label), and no create or delete.
 func TestInPlaceCost(t *testing.T) {
 	const replicas = 100
-	s := newSerialSpace(t)
+	s := newSpace(t)
 	log := s.openAudit()
 	s.private()
 	limits := fmt.Sprintf("podUpdatePolicy: %s, maxSurge: 0, maxUnavailable: 50", v1.InPlaceOnly)

@@ -88,6 +88,7 @@ func (s *space) hasRestarted(pods []corev1.Pod, times ...int32) {
 
 // Existing pods get another image by a patch; only containers with a new image are restarted.
 func TestInPlaceImage(t *testing.T) {
+	t.Parallel()
 	two := "template: {spec: {containers: [{name: a, image: '%s'}, {name: b, image: 'b:1'}]}}"
 	tests := map[string]struct {
 		policy, first, second string
@@ -137,6 +138,7 @@ func (s *space) awaitNormals(reason string, least, most int) {
 
 // Labels and annotations are added, changed and removed without a restart.
 func TestInPlaceMetadata(t *testing.T) {
+	t.Parallel()
 	template := "template: {metadata: {labels: {%s}, annotations: {%s}}, spec: {containers: [{name: a, image: '%s'}]}}"
 	first := fmt.Sprintf(template, "app: mine, stays: a, changes: a, goes: a", "stays: a, changes: a, goes: a", "a:1")
 	for name, image := range map[string]string{"alone": "a:1", "and an image": "a:2"} {

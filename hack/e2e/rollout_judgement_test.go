@@ -15,6 +15,7 @@ import (
 
 // The pods of a revision are ready for a second and then crash: all pods are updated, but the revision never becomes current.
 func TestBakeTime(t *testing.T) {
+	t.Parallel()
 	for _, replicas := range []int{1, 3, 20} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
 			s := newSpace(t)
@@ -51,6 +52,7 @@ func TestBakeTimeHalt(t *testing.T) {
 
 // A crash loop before an update in place does not count against the new revision.
 func TestFixInPlace(t *testing.T) {
+	t.Parallel()
 	for name, broken := range map[string]string{"crash loop": crashing, "image": missing} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)

@@ -47,6 +47,7 @@ func (s *space) awaitPartition(old string, base int, image string, updated int) 
 
 // A lower partition updates more pods, a higher one moves pods back; no other pod is touched.
 func TestPartition(t *testing.T) {
+	t.Parallel()
 	for name, steps := range map[string][3]string{"numbers": {"3", "1", "4"}, "percentages": {"60%", "20%", "75%"}} {
 		for _, policy := range []v1.PodUpdatePolicy{v1.RecreatePods, v1.InPlaceIfPossible} {
 			t.Run(name+" "+string(policy), func(t *testing.T) {
@@ -98,6 +99,7 @@ func (s *space) hasStayed(before, now []corev1.Pod) {
 
 // Scaling keeps to the partition, as a number or as a percentage; so does replacing a lost pod.
 func TestPartitionScale(t *testing.T) {
+	t.Parallel()
 	type step struct{ replicas, base int }
 	tests := map[string]struct {
 		partition string
@@ -132,6 +134,7 @@ func TestPartitionScale(t *testing.T) {
 
 // A third template replaces the second one; the pods of the partition keep the first.
 func TestPartitionNewTemplate(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []v1.PodUpdatePolicy{v1.RecreatePods, v1.InPlaceIfPossible} {
 		t.Run(string(policy), func(t *testing.T) {
 			s := newSpace(t)
@@ -157,6 +160,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 
 // A partition of all pods, or more, updates none. Without an old revision all pods get the new one.
 func TestPartitionOfAll(t *testing.T) {
+	t.Parallel()
 	for _, partition := range []string{"4", "7", "100%", "99%"} {
 		t.Run(partition, func(t *testing.T) {
 			s := newSpace(t)

@@ -45,6 +45,7 @@ func quantities(text string) corev1.ResourceList {
 
 // Running pods get CPU and memory through the resize subresource, and no container is restarted.
 func TestInPlaceResources(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		image, before, after, requests, limits string
 		restarts                               int32
@@ -103,6 +104,7 @@ func resizedBefore(image string, want corev1.ResourceRequirements) invariant {
 
 // The restart of a container for an update in place is no failure, whatever its exit code is, even without a grace period.
 func TestInPlaceIsNoFailure(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		before, after string
 		// restarts are the possible numbers: a node may carry out two changes one after the other.

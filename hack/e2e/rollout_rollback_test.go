@@ -61,6 +61,7 @@ func (s *space) stays(what string, do func()) {
 
 // If pods crash, the rollout is rolled back, soon and within the budget, and the spec does not change. It stays so until the spec changes.
 func TestRollback(t *testing.T) {
+	t.Parallel()
 	for name, limits := range map[string]string{"by replacing": budget, "in place": inPlaceBudget} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
@@ -178,6 +179,7 @@ func TestRollbackDeadline(t *testing.T) {
 
 // The controller is killed when the status has the failed revision, or during the rollback. The next controller goes on.
 func TestRollbackSurvivesCrash(t *testing.T) {
+	t.Parallel()
 	for name, passed := range map[string]int{"before the first pod": 0, "in the middle": 2} {
 		t.Run(name, func(t *testing.T) {
 			f := newFaulty(t)

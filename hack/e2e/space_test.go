@@ -17,11 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/suite"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // patience is how long a test waits for something that takes a second on an idle machine.
-const patience = 60 * time.Second
+const patience = suite.Patience
 
 // space is a test's namespace.
 type space struct {
@@ -42,18 +43,12 @@ func newSpace(t *testing.T) *space {
 // newSerialSpace creates a namespace for a test that does not run in parallel with others.
 func newSerialSpace(t *testing.T) *space {
 	t.Helper()
-	namespace, err := shared.kube.CoreV1().Namespaces().Create(t.Context(),
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &space{t: t, ctx: t.Context(), name: namespace.Name, cluster: shared.cluster}
+	s := &space{t: t, ctx: t.Context(), name: suite.NewNamespace(t, shared.cluster, "e2e-"), cluster: shared.cluster}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("objects in %s:\n%s", s.name, s.dump())
 		}
 		s.forgetPrivate()
-		_ = shared.kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
 	})
 	return s
 }
@@ -135,17 +130,7 @@ func (s *space) await(what string, check func() (seen any, ok bool)) {
 
 func (s *space) awaitFor(limit time.Duration, what string, check func() (seen any, ok bool)) {
 	s.t.Helper()
-	deadline := time.Now().Add(limit)
-	for {
-		seen, ok := check()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("waited %v for %s; last seen: %+v", limit, what, seen)
-		}
-		time.Sleep(25 * time.Millisecond)
-	}
+	suite.AwaitFor(s.t, limit, what, check)
 }
 
 // manager reads a PodManager.
