@@ -23,7 +23,7 @@ const (
 	// takeover has that many requests one after the other where a reaction has one. On a machine that is not busy it comes to a fraction of
 	// a second.
 	takeoverSlack = 5
-	// takeoverPatience is how long a shard is waited for.
+	// takeoverPatience is how long a shard is waited for, with the same addition.
 	takeoverPatience = 40 * time.Second
 )
 
@@ -62,7 +62,7 @@ func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 	}
 	asked = time.Now()
 	c.poke()
-	for len(waiting) > 0 && time.Since(asked) < takeoverPatience && c.ctx.Err() == nil {
+	for len(waiting) > 0 && time.Since(asked) < takeoverPatience+takeoverSlack*c.usual && c.ctx.Err() == nil {
 		owners, err := c.contender.owners(c.ctx, c.namespace)
 		for _, o := range owners {
 			if index, found := waiting[o.name]; err == nil && found && o.observed == o.generation {
@@ -96,7 +96,7 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 		at, found := reacted[index]
 		if !found {
 			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
-				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, takeoverPatience, c.history.holders(c.namespace+"-"))})
+				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, time.Since(since).Round(time.Second), c.history.holders(c.namespace+"-"))})
 			continue
 		}
 		what, took, most := kind, at.Sub(since), limit
