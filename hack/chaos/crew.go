@@ -21,6 +21,7 @@ import (
 
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // crewShards is the number of shards, crewSpace the namespace of the Leases: artifacts/shards/rbac.yaml gives the rights there.
@@ -163,6 +164,20 @@ func (r *crewReplica) held() []int {
 		}
 	}
 	return held
+}
+
+// shardsOf are the shards whose Leases a replica holds, and those that are on their way from one replica to another.
+func (c *crew) shardsOf(r *crewReplica) []int {
+	c.must(c.ledger.read())
+	identity := c.history.firstHolder(c.ledger.leaseOf(r.credential)) // empty if it has just started
+	holders := c.history.holders(c.namespace + "-shard-")
+	var shards []int
+	for _, part := range shard.All(crewShards) {
+		if holder := holders[fmt.Sprintf("%s-shard-%v", c.namespace, part)]; holder == identity || holder == "" {
+			shards = append(shards, part.Index)
+		}
+	}
+	return shards
 }
 
 // balanceLimit is how long it may take, without faults, until the replicas hold equal parts. A replica that was cut off may wait for a while

@@ -74,6 +74,13 @@ func (l *ledger) add(line []byte) error {
 	return nil
 }
 
+// leaseOf is the Lease by which the replica with this token tells that it is alive.
+func (l *ledger) leaseOf(credential string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.leases[credential]
+}
+
 // manager is the PodManager that a write is about: the names of pods and revisions are its name, a dash, and an index or a hash.
 func (r request) manager() string {
 	if r.ObjectRef.Resource == "podmanagers" {

@@ -75,10 +75,10 @@ func (c *crew) drop(gone *crewReplica) {
 func (c *crew) killOne() {
 	c.calibrate()
 	victim := c.pick()
-	held := victim.held()
 	c.must(victim.process.Kill())
 	c.run.count(controllerKills)
 	killed := time.Now()
+	held := c.shardsOf(victim)
 	victim.faults = append(victim.faults, faultTime{"killed", killed, killed.Add(leaseDuration)})
 	c.logf("killed %s, which held %v", victim.name, held)
 	c.drop(victim)
@@ -90,7 +90,7 @@ func (c *crew) killOne() {
 func (c *crew) stopCleanly() {
 	c.calibrate()
 	victim := c.pick()
-	held := victim.held()
+	held := c.shardsOf(victim)
 	stopped := time.Now()
 	c.must(victim.process.Signal(syscall.SIGTERM))
 	c.logf("stopping %s, which holds %v", victim.name, held)
