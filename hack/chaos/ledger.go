@@ -81,6 +81,18 @@ func (l *ledger) leaseOf(credential string) string {
 	return l.leases[credential]
 }
 
+// firstWrite is when the first write about a PodManager after a time was received.
+func (l *ledger) firstWrite(manager string, after time.Time) (at time.Time, found bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, write := range l.writes {
+		if write.manager() == manager && write.Received.After(after) && (!found || write.Received.Before(at)) {
+			at, found = write.Received, true
+		}
+	}
+	return at, found
+}
+
 // manager is the PodManager that a write is about: the names of pods and revisions are its name, a dash, and an index or a hash.
 func (r request) manager() string {
 	if r.ObjectRef.Resource == "podmanagers" {

@@ -53,24 +53,19 @@ func (c *crew) poke() {
 	c.inParallel(parts...)
 }
 
-// reactions pokes all shards, and tells for each shard when the controller has seen that. A shard that
-// nobody works on is missing.
+// reactions pokes all shards, and tells for each shard when its replica has first written something because of that: the audit log knows, and
+// the status may come later. A shard that nobody works on is missing.
 func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
-	waiting, reacted := map[string]int{}, map[int]time.Time{}
-	for index := range crewShards {
-		waiting[c.canary(index)] = index
-	}
+	reacted = map[int]time.Time{}
 	asked = time.Now()
 	c.poke()
-	for len(waiting) > 0 && time.Since(asked) < takeoverPatience+takeoverSlack*c.usual && c.ctx.Err() == nil {
-		owners, err := c.contender.owners(c.ctx, c.namespace)
-		for _, o := range owners {
-			if index, found := waiting[o.name]; err == nil && found && o.observed == o.generation {
-				delete(waiting, o.name)
-				reacted[index] = time.Now()
+	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+takeoverSlack*c.usual && lab.Pause(c.ctx, 50*time.Millisecond) {
+		c.must(c.ledger.read())
+		for index := range crewShards {
+			if at, found := c.ledger.firstWrite(c.canary(index), asked); found {
+				reacted[index] = at
 			}
 		}
-		lab.Pause(c.ctx, 20*time.Millisecond)
 	}
 	return asked, reacted
 }
