@@ -49,6 +49,7 @@ func shardsUnderFaults(a *arena) {
 func (c *crew) shortSteps() {
 	c.stopCleanly()
 	c.killOne()
+	c.awaitBalance() // whoever is disturbed next has to have work
 	c.disturbTwo()
 }
 
