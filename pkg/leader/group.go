@@ -34,8 +34,10 @@ type Group struct {
 
 	mu    sync.Mutex
 	terms map[shard.Shard]*term
-	// kept is when the Lease of the group was last renewed by this replica.
-	kept time.Time
+	// kept is a time at which the Lease of the group was not yet renewed for the last time, by whichever replica; lastLook is the last look
+	// at it, of the goroutine that renews it.
+	kept     time.Time
+	lastLook look
 	// otherHolder is who holds the Lease of the group instead; empty if nobody does.
 	otherHolder string
 	// ended receives the shard of each term that has ended.

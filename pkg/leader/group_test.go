@@ -54,7 +54,7 @@ func withCrew(t *testing.T, test func(t *testing.T, c *crew)) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ctx := ktesting.NewTestContext(t)
 		ctx, cancel := context.WithCancel(ctx)
-		c := &crew{t: t, ctx: ctx, server: &testServer{leases: map[string]*coordinationv1.Lease{}}, writers: map[int]string{}}
+		c := &crew{t: t, ctx: ctx, server: &testServer{leases: map[string]*coordinationv1.Lease{}, written: map[string]int{}}, writers: map[int]string{}}
 		go c.watch()
 		test(t, c)
 		cancel()
@@ -315,5 +315,20 @@ func TestShardTakenByForce(t *testing.T) {
 		}
 		time.Sleep(20 * time.Second)
 		c.wantLoads("1", a) // the thief never renews
+	})
+}
+
+// Many replicas renew the Lease of the group together about as often as one.
+func TestLeaseOfGroupIsRenewedOnce(t *testing.T) {
+	withCrew(t, func(t *testing.T, c *crew) {
+		for i := range 8 {
+			c.start(fmt.Sprint(i), "", testShards)
+		}
+		time.Sleep(time.Minute)
+		before := c.server.writesTo("test")
+		time.Sleep(time.Minute)
+		if writes := c.server.writesTo("test") - before; writes < 10 || writes > 90 {
+			t.Errorf("8 replicas have written the Lease of the group %d times in a minute, one would 28 times", writes)
+		}
 	})
 }

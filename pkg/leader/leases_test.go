@@ -28,6 +28,14 @@ type testServer struct {
 	version int
 	leases  map[string]*coordinationv1.Lease
 	clients []*testClient
+	// written counts the writes to each Lease.
+	written map[string]int
+}
+
+func (s *testServer) writesTo(name string) int {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.written[name]
 }
 
 // client is the connection of one replica.
@@ -158,6 +166,7 @@ func (c *testClient) store(event watch.EventType, lease *coordinationv1.Lease) *
 	c.server.version++
 	lease.ResourceVersion = strconv.Itoa(c.server.version)
 	c.server.leases[lease.Name] = lease
+	c.server.written[lease.Name]++
 	c.server.tell(event, lease)
 	return lease.DeepCopy()
 }

@@ -37,6 +37,12 @@ func newIdentity() (identity, id string, err error) {
 	return host + "_" + id, id, nil
 }
 
+// look is a look at the Lease of the group.
+type look struct {
+	at      time.Time
+	version string
+}
+
 // annotationVersion, on the Lease of a replica, holds its version.
 const annotationVersion = v1.GroupName + "/version"
 
@@ -122,8 +128,15 @@ func (g *Group) keepTogether(ctx context.Context) error {
 		known, found := g.observer.get(g.config.Name)
 		isFree := ptr.Deref(lease.Spec.HolderIdentity, "") == "" ||
 			found && known.ResourceVersion == lease.ResourceVersion && known.isExpired(sent)
-		if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); holder != g.groupIdentity() && !isFree {
+		last := g.lastLook
+		g.lastLook = look{at: sent, version: lease.ResourceVersion}
+		switch holder := ptr.Deref(lease.Spec.HolderIdentity, ""); {
+		case holder != g.groupIdentity() && !isFree:
 			g.setKept(ctx, time.Time{}, holder)
+			return nil
+		case holder == g.groupIdentity() && last.version != "" && last.version != lease.ResourceVersion:
+			// Another replica has renewed it since the last look, which is enough for all.
+			g.setKept(ctx, last.at, "")
 			return nil
 		}
 		acquired := lease.Spec.AcquireTime
@@ -131,7 +144,9 @@ func (g *Group) keepTogether(ctx context.Context) error {
 		if !isFree {
 			lease.Spec.AcquireTime = acquired
 		}
-		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+		if lease, err = leases.Update(ctx, lease, metav1.UpdateOptions{}); err == nil {
+			g.lastLook.version = lease.ResourceVersion
+		}
 	}
 	if err == nil {
 		g.setKept(ctx, sent, "")
@@ -143,7 +158,10 @@ func (g *Group) keepTogether(ctx context.Context) error {
 func (g *Group) setKept(ctx context.Context, kept time.Time, other string) {
 	g.mu.Lock()
 	isNew := other != g.otherHolder
-	g.kept, g.otherHolder = kept, other
+	if kept.IsZero() || kept.After(g.kept) {
+		g.kept = kept
+	}
+	g.otherHolder = other
 	g.mu.Unlock()
 	if isNew && other != "" {
 		klog.FromContext(ctx).Info("Waiting: another way to divide the work is in use, and goes on until its replicas have stopped",
