@@ -18,7 +18,7 @@ import (
 // A PodManager with very many pods has a status long before all of them exist.
 func TestStatusOfVeryMany(t *testing.T) {
 	const replicas = 600
-	s := newSpace(t)
+	s := newSerialSpace(t) // 600 pods at once would hold all other tests up
 	s.apply("web", "{replicas: 600, image: nginx}")
 	s.await("the first status", func() (any, bool) {
 		manager, there := s.manager("web"), len(s.allPods())
