@@ -45,9 +45,10 @@ func newShards(config *Config, c *clients.Clients, whole []source.Scope, setting
 	s := &shards{config: config, clients: c, settings: settings, whole: byNamespace}
 	lease := *config.Lease
 	lease.RetryPeriod = min(2*lease.RetryPeriod, lease.RenewDeadline/4) // there are many Leases to renew
-	s.group, err = leader.NewGroup(c.Lease.CoordinationV1(), lease, config.Shards, os.Getenv(templateHashVariable), func(part shard.Shard) leader.Work {
-		return func(ctx context.Context) error { return s.runShard(ctx, part) }
-	})
+	s.group, err = leader.NewGroup(c.Lease.CoordinationV1(), c.LeaseWatches.CoordinationV1(), lease, config.Shards, os.Getenv(templateHashVariable),
+		func(part shard.Shard) leader.Work {
+			return func(ctx context.Context) error { return s.runShard(ctx, part) }
+		})
 	return s, err
 }
 

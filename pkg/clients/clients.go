@@ -43,6 +43,8 @@ type Clients struct {
 	// Lease does not share the rate limiter of the other clients: a leader must not lose the Lease because it is busy. It is nil without
 	// leader election.
 	Lease kubernetes.Interface
+	// LeaseWatches watches Leases: requests of Lease end soon, whether they are answered or not.
+	LeaseWatches kubernetes.Interface
 	// Reviews asks who somebody is and what they may do. Its own low limit keeps those who have no right from making the API server or
 	// the controller busy.
 	Reviews kubernetes.Interface
@@ -118,6 +120,9 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 		// The number of Leases and their retry period bound the requests. The limit of client-go, 5 a second, would let a replica with many
 		// shards lose them.
 		leaseConfig.QPS = -1
+		if c.LeaseWatches, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {
+			return nil, err
+		}
 		// A request that hangs must leave time for a second one before the renew deadline.
 		leaseConfig.Timeout = max(time.Second, config.RenewDeadline/2)
 		if c.Lease, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 // answer is an API server that gives the same answer to every request.
@@ -151,6 +153,12 @@ func TestClients(t *testing.T) {
 	}
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.Lease.CoordinationV1().RESTClient().GetRateLimiter() {
 		t.Error("renewing the lease has to queue behind the workers")
+	}
+	// A watch that ends by a timeout of the client would be made anew again and again.
+	watching := c.LeaseWatches.CoordinationV1().RESTClient().(*rest.RESTClient)
+	renewing := c.Lease.CoordinationV1().RESTClient().(*rest.RESTClient)
+	if watching.Client.Timeout != 0 || renewing.Client.Timeout != 5*time.Second {
+		t.Errorf("watches end after %v, renewals after %v", watching.Client.Timeout, renewing.Client.Timeout)
 	}
 }
 

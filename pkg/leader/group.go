@@ -67,8 +67,8 @@ const reviewInterval = 500 * time.Millisecond
 // termRetry is how long a replica stays away from a shard that it has lost, or could not work on.
 const termRetry = time.Second
 
-// NewGroup makes this process a replica of the group. version tells replicas of different versions of a Deployment apart.
-func NewGroup(client coordinationclient.LeasesGetter, config Config, count int, version string, work func(shard.Shard) Work) (*Group, error) {
+// NewGroup makes this process a replica of the group. watches has no timeout, which would end the watch of the Leases. version tells replicas of different versions of a Deployment apart.
+func NewGroup(client, watches coordinationclient.LeasesGetter, config Config, count int, version string, work func(shard.Shard) Work) (*Group, error) {
 	identity, id, err := newIdentity()
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func NewGroup(client coordinationclient.LeasesGetter, config Config, count int, 
 	return &Group{
 		config: config, count: count, work: work, client: client,
 		member:   member{Member: shard.Member{Identity: identity, Version: version}, id: id},
-		observer: newObserver(client.Leases(config.Namespace), config.Name),
+		observer: newObserver(watches.Leases(config.Namespace), config.Name),
 		names:    names(config.Name),
 		terms:    map[shard.Shard]*term{},
 		ended:    make(chan shard.Shard),

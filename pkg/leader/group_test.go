@@ -68,7 +68,7 @@ func (c *crew) start(name, version string, shards int) *replica {
 	r := &replica{name: name, client: c.server.client(), stop: stop, ended: make(chan error, 1)}
 	config := Config{Namespace: "test", Name: "test", Duration: 14 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 	var err error
-	r.group, err = NewGroup(r.client, config, shards, version, func(part shard.Shard) Work {
+	r.group, err = NewGroup(r.client, r.client, config, shards, version, func(part shard.Shard) Work {
 		return func(ctx context.Context) error { return c.work(ctx, r, part) }
 	})
 	if err != nil {
