@@ -66,6 +66,7 @@ var workloads = []workload{
 	{name: "crowd", estimate: 150 * time.Second, once: true, run: (*bench).runCrowd},
 	{name: "standby", estimate: 3 * time.Minute, once: true, run: (*bench).runStandby},
 	{name: "restart-and-idle", estimate: 10 * time.Minute, once: true, run: (*bench).runRestart},
+	{name: "shards", estimate: 8 * time.Minute, once: true, run: (*bench).runShards},
 	{name: "growth", estimate: 7 * time.Minute, once: true, run: (*bench).runGrowth},
 }
 
@@ -80,6 +81,7 @@ func workloadNames() string {
 // run measures, and leaves a report however far it comes.
 func run(ctx context.Context, o options) error {
 	b := &bench{options: o, sizes: sizesAt(o.scale)}
+	b.sizes.Sharded = max(b.sizes.Sharded, int(o.scale*float64(o.shardPods)))
 	if err := os.MkdirAll(o.out, 0o755); err != nil {
 		return err
 	}

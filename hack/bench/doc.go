@@ -13,5 +13,5 @@
 //	machine.go     what it runs on
 //	results.go     samples and medians
 //	goals.go       what we want to reach
-//	report.go, tables.go, plot.go  the report
+//	report.go, table*.go, plot.go  the report
 package main

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // goal is something that we want to reach, and whether we do.
 type goal struct {
@@ -57,6 +60,10 @@ func goals(r results) []goal {
 		below(r, "no write in an idle minute with 1000 x 10 pods", figure{idle, ours, writes}, 0, "%.0f writes"),
 		flat(r, "a change costs at most 1.5 x as much CPU in the largest cluster as in the smallest", cpuMillis, 1.5),
 		flat(r, "a sync takes at most 1.5 x as long in the largest cluster as in the smallest", syncMillis, 1.5),
+		shared(r, "with 50 000 pods (computed from fewer), each of N replicas that share the work has at most 1/N + 15 % of the memory of one", memoryOfMany),
+		shared(r, "each of N reads at most 1/N + 15 % of what one alone reads for updates of pods", ofReplicas(received)),
+		shared(r, "each of N hears of at most 1/N + 15 % of the updates that one alone hears of", ofReplicas(heard)),
+		faster(r, "4 replicas make pods at least 3.2 x as fast as one with the same limit of requests", sharedMaking, replicasName(4), replicasName(1), existTime, 3.2),
 	}
 }
 
@@ -145,4 +152,42 @@ func flat(r results, want string, m metric, most float64) goal {
 		Want: want, Got: fmt.Sprintf("%.2f ms with %s, %.2f ms with %s: %.2f x", least, first.Title, value, last.Title, value/least),
 		Reached: value <= most*least,
 	}
+}
+
+// shared wants each of several replicas to have about its part of what one alone has.
+func shared(r results, want string, of func(r results, replicas int) (float64, bool)) goal {
+	one, measured := of(r, 1)
+	g := goal{Want: want, Reached: true}
+	var parts []string
+	for _, count := range replicaCounts[1:] {
+		most, comparable := of(r, count)
+		if !measured || !comparable {
+			return goal{Want: want}
+		}
+		g.Reached = g.Reached && most/one <= 1/float64(count)+0.15
+		parts = append(parts, fmt.Sprintf("N = %d: %.0f %%", count, 100*most/one))
+	}
+	g.Got = strings.Join(parts, ", ")
+	return g
+}
+
+// ofReplicas is a figure of the replica that has the most.
+func ofReplicas(m metric) func(r results, replicas int) (float64, bool) {
+	return func(r results, replicas int) (float64, bool) {
+		return figure{sharedCaches, replicasName(replicas), m}.of(r)
+	}
+}
+
+// manyPods is how many pods the goal about memory is about.
+const manyPods = 50_000
+
+// memoryOfMany is the memory of the largest replica with very many pods: what it has without any, and as much for each pod as was measured.
+func memoryOfMany(r results, replicas int) (float64, bool) {
+	empty, measured := figure{sharedNothing, replicasName(replicas), memory}.of(r)
+	full, _ := figure{sharedCaches, replicasName(replicas), memory}.of(r)
+	pods, comparable := figure{sharedCaches, replicasName(replicas), podCount}.of(r)
+	if !measured || !comparable || pods == 0 {
+		return 0, false
+	}
+	return empty + (full-empty)*manyPods/pods, true
 }

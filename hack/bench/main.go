@@ -23,6 +23,8 @@ type options struct {
 	check   bool
 	// realNode tells that the cluster has a real node; the environment says so, as it does to hack/cluster/cluster.sh.
 	realNode bool
+	// shardPods is how many pods the replicas of the workload shards have, before scale.
+	shardPods int
 	// flags are more of them for our controller, to try something out.
 	flags []string
 }
@@ -58,6 +60,7 @@ func parse(arguments []string) (options, error) {
 	flags.StringVar(&o.out, "out", ".bench", "folder for report.md, report.json, report.svg and the logs")
 	flags.StringVar(&o.cluster, "cluster", "podmanager-bench", "name of the cluster; if there is one of this name it is replaced")
 	flags.BoolVar(&o.keep, "keep", false, "leave the cluster running")
+	flags.IntVar(&o.shardPods, "shard-pods", 20_000, "pods of the workload shards; 50000 take some minutes more, and 3 GB")
 	flags.Func("flags", "more flags for our controller, such as '-workers 20'; the report names them", func(text string) error {
 		o.flags = strings.Fields(text)
 		return nil
@@ -71,6 +74,8 @@ func parse(arguments []string) (options, error) {
 		return o, fmt.Errorf("%q is not understood: there are only flags", flags.Args())
 	case o.scale <= 0 || o.scale > 1:
 		return o, fmt.Errorf("-scale %v: it must be above 0 and at most 1", o.scale)
+	case o.shardPods < 0:
+		return o, fmt.Errorf("-shard-pods %d: it must not be negative", o.shardPods)
 	case o.rounds < 0:
 		return o, fmt.Errorf("-rounds %d: it must be at least 1", o.rounds)
 	case o.rounds == 0 && o.scale < 0.2:

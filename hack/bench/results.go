@@ -45,6 +45,14 @@ const (
 	mostPods       metric = "mostPods"
 	addressesKept  metric = "addressesKept"
 
+	// Of replicas that share the work: memory is that of the largest. What the updates of pods make a replica read, and of how many pods
+	// they make it hear: at the most and on average.
+	memoryMean   metric = "rssMean"
+	received     metric = "received"
+	receivedMean metric = "receivedMean"
+	heard        metric = "podEvents"
+	heardMean    metric = "podEventsMean"
+
 	// Of one change of a small PodManager, in milliseconds.
 	syncMillis metric = "syncMillis"
 	cpuMillis  metric = "cpuMillis"

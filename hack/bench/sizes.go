@@ -32,6 +32,10 @@ type sizes struct {
 	// Growth are the pods in the cluster while one small PodManager is synced; Batches of Operations each.
 	Growth              []int
 	Batches, Operations int
+	// Sharded is the least number of pods of which replicas have a part each, Shares the PodManagers that they make pods for, and
+	// Settle how long they are left alone before their memory is measured: longer than the controller waits until it frees memory.
+	Sharded, Shares int
+	Settle          time.Duration
 	// Applies is how many PodManagers are applied, and applied again with another image.
 	Applies int
 }
@@ -40,10 +44,10 @@ func sizesAt(scale float64) sizes {
 	scaled := func(full, least int) int { return max(least, int(math.Round(float64(full)*scale))) }
 	quiet, batches := 1500*time.Millisecond, 5
 	// Twice the API's default: on a slow machine the first pods must not be known to be good before the last ones are Ready.
-	grace, rest := time.Minute, 6*time.Second
+	grace, rest, settle := time.Minute, 6*time.Second, 36*time.Second
 	if scale < 0.2 { // only to show that all works
 		quiet, batches = 500*time.Millisecond, 2
-		grace, rest = time.Second, time.Second
+		grace, rest, settle = time.Second, time.Second, time.Second
 	}
 	return sizes{
 		One: scaled(1000, 10), Tens: scaled(100, 2), Singles: scaled(1000, 10),
@@ -51,6 +55,7 @@ func sizesAt(scale float64) sizes {
 		Managers: scaled(1000, 2), Starts: scaled(5, 1),
 		Few: scaled(10, 2), Crowd: scaled(10_000, 100), Updates: scaled(5000, 100), Events: scaled(100_000, 200),
 		Grace: grace, Rest: rest,
+		Sharded: 8 * podsOfSharded, Shares: scaled(320, 16), Settle: settle,
 		Quiet:  quiet,
 		Idle:   max(3*time.Second, time.Duration(scale*float64(time.Minute))),
 		Growth: []int{scaled(1000, 10), scaled(10_000, 20), scaled(50_000, 40)},

@@ -56,7 +56,7 @@ func peerOf(workload string) string {
 
 // tables are those that there is something to say in.
 func (r *report) tables() []table {
-	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.plannerTable(), r.applyTable(), r.goalTable()}
+	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.shardTable(), r.plannerTable(), r.applyTable(), r.goalTable()}
 	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
 }
 
@@ -74,7 +74,7 @@ func (r *results) withPrefix(prefix string) []*result {
 // compared are the results of contenders that keep pods, those of a workload together.
 func (r *results) compared() []*result {
 	isAlone := func(c *result) bool {
-		return strings.HasPrefix(c.Workload, growth) || strings.HasPrefix(c.Workload, planning) || strings.HasPrefix(c.Workload, applying)
+		return slices.ContainsFunc([]string{growth, planning, applying, sharing}, func(prefix string) bool { return strings.HasPrefix(c.Workload, prefix) })
 	}
 	found := slices.DeleteFunc(slices.Clone(*r), isAlone)
 	first := map[string]int{}

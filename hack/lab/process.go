@@ -139,6 +139,19 @@ type Usage struct {
 	RSS, PeakRSS int64
 }
 
+// Received is how many bytes the process has read so far, from connections and from files.
+func (p *Process) Received() (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	var bytes int64
+	if _, err := fmt.Sscanf(string(data), "rchar: %d", &bytes); err != nil {
+		return 0, fmt.Errorf("/proc/%d/io is not understood: %w: %s", p.command.Process.Pid, err, data)
+	}
+	return bytes, nil
+}
+
 // Usage reads the usage from /proc.
 func (p *Process) Usage() (Usage, error) {
 	var usage Usage

@@ -41,6 +41,8 @@ var (
 		"Syncs put off because the cache had not seen the controller's own writes yet.")
 	LiveReads = counter("live_reads_total",
 		"Syncs that read from the API server because the cache was wrong or stayed behind.")
+	PodEvents = counter("pod_events_total",
+		"Pods that the caches were told of, in a list or by a watch: how much of the cluster this replica follows.")
 	Rewinds = counter("rewinds_total",
 		"Informers made to list anew because the API server had gone back in time, as after an etcd restore.")
 	Panics = counter("panics_total",
@@ -108,7 +110,7 @@ var registerOnce sync.Once
 func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
-			Triggers, EchoSkips, StaleSkips, LiveReads, Panics, Rewinds, Namespaces,
+			Triggers, EchoSkips, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces,
 			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds,
 			webhookRequests, WebhookPanics, WebhookCertificateEnd, WebhookCertificateStart, webhookSeconds)
 		// A series that begins at 1 shows no increase.

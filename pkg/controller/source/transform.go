@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
@@ -13,6 +14,7 @@ func TrimPod(obj any) (any, error) {
 	case *appsv1.ControllerRevision:
 		object.ManagedFields = nil
 	case *corev1.Pod:
+		metrics.PodEvents.Inc()
 		podstate.Trim(object)
 		if !IsManaged(object) {
 			// A pod with our label that another controller controls: the plan needs its name, which is taken, and its labels and owners,
