@@ -42,4 +42,15 @@ END
 "$kubectl" kustomize "$work" >"$work/manifests.yaml"
 render podmanager-system --set webhook.enabled=true >"$work/chart.yaml"
 go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+
+# The same with shards.
+cat >"$work/kustomization.yaml" <<-'END'
+	apiVersion: kustomize.config.k8s.io/v1beta1
+	kind: Kustomization
+	resources: [../../artifacts]
+	components: [../../artifacts/shards]
+END
+"$kubectl" kustomize "$work" >"$work/manifests.yaml"
+render podmanager-system --set shards=16,replicaCount=3 >"$work/chart.yaml"
+go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 echo "The chart and artifacts/*.yaml install the same."

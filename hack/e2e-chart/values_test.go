@@ -40,11 +40,16 @@ func TestValues(t *testing.T) {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
 				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n",
 				"-metrics-cert-dir=/etc/podmanager/metrics", "mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "port: 16443", "metadata.name: monitoring"},
-			lacks: []string{"zone", "resource-name=", "-resize-and-drain"},
+			lacks: []string{"zone", "resource-name=", "-resize-and-drain", "shards", "POD_TEMPLATE_HASH"},
 		},
 		"namespaces": {
 			has:   []string{"-resize-and-drain=false", "-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
 			lacks: []string{"ClusterRole", "CustomResourceDefinition", "ResourceQuota", "pods/status", "pods/resize", "AdmissionPolicy"},
+		},
+		"shards": {
+			has: []string{"replicas: 3\n", "-shards=16\n", "name: POD_TEMPLATE_HASH", "fieldPath: metadata.labels['pod-template-hash']", "-leader-elect-resource-name=second-controller",
+				"kind: Role\nmetadata:\n  name: second-controller-shards\n  namespace: podmanager-system\n", "resources: [leases]\n    verbs: [get, list,", "-namespace=chart-team-a"},
+			lacks: []string{"ClusterRole", "-controller-shards\n  namespace: chart-team-a"},
 		},
 		"digest": {
 			has:   []string{`image: "mycompany/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition", `apps.mycompany.com/allow-deletion: "true"`},
@@ -123,7 +128,7 @@ func TestFlags(t *testing.T) {
 	expected := []string{"kubeconfig", "master", "version", "health-probe-bind-address", "namespace",
 		"leader-elect-resource-namespace", "leader-elect-resource-name", "webhook-namespace", "webhook-host"}
 	// Nobody can have both ways to certificates at once, nor all rights and the flag for those who have not.
-	files := []string{"everything", "minimal", "webhook", "cert-manager"}
+	files := []string{"everything", "minimal", "webhook", "cert-manager", "shards"}
 	for _, values := range files {
 		for _, argument := range deploymentArguments(t, render(t, values)) {
 			name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
@@ -175,6 +180,10 @@ func TestRefusedValues(t *testing.T) {
 		"replicaCount=-1":                         "/replicaCount",
 		"replicaCount=2.5":                        "/replicaCount",
 		"flags.leaderElect=false":                 "/replicaCount", // two replicas without election
+		"shards=-1":                               "/shards",
+		"shards=257":                              "/shards",
+		"shards=many":                             "/shards",
+		"flags.leaderElect=false,shards=8":        "/shards",
 		"flags.workers=many":                      "/flags/workers",
 		"flags.resync=5":                          "/flags/resync",
 		"flags.loggingFormat=xml":                 "/flags/loggingFormat",

@@ -107,6 +107,9 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 - {{ printf "-%s=%s" $flag (kindIs "string" $value | ternary $value (toJson $value)) | quote }}
 {{- end }}
 {{- end }}
+{{- if .Values.shards }}
+- -shards={{ .Values.shards }}
+{{- end }}
 {{- /* Two releases in one namespace must not share a Lease. */}}
 {{- $name := include "podmanager.controller" . }}
 {{- if and $flags.leaderElect (ne $name "podmanager-controller") }}
