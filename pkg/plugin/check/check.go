@@ -35,7 +35,11 @@ func Judge(f Facts) []Finding {
 	if findings[0].Result == Failure {
 		return findings // nothing else makes sense
 	}
-	findings = append(findings, judgeLease(f), judgeControllers(f))
+	findings = append(findings, judgeLease(f))
+	if f.ShardCount() > 0 {
+		findings = append(findings, judgeShards(f))
+	}
+	findings = append(findings, judgeControllers(f))
 	findings = append(findings, judgeRights(f)...)
 	if f.Manager != nil {
 		findings = append(findings, judgeObject(f), judgeResize(f))
@@ -83,6 +87,9 @@ func judgeLease(f Facts) Finding {
 	}
 	spec := f.Lease.Spec
 	finding.Says = fmt.Sprintf("%s holds the Lease", *spec.HolderIdentity)
+	if count := f.ShardCount(); count > 0 {
+		finding.Says = fmt.Sprintf("a group of replicas, which share %d shards, holds the Lease", count)
+	}
 	if spec.AcquireTime != nil {
 		finding.Says += " for " + text.Age(spec.AcquireTime.Time, f.Now)
 	}

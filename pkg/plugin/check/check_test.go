@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,26 @@ func lease(ago time.Duration) *coordinationv1.Lease {
 	}}
 }
 
+// shared makes replicas share three shards; holders are those of the shards, one after the other. One more replica has none.
+func shared(holders ...string) func(*Facts) {
+	return func(f *Facts) {
+		f.Lease.Name, f.Lease.Spec.HolderIdentity = "podmanager-controller", ptr.To("3 shards")
+		add := func(name, holder string, ago time.Duration) {
+			other := lease(ago)
+			other.Name, other.Spec.HolderIdentity = f.Lease.Name+name, ptr.To(holder)
+			f.ShardLeases = append(f.ShardLeases, *other)
+		}
+		for i, holder := range holders {
+			add(fmt.Sprintf("-shard-%d-of-3", i), holder, time.Second)
+		}
+		add("-shard-0-of-2", "pod-7", time.Hour) // of another number of shards
+		add("-replica-1", "pod-1", time.Second)
+		add("-replica-2", "pod-2", time.Second)
+		add("-replica-3", "pod-3", time.Hour) // dead
+		add("-replica-4", "pod-4", time.Second)
+	}
+}
+
 func TestJudge(t *testing.T) {
 	args := func(args ...string) func(*Facts) { return func(f *Facts) { f.Controllers[0].Args = args } }
 	tests := map[string]struct {
@@ -47,14 +68,26 @@ func TestJudge(t *testing.T) {
 		check        string
 		result, says string
 	}{
-		"the CRD":             {func(*Facts) {}, "CRD", OK, "PodManagers v1 are served by https://server (v1.36.3)"},
-		"no CRD":              {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server knows no PodManagers"},
-		"no scale":            {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
-		"an older CRD":        {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD is of another version: it has no spec.restartAt"},
-		"a leader":            {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
-		"no leader":           {func(f *Facts) { f.Lease = nil }, "Leader", Warning, "nobody holds the Lease"},
-		"a dead leader":       {func(f *Facts) { f.Lease = lease(time.Minute) }, "Leader", Failure, "has not renewed it for 60s"},
-		"a lease not to read": {func(f *Facts) { f.LeaseError = errors.New("forbidden") }, "Leader", Unknown, "cannot be read: forbidden"},
+		"the CRD":                  {func(*Facts) {}, "CRD", OK, "PodManagers v1 are served by https://server (v1.36.3)"},
+		"no CRD":                   {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server knows no PodManagers"},
+		"no scale":                 {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
+		"an older CRD":             {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD is of another version: it has no spec.restartAt"},
+		"a leader":                 {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
+		"no leader":                {func(f *Facts) { f.Lease = nil }, "Leader", Warning, "nobody holds the Lease"},
+		"a dead leader":            {func(f *Facts) { f.Lease = lease(time.Minute) }, "Leader", Failure, "has not renewed it for 60s"},
+		"a lease not to read":      {func(f *Facts) { f.LeaseError = errors.New("forbidden") }, "Leader", Unknown, "cannot be read: forbidden"},
+		"a group":                  {shared("pod-1", "pod-2", "pod-1"), "Leader", OK, "a group of replicas, which share 3 shards, holds the Lease for 60m"},
+		"shards":                   {shared("pod-1", "pod-2", "pod-1"), "Shards", OK, "3 shards on 3 replicas: 0, 1, 2; web is in 0-of-3, on pod-1"},
+		"a shard without a holder": {shared("pod-1", "", "pod-1"), "Shards", Warning, "nobody holds 1-of-3 of 3 shards; 2 shards on 3 replicas: 0, 0, 2"},
+		"a shard without a Lease":  {shared("", "pod-2"), "Shards", Failure, "nobody works on web: nobody holds 0-of-3, 2-of-3 of 3 shards; 1 shards on 3 replicas: 0, 0, 1"},
+		"a shard that ran out": {func(f *Facts) {
+			shared("pod-1", "pod-2", "pod-1")(f)
+			f.ShardLeases[1].Spec.RenewTime = &metav1.MicroTime{Time: plantest.Now.Add(-time.Minute)}
+		}, "Shards", Warning, "nobody holds 1-of-3"},
+		"shards not to read": {func(f *Facts) {
+			shared()(f)
+			f.ShardsError = errors.New("forbidden")
+		}, "Shards", Unknown, "cannot be read: forbidden"},
 		"a controller":        {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its flags cover web"},
 		"no controller":       {func(f *Facts) { f.Controllers = nil }, "Controller", Warning, "it may run outside of the cluster"},
 		"none available":      {func(f *Facts) { f.Controllers[0].Available = 0 }, "Controller", Failure, "none of its pods is available"},

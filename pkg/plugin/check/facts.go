@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -22,6 +23,9 @@ type Facts struct {
 	Namespace  string
 	Lease      *coordinationv1.Lease
 	LeaseError error
+	// ShardLeases are the Leases of the shards and replicas, if replicas share the work; ShardsError is why they could not be read.
+	ShardLeases []coordinationv1.Lease
+	ShardsError error
 	// Controllers are the Deployments of the controller; ControllersError is why they could not be read.
 	Controllers      []Controller
 	ControllersError error
@@ -33,6 +37,18 @@ type Facts struct {
 	// Manager is the object in question; nil if none was named.
 	Manager *v1.PodManager
 	Now     time.Time
+}
+
+// ShardCount is how many shards the replicas share, as the holder of the Lease tells; 0 if there is a single leader.
+func (f *Facts) ShardCount() int {
+	count := 0
+	if f.Lease == nil || f.Lease.Spec.HolderIdentity == nil {
+		return 0
+	}
+	if _, err := fmt.Sscanf(*f.Lease.Spec.HolderIdentity, "%d shards", &count); err != nil {
+		return 0
+	}
+	return count
 }
 
 // Controller is a Deployment of the controller.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -38,6 +39,9 @@ func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, 
 		if apierrors.IsNotFound(f.LeaseError) {
 			f.Lease, f.LeaseError = nil, nil
 		}
+		if f.ShardCount() > 0 {
+			f.ShardLeases, f.ShardsError = c.shardLeases(ctx, controllerNamespace)
+		}
 	})
 	wait.Go(func() { f.Controllers, f.ControllersError = c.controllers(ctx, controllerNamespace) })
 	for i := range f.Rights {
@@ -58,6 +62,15 @@ func (c *Cluster) resources(group string) []string {
 		names = append(names, resource.Name)
 	}
 	return names
+}
+
+// shardLeases are the Leases of shards and replicas.
+func (c *Cluster) shardLeases(ctx context.Context, namespace string) ([]coordinationv1.Lease, error) {
+	list, err := c.Kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list.Items, func(lease coordinationv1.Lease) bool { return !strings.HasPrefix(lease.Name, leaseName+"-") }), nil
 }
 
 func (c *Cluster) controllers(ctx context.Context, namespace string) ([]check.Controller, error) {

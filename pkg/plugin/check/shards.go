@@ -1,0 +1,79 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/mycompany/podmanager/pkg/shard"
+)
+
+// judgeShards tells how the shards are divided among the replicas, which of them nobody holds, and who works on the PodManager.
+func judgeShards(f Facts) Finding {
+	finding := Finding{Check: "Shards", Result: OK}
+	if f.ShardsError != nil {
+		finding.Result, finding.Says = Unknown, "the Leases in namespace "+f.Namespace+" cannot be read: "+f.ShardsError.Error()
+		return finding
+	}
+	count := f.ShardCount()
+	held, holders := map[string]int{}, map[string]string{}
+	for _, lease := range f.ShardLeases {
+		holder := holderOf(lease, f.Now)
+		if holder == "" {
+			continue
+		}
+		if part, isShard := strings.CutPrefix(lease.Name, f.Lease.Name+"-shard-"); isShard {
+			holders[part] = holder
+		} else if strings.HasPrefix(lease.Name, f.Lease.Name+"-replica-") {
+			held[holder] += 0 // also a replica without a shard
+		}
+	}
+	var unheld []string
+	for _, part := range shard.All(count) {
+		if holder := holders[part.String()]; holder != "" {
+			held[holder]++
+		} else {
+			unheld = append(unheld, part.String())
+		}
+	}
+	finding.Says = fmt.Sprintf("%d shards on %s", count-len(unheld), division(held))
+	if len(unheld) > 0 {
+		finding.Result, finding.Says = Warning, fmt.Sprintf("nobody holds %s of %d shards; %s", strings.Join(unheld, ", "), count, finding.Says)
+		finding.Advice = "kubectl get leases -n " + f.Namespace
+	}
+	if f.Manager != nil {
+		part := shard.Of(cache.MetaObjectToName(f.Manager), count).String()
+		if holder := holders[part]; holder != "" {
+			finding.Says += fmt.Sprintf("; %s is in %s, on %s", f.Manager.Name, part, holder)
+		} else {
+			finding.Result, finding.Says = Failure, fmt.Sprintf("nobody works on %s: %s", f.Manager.Name, finding.Says)
+		}
+	}
+	return finding
+}
+
+// division is how many shards the replicas hold, such as 3 replicas: 5, 5, 6.
+func division(held map[string]int) string {
+	var numbers []string
+	for _, number := range slices.Sorted(maps.Values(held)) {
+		numbers = append(numbers, fmt.Sprint(number))
+	}
+	return fmt.Sprintf("%d replicas: %s", len(held), strings.Join(numbers, ", "))
+}
+
+// holderOf is who holds a Lease; empty if nobody does, or if it has run out.
+func holderOf(lease coordinationv1.Lease, now time.Time) string {
+	spec := lease.Spec
+	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return ""
+	}
+	if now.Sub(spec.RenewTime.Time) > time.Duration(*spec.LeaseDurationSeconds)*time.Second {
+		return ""
+	}
+	return *spec.HolderIdentity
+}
