@@ -57,6 +57,7 @@ type workload struct {
 // workloads are all, those that take the least time first.
 var workloads = []workload{
 	{name: "planner", estimate: 40 * time.Second, once: true, offline: true, run: (*bench).runPlanner},
+	{name: "on-paper", estimate: 10 * time.Second, once: true, offline: true, run: (*bench).runPaper},
 	{name: "1x1000-and-down", estimate: 100 * time.Second, run: (*bench).runOne},
 	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
 	{name: "1000x1", estimate: 110 * time.Second, run: (*bench).runSingles},

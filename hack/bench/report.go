@@ -23,6 +23,8 @@ type report struct {
 	Workers int
 	// LeftOut are the workloads that were not run because they need a real node.
 	LeftOut []string `json:",omitempty"`
+	// Paper is what single things cost, for the cluster that is only computed.
+	Paper   *costs `json:",omitempty"`
 	Results results
 	Goals   []goal
 }

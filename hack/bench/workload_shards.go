@@ -92,7 +92,9 @@ type replicas []*lab.Process
 // withReplicas starts replicas, calls when they have divided the shards, and stops them.
 func (s *step) withReplicas(ctx context.Context, count int, flags []string, call func(replicas) error) error {
 	var all replicas
-	flags = slices.Concat(s.flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", shardCount)}, flags)
+	// The Leases last long: a replica that loses one because the machine is busy would spoil the figures.
+	flags = slices.Concat(s.flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", shardCount),
+		"-leader-elect-lease-duration=3m", "-leader-elect-renew-deadline=2m"}, flags)
 	var err error
 	for range count {
 		var p *lab.Process
