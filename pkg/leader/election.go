@@ -145,7 +145,7 @@ func (e *Election) Check(grace time.Duration) error {
 
 // release releases the lock, so that a standby takes over at once instead of after the lease duration. If it fails, the lease expires.
 func (e *Election) release(ctx context.Context) {
-	if !e.elector.IsLeader() {
+	if !e.lock.mayBeHeld() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)

@@ -196,3 +196,26 @@ func TestWorkFails(t *testing.T) {
 		}
 	})
 }
+
+// A candidate that is stopped while it takes the Lease does not know that it holds it, and releases it all the same.
+func TestReleaseAfterLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		lease := &testLease{}
+		ended := make(chan error)
+		go func() {
+			ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a", loses: true}).Run(ctx, (&testWork{}).run)
+		}()
+		pass(time.Second)
+		if holder := lease.get().record.HolderIdentity; holder != "a" {
+			t.Fatalf("%q holds the Lease", holder)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if state := lease.get(); state.record.HolderIdentity != "" {
+			t.Errorf("%q still holds the Lease", state.record.HolderIdentity)
+		}
+	})
+}

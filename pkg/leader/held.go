@@ -17,6 +17,8 @@ type timedLock struct {
 	mu sync.Mutex
 	// renewed is when the last request that renewed the Lease was sent, by wall clock and monotonic clock; zero if the Lease is not held.
 	renewed time.Time
+	// wasWanted tells that a request was sent to hold the Lease. It may have been carried out even if there was no answer.
+	wasWanted bool
 }
 
 func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -40,6 +42,10 @@ func (l *timedLock) write(record resourcelock.LeaderElectionRecord, request func
 	if record.HolderIdentity != l.Identity() {
 		sent = time.Time{} // a release: nothing may be written any more, whatever the answer is
 		l.note(sent)
+	} else {
+		l.mu.Lock()
+		l.wasWanted = true
+		l.mu.Unlock()
 	}
 	if err := request(); err != nil {
 		return err
@@ -52,6 +58,13 @@ func (l *timedLock) note(renewed time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewed = renewed
+}
+
+// mayBeHeld tells whether the Lease may be held, known or not.
+func (l *timedLock) mayBeHeld() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wasWanted
 }
 
 // isHeld tells whether the Lease was renewed less than limit ago.

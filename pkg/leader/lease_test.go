@@ -37,6 +37,8 @@ type testLock struct {
 	seen     int
 	// cut makes each request hang until its deadline, like a network that drops packets.
 	cut bool
+	// loses makes each write wait for its deadline after it was carried out: the answer is lost.
+	loses bool
 }
 
 func (l *testLock) request(ctx context.Context) (unlock func(), err error) {
@@ -88,6 +90,12 @@ func (l *testLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 	l.version++
 	l.seen = l.version
 	l.record = &record
+	if l.loses && record.HolderIdentity != "" {
+		l.mutex.Unlock()
+		<-ctx.Done()
+		l.mutex.Lock()
+		return ctx.Err()
+	}
 	return nil
 }
 
