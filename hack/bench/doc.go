@@ -10,6 +10,8 @@
 //	audit.go       the API server's audit log: who made which requests
 //	counters.go    our controller's metrics
 //	workload_*.go  the workloads
+//	replicas.go    several replicas of our controller, which share the work
+//	paper.go       a cluster that is only computed
 //	machine.go     what it runs on
 //	results.go     samples and medians
 //	goals.go       what we want to reach

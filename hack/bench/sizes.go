@@ -55,7 +55,7 @@ func sizesAt(scale float64) sizes {
 		Managers: scaled(1000, 2), Starts: scaled(5, 1),
 		Few: scaled(10, 2), Crowd: scaled(10_000, 100), Updates: scaled(5000, 100), Events: scaled(100_000, 200),
 		Grace: grace, Rest: rest,
-		Sharded: 8 * podsOfSharded, Shares: scaled(320, 16), Settle: settle,
+		Sharded: 8 * podsOfSharded, Shares: scaled(160, 16), Settle: settle,
 		Quiet:  quiet,
 		Idle:   max(3*time.Second, time.Duration(scale*float64(time.Minute))),
 		Growth: []int{scaled(1000, 10), scaled(10_000, 20), scaled(50_000, 40)},

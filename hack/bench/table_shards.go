@@ -8,7 +8,7 @@ func (r *report) shardTable() table {
 		"replicas", "empty MB", "pods", "RSS MB at most", "on average", "of one's", "50 000 pods: MB", "of one's",
 		"read for updates MB", "of one's", "pods heard of", "of one's", "pods made", "s", "x one",
 	}, note: fmt.Sprintf("With %d shards. Empty: before there are pods. 50 000 pods: computed from the two. Read, heard of: for the same updates of pods, "+
-		"by the replica that has the most. Pods made: one for each PodManager, with the same limit of 20 requests a second for each replica.", shardCount)}
+		"by the replica that has the most. Pods made: one for each PodManager, with the same limit of %d requests a second for each replica.", shardCount, sharedQPS)}
 	for _, count := range replicaCounts {
 		making := r.Results.find(sharedMaking, replicasName(count))
 		if making == nil {

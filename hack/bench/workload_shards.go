@@ -9,8 +9,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // sharing is the prefix of the workloads of replicas that share the work. The contenders are named by replicasName.
@@ -28,6 +30,9 @@ const (
 
 // dividedFor is how long the shards have to stay divided.
 const dividedFor = 2 * time.Second
+
+// sharedQPS is how many requests a second each replica may send.
+const sharedQPS = 5
 
 // replicaCounts are how many replicas share the work.
 var replicaCounts = []int{1, 2, 4, 8}
@@ -63,8 +68,8 @@ func (s *step) measureShards(ctx context.Context) error {
 		return err
 	}
 	for i, count := range replicaCounts {
-		// The API server could take much more: the limit is what each replica is allowed.
-		throttle := []string{"-kube-api-qps", "20", "-kube-api-burst", "5"}
+		// The API server could take much more, also on a busy machine: the limit is what each replica is allowed.
+		throttle := []string{"-kube-api-qps", fmt.Sprint(sharedQPS), "-kube-api-burst", "1"}
 		err := s.withReplicas(ctx, count, throttle, func(all replicas) error {
 			if err := s.measureMemory(ctx, sharedNothing, all); err != nil {
 				return err
@@ -86,79 +91,13 @@ func (s *step) measureShards(ctx context.Context) error {
 	return nil
 }
 
-// replicas are those that run.
-type replicas []*lab.Process
-
-// withReplicas starts replicas, calls when they have divided the shards, and stops them.
-func (s *step) withReplicas(ctx context.Context, count int, flags []string, call func(replicas) error) error {
-	var all replicas
-	// The Leases last long: a replica that loses one because the machine is busy would spoil the figures.
-	flags = slices.Concat(s.flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", shardCount),
-		"-leader-elect-lease-duration=3m", "-leader-elect-renew-deadline=2m"}, flags)
-	var err error
-	for range count {
-		var p *lab.Process
-		if p, _, err = s.cluster.LaunchOurs(flags...); err != nil {
-			break
-		}
-		all = append(all, p)
-	}
-	if err == nil {
-		err = all.awaitDivided(ctx)
-	}
-	if err == nil {
-		err = call(all)
-	}
-	for _, p := range all {
-		err = errors.Join(err, p.Stop())
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", replicasName(count), err)
-	}
-	return nil
-}
-
-// awaitDivided waits until no replica has had two shards more than another for a while, in which the caches fill.
-func (r replicas) awaitDivided(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	for since := time.Now(); time.Since(since) < dividedFor; {
-		held, err := r.held()
-		if err != nil || sum(held) != shardCount || slices.Max(held)-slices.Min(held) > 1 {
-			since = time.Now()
-		}
-		if !lab.Pause(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("the shards are not divided: the replicas hold %v, error %w: %w", held, err, ctx.Err())
-		}
-	}
-	return nil
-}
-
-// held is how many shards each replica holds.
-func (r replicas) held() ([]float64, error) {
-	var held []float64
-	for _, p := range r {
-		text, err := p.ReadMetrics()
-		if err != nil {
-			return held, err // it does not serve yet
-		}
-		held = append(held, sumOf(ownerGauge, text))
-	}
-	return held, nil
-}
-
-func sum(values []float64) float64 {
-	total := 0.0
-	for _, value := range values {
-		total += value
-	}
-	return total
-}
-
 // measureMaking measures how long it takes until each of many PodManagers has its pod.
 func (s *step) measureMaking(ctx context.Context, space string, count int) error {
+	if err := s.warmUp(ctx, space); err != nil {
+		return err
+	}
 	owners := s.sizes.Shares
-	exist := s.censuses.pods.expect(allExist(owners), space)
+	exist := s.censuses.pods.expect(allExist(shardCount+owners), space)
 	s.began = time.Now()
 	if err := s.createAllIdle(ctx, space, owners, 1); err != nil {
 		return err
@@ -169,6 +108,23 @@ func (s *step) measureMaking(ctx context.Context, space string, count int) error
 	}
 	s.addShared(sharedMaking, count, map[metric]float64{existTime: s.since(at), podCount: float64(owners)}, existTime)
 	return nil
+}
+
+// warmUp waits until all shards are worked on: each makes a pod.
+func (s *step) warmUp(ctx context.Context, space string) error {
+	isWarm := map[shard.Shard]bool{}
+	for owner := s.sizes.Shares; len(isWarm) < shardCount; owner++ {
+		part := shard.Of(cache.NewObjectName(space, ownerName(owner)), shardCount)
+		if isWarm[part] {
+			continue
+		}
+		isWarm[part] = true
+		if err := s.createIdle(ctx, space, owner, 1); err != nil {
+			return err
+		}
+	}
+	_, err := s.censuses.pods.expect(allExist(shardCount), space).await(ctx, patience, "each shard has made a pod")
+	return err
 }
 
 func (s *step) createAllIdle(ctx context.Context, space string, owners, replicas int) error {
@@ -250,22 +206,6 @@ func (s *step) measureCaches(ctx context.Context, all replicas) error {
 		received: slices.Max(bytes), receivedMean: sum(bytes) / float64(len(all)), heard: slices.Max(events), heardMean: sum(events) / float64(len(all)),
 	}, received, heard)
 	return nil
-}
-
-// traffic is how much each replica has read so far, and of how many pods its caches were told.
-func (r replicas) traffic(ctx context.Context) (bytes, events []float64, err error) {
-	for _, p := range r {
-		read, err := p.Received()
-		if err != nil {
-			return nil, nil, err
-		}
-		found, err := readCounters(ctx, p)
-		if err != nil {
-			return nil, nil, err
-		}
-		bytes, events = append(bytes, float64(read)), append(events, found[podEventsTotal])
-	}
-	return bytes, events, nil
 }
 
 func (s *step) addShared(workload string, count int, values map[metric]float64, shown ...metric) {
