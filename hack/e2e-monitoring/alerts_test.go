@@ -3,6 +3,7 @@
 package e2emonitoring
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -139,7 +140,7 @@ func TestControllerGoesAway(t *testing.T) {
 	if found, err := active(t, noLeader); err != nil || len(found) > 0 {
 		t.Errorf("no controller runs, and there is the alert that none leads: %v, error %v", found, err)
 	}
-	holdLease(t, "somebody-else")
+	holdLease(t, lease, "somebody-else")
 	if err := startController(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -153,16 +154,59 @@ func TestControllerGoesAway(t *testing.T) {
 	awaitOver(t, noLeader)
 }
 
-// holdLease has somebody hold the Lease for an hour.
-func holdLease(t *testing.T, holder string) {
+// shareShards starts the controller anew as one of those that share two shards, and as a single leader when the test ends.
+func shareShards(t *testing.T) {
+	t.Helper()
+	restart := func(ctx context.Context, flags ...string) {
+		t.Helper()
+		if err := shared.controller.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := startController(ctx, flags...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restart(t.Context(), "-shards=2")
+	t.Cleanup(func() { restart(context.Background()) })
+	suite.Await(t, "both shards to be held", func() (any, bool) {
+		ready, err := shared.controller.Ready()
+		return fmt.Sprint(ready, err), strings.Contains(ready, "holds 2 of 2")
+	})
+	suite.Await(t, "Prometheus to know shards", func() (any, bool) {
+		series, err := shared.prometheus.Series(t.Context(), "podmanager_shard_owner")
+		return series, err == nil && len(series) == 2
+	})
+}
+
+// A shard that nobody of the group holds is missed, and the leader is not.
+func TestShardUnowned(t *testing.T) {
+	unowned := map[string]string{"alertname": "PodManagerShardUnowned"}
+	shareShards(t)
+	awaitOver(t, unowned)
+	const stolen = lease + "-shard-1-of-2"
+	holdLease(t, stolen, "somebody-else")
+	if alert := awaitFiring(t, unowned); alert.Labels["shard"] != "1-of-2" || alert.Labels["severity"] != "critical" {
+		t.Errorf("the alert has the labels %v", alert.Labels)
+	}
+	if found, err := active(t, map[string]string{"alertname": "PodManagerNoLeader"}); err != nil || len(found) > 0 {
+		t.Errorf("there is an alert about the leader, too: %v, error %v", found, err)
+	}
+	if err := shared.cluster.Kube.CoordinationV1().Leases(systemSpace).Delete(t.Context(), stolen, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitOver(t, unowned)
+}
+
+// holdLease has somebody hold a Lease for an hour.
+func holdLease(t *testing.T, name, holder string) {
 	t.Helper()
 	leases := shared.cluster.Kube.CoordinationV1().Leases(systemSpace)
-	if err := leases.Delete(t.Context(), lease, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	if err := leases.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 	now := metav1.NowMicro()
 	_, err := leases.Create(t.Context(), &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: lease},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(holder), LeaseDurationSeconds: ptr.To[int32](3600), RenewTime: &now, AcquireTime: &now},
 	}, metav1.CreateOptions{})
 	if err != nil {

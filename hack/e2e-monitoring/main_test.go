@@ -14,6 +14,9 @@ import (
 	"github.com/mycompany/podmanager/hack/suite"
 )
 
+// shardRights are what -shards needs besides.
+const shardRights = "artifacts/shards/rbac.yaml"
+
 // shared is what all tests use. They run one after the other, since there is one controller.
 var shared struct {
 	cluster    *lab.Cluster
@@ -29,6 +32,9 @@ func TestMain(m *testing.M) {
 
 func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	shared.cluster = cluster
+	if _, err := cluster.Kubectl(ctx, "apply", "-f", shardRights); err != nil {
+		return err
+	}
 	if err := startController(ctx); err != nil {
 		return err
 	}
@@ -46,11 +52,12 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 }
 
 func tearDown(bool) error {
-	return errors.Join(shared.controller.Stop(), shared.prometheus.Stop())
+	_, err := shared.cluster.Kubectl(context.Background(), "delete", "--ignore-not-found", "-f", shardRights)
+	return errors.Join(shared.controller.Stop(), shared.prometheus.Stop(), err)
 }
 
 // startController starts the controller, as a replica that stands for election. It does not wait until the controller leads.
-func startController(ctx context.Context) error {
+func startController(ctx context.Context, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
 	defer cancel()
 	flags := []string{"-v", "4", "-object-metrics", "-leader-elect", "-leader-elect-resource-namespace", systemSpace,
@@ -59,6 +66,6 @@ func startController(ctx context.Context) error {
 		flags = append(flags, "-metrics-bind-address", shared.address)
 	}
 	var err error
-	shared.controller, err = shared.cluster.Start(ctx, "controller", flags...)
+	shared.controller, err = shared.cluster.Start(ctx, "controller", append(flags, more...)...)
 	return err
 }

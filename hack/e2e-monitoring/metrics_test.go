@@ -24,6 +24,7 @@ var states = map[string][]string{
 
 // Every metric and label that the alerts and the dashboard use is in what Prometheus reads from a controller that has done next to nothing.
 func TestMetricsExist(t *testing.T) {
+	t.Run("shards", shareShards) // whose metrics are only there with -shards; Prometheus remembers them
 	namespace := newNamespace(t)
 	namespace.apply("web", "{replicas: 1, image: nginx}")
 	namespace.awaitReady("web")

@@ -4,6 +4,7 @@ package e2eplugin
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -77,6 +78,28 @@ func TestCheckLeader(t *testing.T) {
 	if got := s.try("check", "--controller-namespace", s.name); got.code != 1 {
 		t.Errorf("somebody has to act: %v", got)
 	}
+}
+
+// Replicas that share the work: who holds how many shards, and a shard that nobody holds.
+func TestCheckShards(t *testing.T) {
+	s := newSpace(t)
+	s.kubectl("create", "role", "shards", "--verb=create,get,list,watch,update,delete", "--resource=leases.coordination.k8s.io")
+	s.kubectl("create", "rolebinding", "shards", "--role=shards", "--serviceaccount=podmanager-system:podmanager-controller")
+	for i := range 2 {
+		controller, err := shared.cluster.Launch(fmt.Sprint("shards-", i), "-leader-elect", "-leader-elect-resource-namespace", s.name, "-shards=5", "-selector", "nobody=has-this", "-v", "2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = controller.Kill() })
+	}
+	s.await("two replicas that share the shards", func() (any, bool) {
+		got := s.finding("Shards", "--controller-namespace", s.name)
+		return got, got == "Shards ok 5 shards on 2 replicas: 2, 3"
+	})
+	s.wants("a group", s.finding("Leader", "--controller-namespace", s.name), "Leader ok a group of replicas, which share 5 shards, holds the Lease for")
+	// A Lease of somebody who is gone.
+	s.kubectl("patch", "lease", "podmanager-controller-shard-3-of-5", "--type=merge", "-p", `{"spec":{"holderIdentity":"gone","renewTime":"2026-01-01T00:00:00.000000Z"}}`)
+	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.name), "Shards warning nobody holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
 }
 
 // Whether the flags of a controller cover an object, as its Deployment tells.
