@@ -60,7 +60,7 @@ func parse(arguments []string) (options, error) {
 	flags.StringVar(&o.out, "out", ".bench", "folder for report.md, report.json, report.svg and the logs")
 	flags.StringVar(&o.cluster, "cluster", "podmanager-bench", "name of the cluster; if there is one of this name it is replaced")
 	flags.BoolVar(&o.keep, "keep", false, "leave the cluster running")
-	flags.IntVar(&o.shardPods, "shard-pods", 20_000, "pods of the workload shards; 50000 take some minutes more, and 3 GB")
+	flags.IntVar(&o.shardPods, "shard-pods", 20_000, "pods of the workload shards; 50000, which a goal is about, take much longer")
 	flags.Func("flags", "more flags for our controller, such as '-workers 20'; the report names them", func(text string) error {
 		o.flags = strings.Fields(text)
 		return nil
