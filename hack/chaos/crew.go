@@ -104,7 +104,7 @@ func (c *crew) flags() []string {
 }
 
 // launch starts a replica, and does not wait until it is ready. The answers to 30 % of its creates are lost.
-func (c *crew) launch() *crewReplica {
+func (c *crew) launch() {
 	r := &crewReplica{name: fmt.Sprintf("%s-%d", c.namespace, len(c.all)+1)}
 	token, credential, err := c.newToken()
 	c.must(err)
@@ -124,7 +124,6 @@ func (c *crew) launch() *crewReplica {
 	c.must(err)
 	c.all, c.replicas = append(c.all, r), append(c.replicas, r)
 	c.logf("started %s, log %s", r.name, filepath.Base(r.process.Log))
-	return r
 }
 
 // newToken is a token of the controller's account, and how the audit log calls it.
