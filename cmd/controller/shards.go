@@ -91,11 +91,20 @@ func (s *shards) runShard(ctx context.Context, part shard.Shard) error {
 			metrics.ShardTakeoverSeconds.Observe(time.Since(began).Seconds())
 		}
 	})
-	err = c.Run(ctx, s.config.Workers)
+	err = c.Run(ctx, s.workers())
 	s.ending.Go(c.Shutdown) // nobody should wait for events
 	stop()
 	running.Wait()
 	return err
+}
+
+// leastWorkers is how many workers a shard has at the least.
+const leastWorkers = 8
+
+// workers is how many workers each shard has: twice its part, because not all shards have the same to do at the same time. All workers for
+// each shard would cost a replica with many shards several MB.
+func (s *shards) workers() int {
+	return max(leastWorkers, 2*s.config.Workers/s.config.Shards)
 }
 
 // held are the PodManagers among these that this replica works on.
@@ -106,7 +115,7 @@ func (s *shards) held(managers []*v1.PodManager) []*v1.PodManager {
 	}
 	var ours []*v1.PodManager
 	for _, manager := range managers {
-		if held[shard.Of(cache.MetaObjectToName(manager), s.config.Shards)] {
+		if held[shard.Of(manager.Namespace, manager.Name, s.config.Shards)] {
 			ours = append(ours, manager)
 		}
 	}

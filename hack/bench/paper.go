@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/client-go/tools/cache"
-
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
@@ -62,8 +60,7 @@ type paperRow struct {
 func onPaper(c costs, replicas ...int) []paperRow {
 	perShard := make([]int, paperShards)
 	for i := range paperManagers {
-		key := cache.NewObjectName(fmt.Sprint("team-", i%50), ownerName(i))
-		perShard[shard.Of(key, paperShards).Index] += paperPerManager
+		perShard[shard.Of(fmt.Sprint("team-", i%50), ownerName(i), paperShards).Index] += paperPerManager
 	}
 	slices.Sort(perShard)
 	slices.Reverse(perShard)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -114,7 +113,7 @@ func (s *step) measureMaking(ctx context.Context, space string, count int) error
 func (s *step) warmUp(ctx context.Context, space string) error {
 	isWarm := map[shard.Shard]bool{}
 	for owner := s.sizes.Shares; len(isWarm) < shardCount; owner++ {
-		part := shard.Of(cache.NewObjectName(space, ownerName(owner)), shardCount)
+		part := shard.Of(space, ownerName(owner), shardCount)
 		if isWarm[part] {
 			continue
 		}

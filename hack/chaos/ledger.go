@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/tools/cache"
-
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -124,7 +122,7 @@ func (l *ledger) judge(history *leaseHistory, name string, shards int, tell func
 	defer l.mu.Unlock()
 	var violations []faults.Violation
 	for _, write := range l.writes {
-		part := shard.Of(cache.NewObjectName(l.namespace, write.manager()), shards)
+		part := shard.Of(l.namespace, write.manager(), shards)
 		replica := history.firstHolder(l.leases[write.credential()])
 		why, may := "it has no Lease of its own", false
 		if replica != "" {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/cache"
-
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
@@ -45,7 +43,7 @@ func TestLedger(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			part := shard.Of(cache.NewObjectName("ns", "web-a"), 4)
+			part := shard.Of("ns", "web-a", 4)
 			h := &leaseHistory{versions: map[string][]leaseVersion{
 				"ns-replica-one":              {{version: "1", holder: "host_one"}},
 				"ns-replica-two":              {{version: "2", holder: "host_two"}},

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/client-go/tools/cache"
-
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -31,7 +29,7 @@ const (
 func (c *crew) canary(index int) string {
 	for n := 0; ; n++ {
 		name := fmt.Sprint(canaryPrefix, n)
-		if shard.Of(cache.NewObjectName(c.namespace, name), crewShards).Index == index {
+		if shard.Of(c.namespace, name, crewShards).Index == index {
 			return name
 		}
 	}

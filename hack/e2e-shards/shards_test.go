@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -25,7 +24,7 @@ func TestShare(t *testing.T) {
 	c.create(16, 2)
 	c.awaitReady(32)
 	for _, pod := range c.pods() {
-		want := shard.Of(cache.NewObjectName(c.namespace, pod.Labels[v1.LabelManager]), 8).String()
+		want := shard.Of(c.namespace, pod.Labels[v1.LabelManager], 8).String()
 		if got := pod.Labels[v1.LabelShard]; got != want {
 			t.Errorf("pod %s has the shard %q, want %s", pod.Name, got, want)
 		}
@@ -88,7 +87,7 @@ func (c *crew) awaitLabels(shards int) {
 	c.await("labelled pods and revisions", patience, func() (any, bool) {
 		wrong := map[string]string{}
 		check := func(object metav1.Object) {
-			want := shard.Of(cache.NewObjectName(c.namespace, object.GetLabels()[v1.LabelManager]), shards).String()
+			want := shard.Of(c.namespace, object.GetLabels()[v1.LabelManager], shards).String()
 			if got := object.GetLabels()[v1.LabelShard]; got != want {
 				wrong[object.GetName()] = got
 			}
@@ -117,7 +116,7 @@ func TestLabelIsPutBack(t *testing.T) {
 	before := c.uids()
 	for i, value := range []string{`"%d-of-4"`, `"x"`, `null`} {
 		pod := fmt.Sprintf("web-%d-1", i)
-		other := (shard.Of(cache.NewObjectName(c.namespace, fmt.Sprint("web-", i)), 4).Index + 1) % 4
+		other := (shard.Of(c.namespace, fmt.Sprint("web-", i), 4).Index + 1) % 4
 		if strings.Contains(value, "%") {
 			value = fmt.Sprintf(value, other)
 		}

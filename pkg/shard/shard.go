@@ -17,8 +17,8 @@ type Shard struct{ Index, Count int }
 
 // Of is the shard of a PodManager. It depends on namespace and name, not on the UID: a PodManager, the orphans that it adopts and the pods
 // of its predecessor of the same name then belong to the same shard, and are in the same cache.
-func Of(key cache.ObjectName, count int) Shard {
-	sum := sha256.Sum256([]byte(key.String()))
+func Of(namespace, name string, count int) Shard {
+	sum := sha256.Sum256([]byte(namespace + "/" + name))
 	// The top bits times count: as even as a remainder, and with twice as many shards, each shard divides in two.
 	index, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:8]), uint64(count))
 	return Shard{Index: int(index), Count: count}
@@ -35,7 +35,7 @@ func All(count int) []Shard {
 
 // Has tells whether a PodManager belongs to the shard.
 func (s Shard) Has(key cache.ObjectName) bool {
-	return s.Count == 0 || Of(key, s.Count) == s
+	return s.Count == 0 || Of(key.Namespace, key.Name, s.Count) == s
 }
 
 // String is the value of the shard label, such as 3-of-16. It has the number of shards, so that a shard of another number is never

@@ -16,7 +16,7 @@ func TestShardsAreEven(t *testing.T) {
 		for _, format := range []string{"web-%d", "%d", "%04d-api", "team-a-service-%03d-canary"} {
 			sizes := make([]int, count)
 			for i := range 1000 {
-				sizes[Of(cache.NewObjectName("team-a", fmt.Sprintf(format, i)), count).Index]++
+				sizes[Of("team-a", fmt.Sprintf(format, i), count).Index]++
 			}
 			for index, size := range sizes {
 				if mean := 1000 / float64(count); float64(size) > 1.5*mean || float64(size) < 0.5*mean {
@@ -30,7 +30,7 @@ func TestShardsAreEven(t *testing.T) {
 // Pods carry their shard in a label: it must be the same in every version of the controller.
 func TestShardsStay(t *testing.T) {
 	for name, want := range map[string]string{"web": "8-of-16", "db": "14-of-16", "cache": "2-of-16"} {
-		if got := Of(cache.NewObjectName("default", name), 16).String(); got != want {
+		if got := Of("default", name, 16).String(); got != want {
 			t.Errorf("%s is in shard %s, want %s", name, got, want)
 		}
 	}

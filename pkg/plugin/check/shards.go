@@ -8,7 +8,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/mycompany/podmanager/pkg/shard"
 )
@@ -47,7 +46,7 @@ func judgeShards(f Facts) Finding {
 		finding.Advice = "kubectl get leases -n " + f.Namespace
 	}
 	if f.Manager != nil {
-		part := shard.Of(cache.MetaObjectToName(f.Manager), count).String()
+		part := shard.Of(f.Manager.Namespace, f.Manager.Name, count).String()
 		if holder := holders[part]; holder != "" {
 			finding.Says += fmt.Sprintf("; %s is in %s, on %s", f.Manager.Name, part, holder)
 		} else {
