@@ -72,6 +72,8 @@ for target in "${targets[@]}"; do
 	if (cd "$package" && "$(program "$package")" -test.run '^$' -test.fuzz "^$name\$" -test.fuzztime "${each}ms" \
 		-test.parallel 2 -test.fuzzminimizetime 200x -test.fuzzcachedir "$cache/$package") >"$log" 2>&1; then
 		result=ok
+	elif grep -q '^ *context deadline exceeded$' "$log" && ! grep -qE 'Failing input|fuzzing process' "$log"; then
+		result=ok # the time is over: up to Go 1.26 a race in the fuzzer makes that a failure now and then (golang/go#75804)
 	else
 		result=FAILED failed=1
 		cat "$log"
