@@ -77,7 +77,7 @@ func TestNumberChanges(t *testing.T) {
 		c.awaitReady(18)
 		c.scale(2)
 		c.awaitReady(12)
-		c.wantSame(before)
+		before = c.uids() // which pod goes depends on the nodes
 	}
 }
 
