@@ -92,7 +92,8 @@ func TestMemoryPressure(t *testing.T) {
 	s.tell(largest, "/eat?mib=100")
 	// No machine has so much to spare.
 	restore := s.reconfigureKubelet("memory.available: 50Mi", "memory.available: 99%")
-	s.awaitDisruption(largest, "TerminationByKubelet: The node was low on resource: memory")
+	// The kubelet gives the pod the reason Evicted only if a container has not exited with 0, see podstate.Disruption.
+	s.awaitDisruption(largest, "TerminationByKubelet: The node was low on resource: memory", "Evicted: The node was low on resource: memory")
 	// A kubelet that dies in the middle of an eviction would start the containers again.
 	s.await("all pods to be evicted", func() (any, bool) { return brief(s.manager()), len(s.left(before)) == 0 })
 	restore()

@@ -202,7 +202,7 @@ func (s *space) left(before []corev1.Pod) []corev1.Pod {
 }
 
 // awaitDisruption waits for the event that tells of a pod which its node has stopped.
-func (s *space) awaitDisruption(pod *corev1.Pod, why string) {
+func (s *space) awaitDisruption(pod *corev1.Pod, why ...string) {
 	s.t.Helper()
 	s.await("the event "+v1.EventDisrupted, func() (any, bool) {
 		list, err := shared.kube.EventsV1().Events(s.name).List(s.t.Context(), metav1.ListOptions{FieldSelector: "reason=" + v1.EventDisrupted})
@@ -215,7 +215,8 @@ func (s *space) awaitDisruption(pod *corev1.Pod, why string) {
 		}
 		// If more than one was replaced at once, all are named, and the reason is that of the first.
 		return notes, slices.ContainsFunc(notes, func(note string) bool {
-			return strings.Contains(note, pod.Name) && strings.Contains(note, "was stopped by its node: "+why)
+			isTold := func(why string) bool { return strings.Contains(note, "was stopped by its node: "+why) }
+			return strings.Contains(note, pod.Name) && slices.ContainsFunc(why, isTold)
 		})
 	})
 }
