@@ -67,7 +67,8 @@ const reviewInterval = 500 * time.Millisecond
 // termRetry is how long a replica stays away from a shard that it has lost, or could not work on.
 const termRetry = time.Second
 
-// NewGroup makes this process a replica of the group. watches has no timeout, which would end the watch of the Leases. version tells replicas of different versions of a Deployment apart.
+// NewGroup makes this process a replica of the group. watches has no timeout, which would end the watch of the Leases. version tells
+// replicas of different versions of a Deployment apart.
 func NewGroup(client, watches coordinationclient.LeasesGetter, config Config, count int, version string, work func(shard.Shard) Work) (*Group, error) {
 	identity, id, err := newIdentity()
 	if err != nil {
@@ -152,7 +153,11 @@ func (g *Group) review(ctx context.Context) {
 		lease, exists := g.observer.get(g.names.shard(part))
 		switch {
 		case found && !isMine && current.stopping.IsZero():
-			klog.FromContext(ctx).Info("Giving up a shard", "shard", part, "to", identity)
+			if isKept {
+				klog.FromContext(ctx).Info("Giving up a shard", "shard", part, "to", identity)
+			} else {
+				klog.FromContext(ctx).Info("Giving up a shard: the Lease of the group was not renewed in time", "shard", part)
+			}
 			current.giveUp()
 		case !found && isMine && (!exists || lease.isFree(now)):
 			g.terms[part] = g.start(ctx, part)
