@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -142,6 +143,10 @@ func (d *deployment) holder() string {
 
 func leads(pod *corev1.Pod, holder string) bool { return strings.HasPrefix(holder, pod.Name+"_") }
 
+// livenessLimit is how long a replica may be silent: its liveness probe in artifacts/ gives it that long, too. An API server that has got
+// another CRD keeps the machine busy for seconds.
+const livenessLimit = 30 * time.Second
+
 // get asks a replica, with the token of somebody if there is one.
 func (d *deployment) get(pod *corev1.Pod, url, token string) (body string, code int) {
 	d.t.Helper()
@@ -155,9 +160,14 @@ func (d *deployment) get(pod *corev1.Pod, url, token string) (body string, code 
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
+	began := time.Now()
 	response, err := client.Do(request)
-	if err != nil {
-		d.t.Fatalf("%s does not answer: %v", pod.Name, err)
+	for ; err != nil; response, err = client.Do(request) {
+		log, _ := exec.CommandContext(d.t.Context(), "kubectl", "logs", "--namespace", systemSpace, pod.Name, "--tail=20").CombinedOutput()
+		d.t.Logf("%s does not answer: %v; its log:\n%s", pod.Name, err, log)
+		if time.Since(began) > livenessLimit {
+			d.t.Fatalf("%s has not answered for %v", pod.Name, livenessLimit)
+		}
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)

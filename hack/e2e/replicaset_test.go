@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -160,7 +161,10 @@ func (s *space) held(more string) string {
 func (s *space) letGo(names ...string) {
 	s.t.Helper()
 	for _, name := range names {
-		s.patchPod(name, `{"finalizers":null}`)
+		_, err := shared.kube.CoreV1().Pods(s.name).Patch(s.ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) { // it may be gone by now
+			s.t.Fatal(err)
+		}
 	}
 }
 
