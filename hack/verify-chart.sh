@@ -32,25 +32,18 @@ END
 render team-a --set 'namespaces={team-a},crds.enabled=false,priorityClassName=' >"$work/chart.yaml"
 go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 
-# The same with webhooks.
-cat >"$work/kustomization.yaml" <<-'END'
-	apiVersion: kustomize.config.k8s.io/v1beta1
-	kind: Kustomization
-	resources: [../../artifacts]
-	components: [../../artifacts/webhook]
-END
-"$kubectl" kustomize "$work" >"$work/manifests.yaml"
-render podmanager-system --set webhook.enabled=true >"$work/chart.yaml"
-go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
-
-# The same with shards.
-cat >"$work/kustomization.yaml" <<-'END'
-	apiVersion: kustomize.config.k8s.io/v1beta1
-	kind: Kustomization
-	resources: [../../artifacts]
-	components: [../../artifacts/shards]
-END
-"$kubectl" kustomize "$work" >"$work/manifests.yaml"
-render podmanager-system --set shards=16,replicaCount=3 >"$work/chart.yaml"
-go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+# with COMPONENT VALUES: compares them with a component of artifacts/ and the values that turn the same on in the chart.
+with() {
+	cat >"$work/kustomization.yaml" <<-END
+		apiVersion: kustomize.config.k8s.io/v1beta1
+		kind: Kustomization
+		resources: [../../artifacts]
+		components: [../../artifacts/$1]
+	END
+	"$kubectl" kustomize "$work" >"$work/manifests.yaml"
+	render podmanager-system --set "$2" >"$work/chart.yaml"
+	go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+}
+with webhook webhook.enabled=true
+with shards shards=16,replicaCount=3
 echo "The chart and artifacts/*.yaml install the same."

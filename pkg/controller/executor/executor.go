@@ -44,7 +44,8 @@ type Executor struct {
 
 func New(deps Deps, lanes Lanes) *Executor { return &Executor{Deps: deps, Lanes: lanes} }
 
-// Begin brings objects into the shard, adds the finalizer, or makes sure that the plan is not outdated, and tells whether to proceed with the plan.
+// Begin brings objects into the shard, adds the finalizer, or makes sure that the plan is not outdated, and tells whether to proceed with
+// the plan.
 func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *Outcome, proceed bool) {
 	done = &Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
 	if e.bringIn(ctx, key, observed, done) {
