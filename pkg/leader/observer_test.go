@@ -1,0 +1,46 @@
+package leader
+
+import (
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// A Lease that a replica has seen run out is free, but not if its holder has renewed it since, which a watch that stands still does not show.
+func TestObservedLock(t *testing.T) {
+	for name, test := range map[string]struct {
+		renewed bool
+		want    string
+	}{
+		"it has run out":                    {false, ""},
+		"the watch has missed its renewals": {true, "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withCrew(t, func(t *testing.T, c *crew) {
+				client := c.server.client()
+				spec := (&Group{config: Config{Duration: 14 * time.Second}}).specOf("a")
+				lease, err := client.Create(c.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "test-shard"}, Spec: spec}, metav1.CreateOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := newObserver(client, "test")
+				o.saw(lease.DeepCopy(), true)
+				time.Sleep(20 * time.Second)
+				if test.renewed {
+					lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+					if _, err := client.Update(c.ctx, lease, metav1.UpdateOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				lock := observedLock{&resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Name: "test-shard"}, Client: client}, o}
+				record, _, err := lock.Get(c.ctx)
+				if err != nil || record.HolderIdentity != test.want {
+					t.Errorf("the holder is %q, want %q; error: %v", record.HolderIdentity, test.want, err)
+				}
+			})
+		})
+	}
+}
