@@ -73,7 +73,7 @@ for i in "${!streams[@]}"; do
 	fi
 done
 if [ -n "$failed" ]; then
-	echo "What has failed:"
-	grep -hE '^ *--- FAIL|^FAIL.|^panic: ' "$output"/* || true # nothing if a cluster did not start
+	echo "What has failed, and the first line of each error (nothing if a cluster did not start):"
+	awk '/^ *--- / { told = /FAIL/ } /^ *--- FAIL|^FAIL.|^panic: / || told && /^ +[a-z0-9_]+_test\.go:[0-9]+: / { print substr($0, 1, 400) }' "$output"/*
 	exit 1
 fi

@@ -12,16 +12,15 @@ import (
 // The cost of a rollout of 100 pods: one create and one delete for each pod, one revision, and a status write for about ten pods.
 func TestRolloutCost(t *testing.T) {
 	const replicas = 100
-	c := &cost{space: newSerialSpace(t)}
-	c.releaseAtEnd()
-	c.log = c.openAudit()
-	c.controller = c.private()
+	s := newSerialSpace(t)
+	s.releaseAtEnd()
+	c := newCost(s)
 	spec := func(image, more string) string {
 		return fmt.Sprintf("{replicas: %d, image: %q%s}", replicas, image, more)
 	}
 	c.applyPrivate("web", spec("nginx:1", ""))
 	c.awaitReady("web", replicas)
-	c.awaitQuiet(c.log)
+	c.awaitQuiet()
 
 	table := &strings.Builder{}
 	c.table = tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
@@ -34,16 +33,17 @@ func TestRolloutCost(t *testing.T) {
 	t.Logf("What it costs:\n%s", table)
 }
 
-// measureRollout adds a line to the table. most has the largest number of writes of each kind; events are listed and not limited.
+// measureRollout adds a line to the table. most has the largest number of writes of each kind. Events, and what a busy API server asked to
+// send again, are listed and not limited.
 func (c *cost) measureRollout(what string, replicas int, most map[string]int, act func()) {
 	c.t.Helper()
 	changing, syncs := c.changing(), c.syncs()
 	act()
 	c.awaitReady("web", replicas)
-	writes := c.awaitQuiet(c.log)
+	writes := c.awaitQuiet()
 	fmt.Fprintf(c.table, "%s\t%d\t%d\t%d\t%s\n", what, c.changing()-changing, c.syncs()-syncs, writes["update podmanagers/status"], list(writes))
 	for kind, count := range writes {
-		if count > most[kind] && !strings.HasSuffix(kind, " events") {
+		if count > most[kind] && !strings.Contains(kind, " events") && !strings.HasSuffix(kind, "(429)") {
 			c.t.Errorf("%s: %d %s, want at most %d", what, count, kind, most[kind])
 		}
 	}

@@ -60,13 +60,11 @@ func TestInPlaceSurge(t *testing.T) {
 // The cost: one patch for each pod, three patches if the pod is resized (announce, resize, label), and no create or delete.
 func TestInPlaceCost(t *testing.T) {
 	const replicas = 100
-	s := newSpace(t)
-	log := s.openAudit()
-	s.private()
+	s := newCost(newSpace(t))
 	limits := fmt.Sprintf("podUpdatePolicy: %s, maxSurge: 0, maxUnavailable: 50", v1.InPlaceOnly)
 	s.applyPrivate("web", rolloutSpec(replicas, limits, sized("app:1", someCPU, "")))
 	s.awaitReady("web", replicas)
-	s.awaitQuiet(log)
+	s.awaitQuiet()
 	before := s.pods()
 	for _, change := range []struct {
 		what, template string
@@ -77,7 +75,7 @@ func TestInPlaceCost(t *testing.T) {
 	} {
 		s.applyPrivate("web", rolloutSpec(replicas, limits, change.template))
 		s.awaitInPlace(before)
-		writes := s.awaitQuiet(log)
+		writes := s.awaitQuiet()
 		t.Logf("%s: %s", change.what, list(writes))
 		patches := writes["patch pods"] + writes["patch pods/resize"] + writes["patch pods/status"]
 		if patches != change.patches*replicas {

@@ -66,17 +66,28 @@ func (s *space) forgetPrivate() {
 	}
 }
 
-// dump prints the objects of the namespace that explain a failure.
+// dump prints the objects of the namespace that explain a failure: of long lists only the end, so that the failure itself is not lost.
 func (s *space) dump() string {
 	ctx := context.Background() // the test has ended
-	out, _ := s.cluster.Kubectl(ctx, "--namespace", s.name, "get", "pm,pods,events", "-o", "wide")
-	described, _ := s.cluster.Kubectl(ctx, "--namespace", s.name, "get", "pm", "-o", "yaml")
-	seen := out + described
-	if lines := strings.SplitAfterN(seen, "\n", 301); len(lines) == 301 {
-		seen = strings.Join(lines[:300], "") + "... and more\n"
+	seen := &strings.Builder{}
+	for _, get := range [][]string{
+		{"pm", "-o", "yaml"},
+		{"pods", "-o", "wide"},
+		{"events", "--field-selector", "reason!=Scheduled", "--sort-by", "lastTimestamp"},
+	} {
+		out, _ := s.cluster.Kubectl(ctx, append([]string{"--namespace", s.name, "get"}, get...)...)
+		lines := strings.SplitAfter(out, "\n")
+		if more := len(lines) - mostDumped; more > 0 {
+			fmt.Fprintf(seen, "... %d lines of %s, and then\n", more, get[0])
+			lines = lines[more:]
+		}
+		seen.WriteString(strings.Join(lines, ""))
 	}
-	return seen
+	return seen.String()
 }
+
+// mostDumped is how many lines of a list are printed.
+const mostDumped = 80
 
 // kubectl runs kubectl in the namespace and fails the test if it fails.
 func (s *space) kubectl(arguments ...string) string {
