@@ -13,7 +13,7 @@ kubectl kubernetes k8s.io/kubernetes/cmd/kubectl
 kube-apiserver kubernetes k8s.io/kubernetes/cmd/kube-apiserver
 kube-controller-manager kubernetes k8s.io/kubernetes/cmd/kube-controller-manager
 kube-scheduler kubernetes k8s.io/kubernetes/cmd/kube-scheduler
-kwok kwok sigs.k8s.io/kwok/cmd/kwok
+kwok-by-uid kwok sigs.k8s.io/kwok/cmd/kwok
 kwokctl kwok sigs.k8s.io/kwok/cmd/kwokctl
 "
 
@@ -30,7 +30,8 @@ fi
 # The nested modules alone decide the versions: a vendor folder and a workspace of the user have no influence.
 export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
-# The key covers everything that decides the result: the pinned versions and the platform.
+# The key covers everything that decides the result: the pinned versions and the platform. What we change in KWOK shows in the name of the
+# program.
 key=$(cat "$here"/*/go.mod "$here"/*/go.sum <(go -C "$here/kubernetes" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 bin=$cache/cluster-$key/bin
 kubernetes=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "$here/kubernetes/go.mod")
@@ -63,9 +64,13 @@ missing() {
 
 # build NAME MODULE PACKAGE: builds a program and renames it into $bin, so that $bin has no incomplete program.
 build() {
-	local name=$1 module=$2 package=$3 start=$SECONDS
+	local name=$1 module=$2 package=$3 start=$SECONDS modfile=go.mod
 	: >"$scratch/log"
-	go -C "$here/$module" build -v -trimpath -buildvcs=false -ldflags "-s -w $stamp" \
+	if [ "$name" = kwok-by-uid ]; then
+		patch_kwok
+		modfile=$scratch/go.mod
+	fi
+	go -C "$here/$module" build -v -modfile "$modfile" -trimpath -buildvcs=false -ldflags "-s -w $stamp" \
 		-o "$scratch/$name" "$package" >"$scratch/log" 2>&1 &
 	compiler=$!
 	follow "$name"
@@ -80,6 +85,25 @@ build() {
 	mv "$scratch/$name" "$bin/$name"
 	if [ -t 2 ]; then printf '\r' >&2; fi
 	printf '  %-24s built in %d s%20s\n' "$name" $((SECONDS - start)) '' >&2
+}
+
+# patch_kwok: makes a module of our own, $scratch/go.mod, with a changed copy of KWOK. KWOK deletes and patches pods by name. A kubelet does
+# so by UID: a late request for a pod that is gone does not hit a new pod of the same name, as if somebody had deleted that.
+patch_kwok() {
+	local folder=$scratch/kwok/pkg/kwok/controllers
+	go -C "$here/kwok" mod download sigs.k8s.io/kwok
+	cp -R "$(go -C "$here/kwok" list -m -f '{{.Dir}}' sigs.k8s.io/kwok)" "$scratch/kwok"
+	chmod -R u+w "$scratch/kwok"
+	mv "$folder/pod_controller.go" "$scratch/original"
+	sed -e 's/Delete(ctx, pod\.Name, deleteOpt)/Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: deleteOpt.GracePeriodSeconds, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})/' \
+		-e 's/patch\.Type, patch\.Data, metav1/patch.Type, patchByUID(patch.Data, string(pod.UID)), metav1/' "$scratch/original" >"$folder/pod_controller.go"
+	if [ "$(diff "$scratch/original" "$folder/pod_controller.go" | grep -c '^>')" != 2 ]; then
+		echo "build.sh: this version of KWOK deletes or patches pods in another way; patch_kwok has to be adapted" >&2
+		return 1
+	fi
+	cp "$here/kwok/by_uid.go" "$folder"
+	cp "$here/kwok/go.mod" "$here/kwok/go.sum" "$scratch"
+	go mod edit -replace "sigs.k8s.io/kwok=$scratch/kwok" "$scratch/go.mod"
 }
 
 # follow NAME: reports progress until the compiler ends: on a terminal in one line, elsewhere with a line every ten seconds.

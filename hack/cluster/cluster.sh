@@ -126,7 +126,7 @@ create() {
 		--kubeconfig "$kubeconfig" --timeout 60s \
 		--etcd-binary "$bin/etcd" --kube-apiserver-binary "$bin/kube-apiserver" \
 		--kube-controller-manager-binary "$bin/kube-controller-manager" \
-		--kube-scheduler-binary "$bin/kube-scheduler" --kwok-controller-binary "$bin/kwok" \
+		--kube-scheduler-binary "$bin/kube-scheduler" --kwok-controller-binary "$bin/kwok-by-uid" \
 		--kube-audit-policy "$here/audit-policy.yaml" &&
 		config >"$home/made-from.yaml" && await populate && join && await healthy
 }

@@ -1,0 +1,15 @@
+// Package controllers is an addition to the package of KWOK that plays pods: build.sh compiles it in.
+package controllers
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// patchByUID makes a merge patch fail for a new pod of the same name.
+func patchByUID(patch []byte, uid string) []byte {
+	if fields, isMerge := bytes.CutPrefix(patch, []byte(`{"`)); isMerge {
+		return fmt.Appendf(nil, `{"metadata":{"uid":%q},"%s`, uid, fields)
+	}
+	return patch
+}
