@@ -21,7 +21,7 @@ const (
 	paperStatuses = 1.1
 	// leaseSeconds is how often a Lease is renewed: half as often as that of a single leader.
 	leaseSeconds = 2
-	// checkSeconds is how often each informer checks whether the API server has gone back in time.
+	// checkSeconds is how often each replica checks whether the API server has gone back in time: pods, revisions and PodManagers.
 	checkSeconds = 15
 	// emptyBytes is a replica without pods, as the workload shards measures it.
 	emptyBytes = 50 * mega
@@ -51,9 +51,8 @@ type paperRow struct {
 	// CPU is the share of a core that it needs while all pods of the cluster are replaced as fast as the API server takes that.
 	CPU float64
 	// Requests are those of all at rest, a second: renewals of Leases, and checks whether the API server has gone back in time. Watches
-	// are those of all. Filter is the share of a core that the API server needs to find out who is told of which event, and Search what
-	// it needs to find no strays: each replica asks for one, and there is none, so that it looks at all pods.
-	Requests, Watches, Filter, Search float64
+	// are those of all. Filter is the share of a core that the API server needs to find out who is told of which event.
+	Requests, Watches, Filter float64
 }
 
 // onPaper computes rows for several numbers of replicas.
@@ -77,10 +76,9 @@ func onPaper(c costs, replicas ...int) []paperRow {
 		events := float64(createsPerSecond * paperEvents)
 		row.CPU = part*events*(c.PodDecode+c.Plan+c.Status) + createsPerSecond*paperStatuses*c.ManagerDecode
 		renewals := (paperShards + 3*float64(count)) / leaseSeconds // a replica reads and writes the group's Lease, and writes its own
-		row.Requests = renewals + float64(2*paperShards+3*count)/checkSeconds
+		row.Requests = renewals + float64(3*count)/checkSeconds
 		row.Watches = float64(2*paperShards + 4*count) // pods and revisions of a shard; strays of both, PodManagers, Leases
 		row.Filter = events * (paperShards*c.Match + float64(count)*c.StrayMatch)
-		row.Search = float64(count) * paperPods * c.StrayMatch / checkSeconds
 		rows = append(rows, row)
 	}
 	return rows
@@ -93,16 +91,16 @@ func (r *report) paperTable() table {
 	}
 	c := *r.Paper
 	t := table{title: fmt.Sprintf("On paper: %d pods of %d PodManagers, %d shards", paperPods, paperManagers, paperShards), columns: []string{
-		"replicas", "pods at most", "memory MB", "of which PodManagers MB", "read at the start MB", "CPU", "requests at rest /s", "watches", "API server: events", "and strays",
+		"replicas", "pods at most", "memory MB", "of which PodManagers MB", "read at the start MB", "CPU", "requests at rest /s", "watches", "API server",
 	}, note: fmt.Sprintf("Computed from what single things cost here: a pod in the cache %.1f KB, a PodManager %.1f KB, a revision %.1f KB; a pod decoded %.0f us, planned for %.0f us, "+
-		"reported %.0f us; a selector %.2f us, that of strays %.2f us. CPU is the share of a core that a replica needs while all pods are replaced at %d pods a second, which is %.0f minutes; the last two are what the API server needs to choose "+
-		"who is told of which event, and to find no pod that is in no shard. "+
+		"reported %.0f us; a selector %.2f us, that of strays %.2f us. CPU is the share of a core that a replica needs while all pods are replaced at %d pods a second, which is %.0f minutes; the last is what the API server needs to choose "+
+		"who is told of which event. "+
 		"A Go process may take up to twice the memory while it is busy.",
 		c.Pod/1024, c.Manager/1024, c.Revision/1024, 1e6*c.PodDecode, 1e6*c.Plan, 1e6*c.Status, 1e6*c.Match, 1e6*c.StrayMatch, createsPerSecond, float64(paperPods)/createsPerSecond/60)}
 	for _, row := range onPaper(c, 1, 4, 8, 16, 64) {
 		t.rows = append(t.rows, []string{
 			fmt.Sprint(row.Replicas), fmt.Sprint(row.Pods), fmt.Sprintf("%.0f", row.Memory/mega), fmt.Sprintf("%.0f", row.Undivided/mega), fmt.Sprintf("%.0f", row.Fill/mega),
-			fmt.Sprintf("%.3f", row.CPU), fmt.Sprintf("%.0f", row.Requests), fmt.Sprintf("%.0f", row.Watches), fmt.Sprintf("%.3f", row.Filter), fmt.Sprintf("%.3f", row.Search),
+			fmt.Sprintf("%.3f", row.CPU), fmt.Sprintf("%.0f", row.Requests), fmt.Sprintf("%.0f", row.Watches), fmt.Sprintf("%.3f", row.Filter),
 		})
 	}
 	return t

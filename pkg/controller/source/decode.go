@@ -22,10 +22,12 @@ import (
 // Undecodable marks, in the cache only, a PodManager that could not be decoded; the value is why.
 const Undecodable = "apps.mycompany.com/undecodable"
 
+var managerResource = v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")
+
 // tolerantListWatch lists and watches PodManagers, and decodes each object by itself. A typed list fails as a whole if a single object
 // does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no PodManager would be synced any more.
 func tolerantListWatch(client dynamic.Interface, namespace, selector string) *cache.ListWatch {
-	resource := client.Resource(v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")).Namespace(namespace)
+	resource := client.Resource(managerResource).Namespace(namespace)
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = selector

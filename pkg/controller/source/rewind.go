@@ -7,11 +7,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
@@ -22,11 +23,12 @@ import (
 // rewindInterval is how often to check whether the API server has gone back in time. A check is a list of one object.
 const rewindInterval = 15 * time.Second
 
-// WatchForRewinds checks from time to time whether the API server has gone back in time, and makes informers relist if it has.
+// WatchForRewinds checks from time to time whether the API server has gone back in time, and makes informers relist if it has. The scope of
+// the whole checks for those of its shards.
 func (b ByNamespace) WatchForRewinds(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, scope := range b {
-			if !scope.hasSynced() {
+			if scope.strays != nil || !scope.hasSynced() {
 				continue
 			}
 			for source, store := range scope.sources() {
@@ -48,17 +50,34 @@ func (b ByNamespace) WatchForRewinds(ctx context.Context) {
 // server has yet to reach, gets no events until then, and keeps objects in its cache that no longer exist. A restart would help; so does
 // a watch error that makes the informer relist.
 type relistable struct {
-	name   string
-	source *cache.ListWatch
+	resource  schema.GroupVersionResource
+	namespace string
+	client    metadata.Interface // reads how far the API server is
+	source    *cache.ListWatch
 	// answered, if not nil, is called after each request of the informer. It is set before the informer starts.
 	answered func(err error)
 
 	mu      sync.Mutex
 	watches map[*breakableWatch]bool
+	// parts are the ListWatches of shards, with the stores that they fill. They are of the same resource, so that one check is enough for all.
+	parts map[*relistable]cache.Store
 }
 
-func newRelistable(name string, source *cache.ListWatch) *relistable {
-	return &relistable{name: name, source: source, watches: map[*breakableWatch]bool{}}
+func newRelistable(resource schema.GroupVersionResource, namespace string, client metadata.Interface, source *cache.ListWatch) *relistable {
+	return &relistable{resource: resource, namespace: namespace, client: client, source: source,
+		watches: map[*breakableWatch]bool{}, parts: map[*relistable]cache.Store{}}
+}
+
+// join makes the checks of the whole be about a part, too; leave ends that.
+func (r *relistable) join(part *relistable, store cache.Store) (leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parts[part] = store
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.parts, part)
+	}
 }
 
 // listWatch is the ListWatch for the informer.
@@ -105,30 +124,45 @@ func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
 	cache.DefaultWatchErrorHandler(ctx, r, err)
 }
 
-// checkRewind makes the informer relist if the API server is at an older resourceVersion than the informer has seen.
+// checkRewind makes the informers relist that have seen a newer resourceVersion than the API server is at. It asks for any object: one that
+// a selector matches may take the API server a search among all.
 func (r *relistable) checkRewind(ctx context.Context, store cache.Store) error {
-	// Ask the store first: unless the API server has gone back, the list that follows is at least as new.
-	seen := store.LastStoreSyncResourceVersion()
-	list, err := r.source.ListWithContextFunc(ctx, metav1.ListOptions{Limit: 1})
+	// Ask the stores first: unless the API server has gone back, the list that follows is at least as new.
+	seen := r.seen(store)
+	list, err := r.client.Resource(r.resource).Namespace(r.namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return fmt.Errorf("asking for the version of %s: %w", r.name, err)
+		return fmt.Errorf("asking for the version of %s: %w", r.resource.Resource, err)
 	}
-	accessor, err := meta.ListAccessor(list)
-	if err != nil {
-		return err
+	for source, version := range seen {
+		if !consistency.IsNewer(version, list.ResourceVersion) {
+			continue
+		}
+		klog.FromContext(ctx).Info("The API server has gone back in time, listing anew", "resource", r.resource.Resource,
+			"seen", version, "now", list.ResourceVersion)
+		metrics.Rewinds.Inc()
+		source.relist()
 	}
-	if !consistency.IsNewer(seen, accessor.GetResourceVersion()) {
-		return nil
+	return nil
+}
+
+// seen has the resourceVersion that the informer has seen, and those of the parts.
+func (r *relistable) seen(store cache.Store) map[*relistable]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := map[*relistable]string{r: store.LastStoreSyncResourceVersion()}
+	for part, store := range r.parts {
+		seen[part] = store.LastStoreSyncResourceVersion()
 	}
-	klog.FromContext(ctx).Info("The API server has gone back in time, listing anew", "resource", r.name,
-		"seen", seen, "now", accessor.GetResourceVersion())
-	metrics.Rewinds.Inc()
+	return seen
+}
+
+// relist makes the informer list anew.
+func (r *relistable) relist() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for w := range r.watches {
 		w.breakOff()
 	}
-	return nil
 }
 
 // breakableWatch forwards events until breakOff ends it with the Expired error that makes an informer relist.

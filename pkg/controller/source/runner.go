@@ -70,8 +70,9 @@ func (r *scopeRunner) State() ScopeState {
 // run starts the informers of the scope once they have the rights to list and watch, and reviews the rights until ctx is done.
 func (r *scopeRunner) run(ctx context.Context) {
 	for source := range r.scope.sources() {
-		source.answered = func(err error) { r.answered(ctx, source.name, err) }
+		source.answered = func(err error) { r.answered(ctx, source.resource.Resource, err) }
 	}
+	defer r.scope.joinWhole()()
 	var starting sync.WaitGroup
 	defer func() {
 		starting.Wait()

@@ -77,7 +77,7 @@ func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, manager
 		Namespace:     namespace,
 		selector:      selector,
 		PodManagers:   managers.Apps().V1().PodManagers(),
-		managerSource: newRelistable("podmanagers", tolerantListWatch(clients.Dynamic, namespace, selector.String())),
+		managerSource: newRelistable(managerResource, namespace, clients.Metadata, tolerantListWatch(clients.Dynamic, namespace, selector.String())),
 		relabelled:    &relabelled{},
 		factories:     []informerFactory{kube, managers},
 	}
@@ -113,7 +113,8 @@ func (s *Scope) addObjects(clients Clients, kube kubeinformers.SharedInformerFac
 	if s.strays != nil {
 		podSource, revisionSource = ofNow(podSource), ofNow(revisionSource)
 	}
-	pods, revisions := newRelistable("pods", podSource), newRelistable("controllerrevisions", revisionSource)
+	pods := newRelistable(corev1.SchemeGroupVersion.WithResource("pods"), s.Namespace, clients.Metadata, podSource)
+	revisions := newRelistable(appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), s.Namespace, clients.Metadata, revisionSource)
 	s.podSource, s.revisionSource = pods, revisions
 	s.Pods, s.Revisions = kube.Core().V1().Pods(), kube.Apps().V1().ControllerRevisions()
 	kube.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
@@ -200,6 +201,20 @@ func (s Scope) sources() map[*relistable]cache.Store {
 	}
 	delete(sources, nil)
 	return sources
+}
+
+// joinWhole makes the scope of the whole check for the informers of a shard, too, whether the API server has gone back in time, until leave
+// is called. It does nothing without shards.
+func (s Scope) joinWhole() (leave func()) {
+	if s.strays == nil {
+		return func() {}
+	}
+	leavePods := s.strays.podSource.join(s.podSource, s.Pods.Informer().GetStore())
+	leaveRevisions := s.strays.revisionSource.join(s.revisionSource, s.Revisions.Informer().GetStore())
+	return func() {
+		leavePods()
+		leaveRevisions()
+	}
 }
 
 // Seen has the resourceVersion of each store.
