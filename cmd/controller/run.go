@@ -147,6 +147,7 @@ func (p *process) run(ctx context.Context) error {
 	p.health.Start(outlivingCtx, serve.Health(p.liveChecks(), p.readyChecks()))
 	p.webhooks.start(outlivingCtx)
 	var running, lingering sync.WaitGroup
+	running.Go(func() { spareGarbageCollector(outlivingCtx, p.scopes.Served()) })
 	running.Go(func() { p.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
 	running.Go(func() { p.examine(outlivingCtx) })
 	running.Go(func() { p.webhooks.run(outlivingCtx) }) // on a standby, too: each replica serves webhooks

@@ -125,6 +125,11 @@ func (c *Cluster) connect() error {
 		return err
 	}
 	c.Config.QPS = -1
+	// The certificate is read once: a client of a cluster that is gone would look for its file again and again, and complain.
+	if err := rest.LoadTLSFiles(c.Config); err != nil {
+		return err
+	}
+	c.Config.CertFile, c.Config.KeyFile, c.Config.CAFile = "", "", ""
 	if c.Kube, err = kubernetes.NewForConfig(c.Config); err != nil {
 		return err
 	}
