@@ -40,6 +40,8 @@ const trialQPS, trialBurst = 100, 200
 type Clients struct {
 	source.Clients
 	Server string
+	// Dynamic reads and writes CRDs, of which there are no types here.
+	Dynamic dynamic.Interface
 	// Lease does not share the rate limiter of the other clients: a leader must not lose the Lease because it is busy. It is nil without
 	// leader election.
 	Lease kubernetes.Interface
@@ -85,6 +87,9 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	var err error
 	if c.PodManagers, err = versioned.NewForConfig(restConfig); err != nil { // JSON: custom resources have no protobuf
+		return nil, err
+	}
+	if c.Tolerant, err = source.NewTolerantClient(restConfig); err != nil {
 		return nil, err
 	}
 	if c.Dynamic, err = dynamic.NewForConfig(restConfig); err != nil {

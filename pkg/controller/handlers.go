@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -98,20 +99,24 @@ func (c *Controller) isOurs(obj any) bool {
 
 func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 	manager := obj.(*v1.PodManager)
-	t := queue.TriggerManagerAdded
+	t, delay := queue.TriggerManagerAdded, time.Duration(0)
 	if isInInitialList {
-		t = c.initialTrigger(manager)
+		t, delay = c.initialTrigger(manager)
 	}
-	c.agenda.Add(cache.MetaObjectToName(manager), t, 0)
+	c.agenda.Add(cache.MetaObjectToName(manager), t, delay)
 }
 
+// backlogDelay is how long PodManagers that need nothing, as it seems, wait when the controller starts: workers that are busy with them
+// would keep those that need something from being found.
+const backlogDelay = 200 * time.Millisecond
+
 // initialTrigger makes PodManagers whose pods are not as desired come first when the controller starts.
-func (c *Controller) initialTrigger(manager *v1.PodManager) queue.Trigger {
+func (c *Controller) initialTrigger(manager *v1.PodManager) (t queue.Trigger, delay time.Duration) {
 	pods, err := c.Scopes.Of(manager.Namespace).PodsOf(manager)
 	if err != nil || status.IsUnfinished(manager, pods.Own) {
-		return queue.TriggerUnfinished
+		return queue.TriggerUnfinished, 0
 	}
-	return queue.TriggerStart
+	return queue.TriggerStart, backlogDelay
 }
 
 func (c *Controller) managerUpdated(oldObj, obj any) {

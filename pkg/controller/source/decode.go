@@ -1,125 +1,114 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"math"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/scheme"
+	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 )
 
 // Undecodable marks, in the cache only, a PodManager that could not be decoded; the value is why.
 const Undecodable = "apps.mycompany.com/undecodable"
 
-var managerResource = v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")
+var managerResource = v1.SchemeGroupVersion.WithResource("podmanagers")
 
-// tolerantListWatch lists and watches PodManagers, and decodes each object by itself. A typed list fails as a whole if a single object
-// does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no PodManager would be synced any more.
-func tolerantListWatch(client dynamic.Interface, namespace, selector string) *cache.ListWatch {
-	resource := client.Resource(managerResource).Namespace(namespace)
+// NewTolerantClient makes a client of PodManagers that decodes each object by itself. The generated client fails for a whole list if a
+// single object does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no PodManager would be synced any
+// more.
+func NewTolerantClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
+	config = rest.CopyConfig(config)
+	config.GroupVersion, config.APIPath = &v1.SchemeGroupVersion, "/apis"
+	config.NegotiatedSerializer = tolerantCodecs{scheme.Codecs.WithoutConversion()}
+	client, err := rest.RESTClientFor(config)
+	return managersv1.New(client), err
+}
+
+func managerListWatch(client managersv1.AppsV1Interface, namespace, selector string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = selector
-			list, err := resource.List(ctx, options)
-			if err != nil {
-				return nil, err
-			}
-			return decodeList(list), nil
+			return client.PodManagers(namespace).List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.LabelSelector = selector
-			watcher, err := resource.Watch(ctx, options)
-			if err != nil {
-				return nil, err
-			}
-			return watch.Filter(watcher, decodeEvent), nil
+			return client.PodManagers(namespace).Watch(ctx, options)
 		},
 	}
 }
 
-func decodeList(list *unstructured.UnstructuredList) *v1.PodManagerList {
-	decoded := &v1.PodManagerList{ListMeta: metav1.ListMeta{
-		ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(), RemainingItemCount: list.GetRemainingItemCount(),
-	}}
-	for i := range list.Items {
-		decoded.Items = append(decoded.Items, *decode(&list.Items[i]))
-	}
-	return decoded
+// tolerantCodecs decode what the API server answers with tolerantDecoder.
+type tolerantCodecs struct{ runtime.NegotiatedSerializer }
+
+func (c tolerantCodecs) DecoderToVersion(serializer runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
+	return tolerantDecoder{c.NegotiatedSerializer.DecoderToVersion(serializer, version)}
 }
 
-// decodeEvent decodes the PodManager of an event. Other objects, such as errors of the API server, stay as they are.
-func decodeEvent(event watch.Event) (watch.Event, bool) {
-	if object, ok := event.Object.(*unstructured.Unstructured); ok && object.GetKind() == v1.Kind {
-		event.Object = decode(object)
+// tolerantDecoder decodes PodManagers, and leaves other objects, such as errors of the API server, to the usual decoder.
+type tolerantDecoder struct{ runtime.Decoder }
+
+func (d tolerantDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	if list, isList := into.(*v1.PodManagerList); isList {
+		return list, nil, decodeList(data, list)
 	}
-	return event, true
+	if manager := decode(data); manager.Kind == v1.Kind {
+		return manager, &v1.GroupVersionKind, nil
+	}
+	return d.Decoder.Decode(data, defaults, into)
+}
+
+func decodeList(data []byte, list *v1.PodManagerList) error {
+	var parts struct {
+		metav1.TypeMeta
+		Metadata metav1.ListMeta
+		Items    []json.RawMessage
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	list.TypeMeta, list.ListMeta, list.Items = parts.TypeMeta, parts.Metadata, make([]v1.PodManager, 0, len(parts.Items))
+	for _, item := range parts.Items {
+		list.Items = append(list.Items, *decode(item))
+	}
+	return nil
 }
 
 // decode always returns a PodManager. If the object does not fit the Go type, that has the metadata, the status if it fits, and the
 // Undecodable annotation.
-func decode(object *unstructured.Unstructured) *v1.PodManager {
-	unstructured.RemoveNestedField(object.Object, "metadata", "managedFields") // the controller never reads them
+func decode(data []byte) *v1.PodManager {
 	manager := &v1.PodManager{}
-	err := convert(object.Object, manager)
-	if err == nil {
-		delete(manager.Annotations, Undecodable) // only the controller may set it
-		return manager
+	err := utiljson.Unmarshal(data, manager)
+	if err != nil {
+		manager = decodeParts(data)
 	}
-	// The metadata always fits. Keep the status if it fits.
-	manager = &v1.PodManager{}
-	parts := map[string]any{"metadata": object.Object["metadata"], "status": object.Object["status"]}
-	if convert(parts, manager) != nil {
-		manager = &v1.PodManager{}
-		delete(parts, "status")
-		_ = convert(parts, manager)
+	manager.ManagedFields = nil              // the controller never reads them
+	delete(manager.Annotations, Undecodable) // only the controller may set it
+	if err != nil {
+		metav1.SetMetaDataAnnotation(&manager.ObjectMeta, Undecodable, err.Error())
 	}
-	// The converter does not name the field that does not fit. The JSON decoder does.
-	if data, jsonErr := object.MarshalJSON(); jsonErr == nil {
-		err = cmp.Or(json.Unmarshal(data, &v1.PodManager{}), err)
-	}
-	metav1.SetMetaDataAnnotation(&manager.ObjectMeta, Undecodable, fmt.Sprint(err))
 	return manager
 }
 
-// convert makes a PodManager of parsed JSON. The converter, which is fast, cuts off numbers that are too large for the Go type; the JSON
-// decoder refuses them.
-func convert(object map[string]any, manager *v1.PodManager) error {
-	if !exceedsInt32(object) {
-		return runtime.DefaultUnstructuredConverter.FromUnstructured(object, manager)
+// decodeParts decodes the metadata, which always fits, and the status if it fits.
+func decodeParts(data []byte) *v1.PodManager {
+	var parts struct {
+		metav1.TypeMeta
+		Metadata metav1.ObjectMeta
+		Status   json.RawMessage
 	}
-	data, err := json.Marshal(object)
-	if err != nil {
-		return err
+	_ = json.Unmarshal(data, &parts)
+	manager := &v1.PodManager{TypeMeta: parts.TypeMeta, ObjectMeta: parts.Metadata}
+	if utiljson.Unmarshal(parts.Status, &manager.Status) != nil {
+		manager.Status = v1.PodManagerStatus{}
 	}
-	return utiljson.Unmarshal(data, manager)
-}
-
-// exceedsInt32 tells whether there is a number that is too large for the smallest type of number in a PodManager.
-func exceedsInt32(value any) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		for _, part := range value {
-			if exceedsInt32(part) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(value, exceedsInt32)
-	case int64:
-		return value < math.MinInt32 || value > math.MaxInt32
-	case float64:
-		return value < math.MinInt32 || value > math.MaxInt32
-	}
-	return false
+	return manager
 }

@@ -1,61 +1,107 @@
 package source
 
 import (
-	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 )
 
-func object(name string, spec map[string]any) unstructured.Unstructured {
-	return unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps.mycompany.com/v1", "kind": "PodManager",
-		"metadata": map[string]any{
-			"name": name, "namespace": "ns", "uid": "uid", "resourceVersion": "5", "finalizers": []any{v1.Finalizer},
-			"annotations": map[string]any{Undecodable: "says the user"},
-		},
-		"spec":   spec,
-		"status": map[string]any{"replicas": int64(2)},
-	}}
+// object is a PodManager as the API server sends it.
+func object(name, spec string) string {
+	return fmt.Sprintf(`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":%q,"namespace":"ns","uid":"uid","resourceVersion":"5",`+
+		`"finalizers":[%q],"annotations":{%q:"says the user"},"managedFields":[{"manager":"kubectl"}]},"spec":%s,"status":{"replicas":2}}`, name, v1.Finalizer, Undecodable, spec)
+}
+
+// answering is a client of an API server that always gives this answer.
+func answering(t *testing.T, code int, answer string) managersv1.PodManagerInterface {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	client, err := NewTolerantClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.PodManagers("ns")
 }
 
 func TestDecodeList(t *testing.T) {
-	list := decodeList(&unstructured.UnstructuredList{
-		Object: map[string]any{"metadata": map[string]any{"resourceVersion": "9", "continue": "more"}},
-		Items: []unstructured.Unstructured{
-			object("good", map[string]any{"replicas": int64(3), "image": "nginx"}),
-			object("bad", map[string]any{"replicas": "three", "image": "nginx"}),
-			object("fine", map[string]any{"replicas": int64(1), "image": "nginx"}),
-		},
-	})
-	if list.ResourceVersion != "9" || list.Continue != "more" || len(list.Items) != 3 {
+	items := strings.Join([]string{
+		object("good", `{"replicas":3,"image":"nginx"}`), object("bad", `{"replicas":"three","image":"nginx"}`), object("fine", `{"replicas":1,"image":"nginx"}`),
+		object("large", `{"replicas":4444444444}`),
+	}, ",")
+	list, err := answering(t, http.StatusOK, `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManagerList","metadata":{"resourceVersion":"9","continue":"more"},"items":[`+items+`]}`).
+		List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list.ResourceVersion != "9" || list.Continue != "more" || len(list.Items) != 4 {
 		t.Fatalf("list %+v", list.ListMeta)
 	}
-	good, bad, fine := list.Items[0], list.Items[1], list.Items[2]
-	if good.DesiredReplicas() != 3 || fine.DesiredReplicas() != 1 || good.Annotations[Undecodable] != "" {
+	good, bad, fine, large := list.Items[0], list.Items[1], list.Items[2], list.Items[3]
+	if good.DesiredReplicas() != 3 || fine.DesiredReplicas() != 1 || good.Annotations[Undecodable] != "" || len(good.ManagedFields) > 0 {
 		t.Errorf("good PodManagers: %+v, %+v", good, fine)
 	}
-	if bad.Name != "bad" || bad.UID != "uid" || bad.Finalizers[0] != v1.Finalizer || bad.ResourceVersion != "5" || bad.Status.Replicas != 2 {
-		t.Errorf("undecodable PodManager: %+v", bad)
-	}
-	if why := bad.Annotations[Undecodable]; !strings.Contains(why, "spec.replicas") {
-		t.Errorf("annotated with %q", why)
+	for _, broken := range []v1.PodManager{bad, large} {
+		if broken.Name == "" || broken.UID != "uid" || broken.Finalizers[0] != v1.Finalizer || broken.ResourceVersion != "5" || broken.Status.Replicas != 2 || broken.Spec.Replicas != nil {
+			t.Errorf("undecodable PodManager: %+v", broken)
+		}
+		if why := broken.Annotations[Undecodable]; !strings.Contains(why, "spec.replicas") {
+			t.Errorf("%s is annotated with %q", broken.Name, why)
+		}
 	}
 }
 
-func TestDecodeEvent(t *testing.T) {
-	changed := object("web", map[string]any{"image": "nginx"})
-	event, keep := decodeEvent(watch.Event{Type: watch.Modified, Object: &changed})
-	if manager, ok := event.Object.(*v1.PodManager); !keep || !ok || manager.Name != "web" || event.Type != watch.Modified {
-		t.Errorf("event %+v, kept %v", event, keep)
+func TestDecodeEvents(t *testing.T) {
+	events := `{"type":"ADDED","object":` + object("web", `{"image":"nginx"}`) + `}
+{"type":"MODIFIED","object":` + object("bad", `{"image":7}`) + `}
+{"type":"BOOKMARK","object":{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}}
+{"type":"ERROR","object":{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Failure","message":"too old","reason":"Expired","code":410}}
+`
+	w, err := answering(t, http.StatusOK, events).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	expired := &metav1.Status{Reason: metav1.StatusReasonExpired, Message: errors.New("too old").Error()}
-	if event, keep := decodeEvent(watch.Event{Type: watch.Error, Object: expired}); !keep || event.Object != expired {
-		t.Errorf("the API server's error became %+v, kept %v", event, keep)
+	defer w.Stop()
+	var got []watch.Event
+	for event := range w.ResultChan() {
+		got = append(got, event)
+	}
+	if len(got) != 4 {
+		t.Fatalf("%d events: %+v", len(got), got)
+	}
+	if web := got[0].Object.(*v1.PodManager); got[0].Type != watch.Added || web.Name != "web" || web.Annotations[Undecodable] != "" {
+		t.Errorf("event %+v", got[0])
+	}
+	if bad := got[1].Object.(*v1.PodManager); got[1].Type != watch.Modified || bad.Name != "bad" || !strings.Contains(bad.Annotations[Undecodable], "spec.image") {
+		t.Errorf("event %+v", got[1])
+	}
+	if bookmark := got[2].Object.(*v1.PodManager); got[2].Type != watch.Bookmark || bookmark.ResourceVersion != "8" || bookmark.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+		t.Errorf("event %+v", got[2])
+	}
+	if err := apierrors.FromObject(got[3].Object); got[3].Type != watch.Error || !apierrors.IsResourceExpired(err) {
+		t.Errorf("event %+v", got[3])
+	}
+}
+
+// An error of the API server stays what it is.
+func TestDecodeRefusal(t *testing.T) {
+	client := answering(t, http.StatusForbidden, `{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Failure","message":"not you","reason":"Forbidden","code":403}`)
+	if _, err := client.List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "not you") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 		if data, err = object.MarshalJSON(); err != nil { // as API servers write it: 0e0 is 0
 			return
 		}
-		got := decode(object)
+		got := decode(data)
 		if got.Name != "web" || got.Namespace != "ns" || got.UID != "uid" || got.ResourceVersion != "5" || len(got.ManagedFields) > 0 {
 			t.Errorf("the metadata became %+v", got.ObjectMeta)
 		}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	appsinformers "k8s.io/client-go/informers/apps/v1"
 	coreinformers "k8s.io/client-go/informers/core/v1"
@@ -22,6 +21,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -31,8 +31,8 @@ import (
 type Clients struct {
 	Kube        kubernetes.Interface
 	PodManagers versioned.Interface
-	// Dynamic lists and watches PodManagers undecoded, see tolerantListWatch.
-	Dynamic dynamic.Interface
+	// Tolerant lists and watches PodManagers, also those that do not fit the Go type.
+	Tolerant managersv1.AppsV1Interface
 	// Metadata reads the names and owners of pods.
 	Metadata metadata.Interface
 	// Events and Statuses write events and statuses. They have a rate limiter of their own, so that pod requests never wait for
@@ -77,13 +77,13 @@ func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, manager
 		Namespace:     namespace,
 		selector:      selector,
 		PodManagers:   managers.Apps().V1().PodManagers(),
-		managerSource: newRelistable(managerResource, namespace, clients.Metadata, tolerantListWatch(clients.Dynamic, namespace, selector.String())),
+		managerSource: newRelistable(managerResource, namespace, clients.Metadata, managerListWatch(clients.Tolerant, namespace, selector.String())),
 		relabelled:    &relabelled{},
 		factories:     []informerFactory{kube, managers},
 	}
 	s.addObjects(clients, kube, objects)
 	managers.InformerFor(&v1.PodManager{}, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return newInformer(s.managerSource, clients.Dynamic, &v1.PodManager{}, resync)
+		return newInformer(s.managerSource, clients.Tolerant, &v1.PodManager{}, resync)
 	})
 	s.runner = newScopeRunner(s)
 	return s

@@ -13,17 +13,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	kubeinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	klog "k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/access"
+	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
@@ -84,18 +84,14 @@ func TestNextReviewDelay(t *testing.T) {
 
 // noManagers is a client of an API server without PodManagers.
 type noManagers struct {
-	dynamic.Interface
-	dynamic.NamespaceableResourceInterface
+	managersv1.AppsV1Interface
+	managersv1.PodManagerInterface
 }
 
-func (n noManagers) Resource(schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
-	return n
-}
+func (n noManagers) PodManagers(string) managersv1.PodManagerInterface { return n }
 
-func (n noManagers) Namespace(string) dynamic.ResourceInterface { return n }
-
-func (noManagers) List(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return &unstructured.UnstructuredList{}, nil
+func (noManagers) List(context.Context, metav1.ListOptions) (*v1.PodManagerList, error) {
+	return &v1.PodManagerList{}, nil
 }
 
 func (noManagers) Watch(context.Context, metav1.ListOptions) (watch.Interface, error) {
@@ -121,7 +117,7 @@ func runScopes(t *testing.T, verdicts map[string]access.Verdict) *testScopes {
 	var all []Scope
 	for _, namespace := range slices.Sorted(maps.Keys(verdicts)) {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.kube, 0, kubeinformers.WithNamespace(namespace))
-		all = append(all, NewScope(Clients{Kube: s.kube, Dynamic: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, "podmanager", labels.Everything()))
+		all = append(all, NewScope(Clients{Kube: s.kube, Tolerant: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, "podmanager", labels.Everything()))
 	}
 	s.Scopes = NewScopes(s.kube, all, access.All)
 	for _, runner := range s.runners {
