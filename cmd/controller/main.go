@@ -23,10 +23,6 @@ const (
 	exitUsage
 )
 
-// gcPercent replaces Go's GOGC of 100. Most of the heap is caches, which stay: with 100 the heap would grow to twice their size before it
-// is collected.
-const gcPercent = 50
-
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
