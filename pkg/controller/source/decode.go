@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -90,7 +91,9 @@ func decode(data []byte) *v1.PodManager {
 	if err != nil {
 		manager = decodeParts(data)
 	}
-	manager.ManagedFields = nil              // the controller never reads them
+	// The controller never reads these, and kubectl apply's copy of the spec is as large as the spec.
+	manager.ManagedFields = nil
+	delete(manager.Annotations, corev1.LastAppliedConfigAnnotation)
 	delete(manager.Annotations, Undecodable) // only the controller may set it
 	if err != nil {
 		metav1.SetMetaDataAnnotation(&manager.ObjectMeta, Undecodable, err.Error())
