@@ -75,8 +75,7 @@ func (s *shards) runShard(ctx context.Context, part shard.Shard) error {
 	var scopes []source.Scope
 	var caches []cache.DoneChecker
 	for namespace, whole := range s.whole {
-		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.clients.Kube, s.config.Resync,
-			kubeinformers.WithNamespace(namespace), kubeinformers.WithTransform(source.TrimPod))
+		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.clients.Kube, s.config.Resync, kubeinformers.WithNamespace(namespace))
 		scope := whole.OfShard(s.clients.Clients, kube, part)
 		scopes, caches = append(scopes, scope), append(caches, scope.SyncedCheckers()...)
 	}

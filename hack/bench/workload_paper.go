@@ -45,7 +45,7 @@ func (b *bench) runPaper(context.Context) error {
 		decoded.Name, decoded.UID = fmt.Sprintf("%s-%d", ownerName(i/10), i%10), types.UID(fmt.Sprintf("%036d", i))
 		decoded.OwnerReferences[0].Name, decoded.OwnerReferences[0].UID = ownerName(i/10), types.UID(fmt.Sprintf("%036d", i/10))
 		decoded.Labels[v1.LabelManager] = ownerName(i / 10)
-		_, _ = source.TrimPod(decoded) // never fails
+		source.Trim(decoded)
 		return decoded
 	}
 	c.Pod = bytesEach(objects, decode)

@@ -233,7 +233,7 @@ func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 	return manager
 }
 
-// isRelevant tells whether an update of a pod can change the plan or the status. Many updates by kubelets cannot: TrimPod keeps only what
+// isRelevant tells whether an update of a pod can change the plan or the status. Many updates by kubelets cannot: source.Trim keeps only what
 // pkg/plan reads.
 func isRelevant(old, pod *corev1.Pod) bool {
 	return !equality.Semantic.DeepEqual(old.Labels, pod.Labels) ||

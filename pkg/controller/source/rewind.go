@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -80,13 +81,19 @@ func (r *relistable) join(part *relistable, store cache.Store) (leave func()) {
 	}
 }
 
-// listWatch is the ListWatch for the informer.
+// listWatch is the ListWatch for the informer. Its objects are trimmed.
 func (r *relistable) listWatch() *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := r.source.ListWithContextFunc(ctx, options)
 			r.answer(err)
-			return list, err
+			if err != nil {
+				return nil, err
+			}
+			return list, meta.EachListItem(list, func(object runtime.Object) error {
+				Trim(object)
+				return nil
+			})
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			inner, err := r.source.WatchFuncWithContext(ctx, options)
@@ -165,7 +172,7 @@ func (r *relistable) relist() {
 	}
 }
 
-// breakableWatch forwards events until breakOff ends it with the Expired error that makes an informer relist.
+// breakableWatch forwards events, trimmed, until breakOff ends it with the Expired error that makes an informer relist.
 type breakableWatch struct {
 	inner     watch.Interface
 	events    chan watch.Event
@@ -196,6 +203,9 @@ func (w *breakableWatch) forward() {
 		case event, more = <-w.inner.ResultChan():
 			if !more {
 				return
+			}
+			if event.Type != watch.Bookmark && event.Type != watch.Error {
+				Trim(event.Object)
 			}
 		}
 		select {

@@ -1,18 +1,22 @@
 package source
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// TrimPod keeps the fields that pkg/plan reads, and drops the others.
-func TestTrimPod(t *testing.T) {
+// Trim keeps the fields that pkg/plan reads, and drops the others.
+func TestTrim(t *testing.T) {
 	condition := func(kind corev1.PodConditionType, status corev1.ConditionStatus) corev1.PodCondition {
 		return corev1.PodCondition{Type: kind, Status: status, Reason: "Why"}
 	}
@@ -45,12 +49,8 @@ func TestTrimPod(t *testing.T) {
 		return all
 	}
 	trim := func(pod *corev1.Pod) *corev1.Pod {
-		t.Helper()
-		trimmed, err := TrimPod(pod)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return trimmed.(*corev1.Pod)
+		Trim(pod)
+		return pod
 	}
 
 	ours := trim(newPod(corev1.PodRunning))
@@ -83,5 +83,43 @@ func TestTrimPod(t *testing.T) {
 	foreign.OwnerReferences[0].Kind = "ReplicaSet"
 	if foreign = trim(foreign); foreign.Status.Phase != "" || foreign.Spec.NodeName != "" || len(foreign.OwnerReferences) != 1 || foreign.Labels[v1.LabelManager] != "web" || foreign.Annotations != nil {
 		t.Errorf("somebody else's pod: %+v", foreign)
+	}
+}
+
+// An informer gets trimmed objects, in lists and in events. A bookmark is no object: its annotation tells the informer that it has all.
+func TestInformersGetTrimmedObjects(t *testing.T) {
+	newPod := func() *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Labels: map[string]string{v1.LabelManager: "web", "a": "b"},
+			Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
+	}
+	events := watch.NewFake()
+	informer := newRelistable(corev1.SchemeGroupVersion.WithResource("pods"), "", nil, &cache.ListWatch{
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return &corev1.PodList{Items: []corev1.Pod{*newPod()}}, nil
+		},
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return events, nil },
+	}).listWatch()
+	list, err := informer.ListWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := informer.WatchWithContext(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	next := func(kind watch.EventType) *corev1.Pod {
+		go events.Action(kind, newPod())
+		return (<-w.ResultChan()).Object.(*corev1.Pod)
+	}
+	for what, pod := range map[string]*corev1.Pod{
+		"a list": &list.(*corev1.PodList).Items[0], "an event": next(watch.Added), "another": next(watch.Modified), "a last one": next(watch.Deleted),
+	} {
+		if len(pod.Labels) != 1 || len(pod.Annotations) != 0 {
+			t.Errorf("the pod of %s is whole: %+v", what, pod.ObjectMeta)
+		}
+	}
+	if bookmark := next(watch.Bookmark); bookmark.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
+		t.Errorf("a bookmark became %+v", bookmark.ObjectMeta)
 	}
 }

@@ -3,14 +3,16 @@ package source
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// TrimPod is the informers' transform. It drops the fields that pkg/plan never reads, so that the caches of a large cluster stay small.
-func TrimPod(obj any) (any, error) {
-	switch object := obj.(type) {
+// Trim drops the fields of a pod or revision that pkg/plan never reads, so that the caches of a large cluster stay small. It is done while
+// the informers read the next object: an informer's own transform would come when all are read, and twice.
+func Trim(object runtime.Object) {
+	switch object := object.(type) {
 	case *appsv1.ControllerRevision:
 		object.ManagedFields = nil
 	case *corev1.Pod:
@@ -24,5 +26,4 @@ func TrimPod(obj any) (any, error) {
 			object.Status = corev1.PodStatus{}
 		}
 	}
-	return obj, nil // a tombstone stays as it is
 }
