@@ -21,14 +21,15 @@ import (
 // Undecodable marks, in the cache only, a PodManager that could not be decoded; the value is why.
 const Undecodable = "apps.mycompany.com/undecodable"
 
-var managerResource = v1.SchemeGroupVersion.WithResource("podmanagers")
+var managerResource = v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")
 
 // NewTolerantClient makes a client of PodManagers that decodes each object by itself. The generated client fails for a whole list if a
 // single object does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no PodManager would be synced any
 // more.
 func NewTolerantClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
 	config = rest.CopyConfig(config)
-	config.GroupVersion, config.APIPath = &v1.SchemeGroupVersion, "/apis"
+	version := managerResource.GroupVersion()
+	config.GroupVersion, config.APIPath = &version, "/apis"
 	config.NegotiatedSerializer = tolerantCodecs{scheme.Codecs.WithoutConversion()}
 	client, err := rest.RESTClientFor(config)
 	return managersv1.New(client), err
