@@ -99,11 +99,13 @@ func TestResizeWithImage(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newSpace(t)
-			s.apply(spec(2, inPlace, "", modest("1", from, test.policy, test.policy)))
+			// On a busy machine a kubelet has called a pod ready after two restarts in a row, and taken it back 0.3 s later.
+			steady := "failurePolicy: {gracePeriodSeconds: 0}, minReadySeconds: 2"
+			s.apply(spec(2, inPlace, steady, modest("1", from, test.policy, test.policy)))
 			s.awaitReady(2)
 			before := s.pods()
 			witness := s.limits(1, 2)
-			s.apply(spec(2, inPlace, "", modest("2", test.to, test.policy, test.policy)))
+			s.apply(spec(2, inPlace, steady, modest("2", test.to, test.policy, test.policy)))
 			s.awaitReady(2)
 			witness.held()
 			s.stayed(before, s.pods(), test.restarts)

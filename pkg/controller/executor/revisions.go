@@ -105,14 +105,36 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:
 		return e.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
 	case owner != nil && owner.Name == key.Name && owner.UID != done.Manager.UID:
-		// The revision belongs to a deleted PodManager of the same name, and the garbage collector is about to delete it.
-		done.Outdated = true
-		done.LookAgain(requeue.After(e.Clock.Now(), liveRetry, requeue.AgainRevisionName))
+		e.dropOfPredecessor(ctx, key, stored, done)
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
 	done.Outdated, done.Collided = true, stored.Name
 	return false
+}
+
+// dropOfPredecessor deletes a revision of a deleted PodManager of the same name. The garbage collector would do so, but it may be away, and
+// this PodManager would have no pods until it is back.
+func (e *Executor) dropOfPredecessor(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, done *Outcome) {
+	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
+	switch {
+	case err != nil && !apierrors.IsNotFound(err):
+		done.addError(fmt.Errorf("looking whose revision %s is: %w", revision.Name, err))
+		return
+	case err != nil || live.UID != done.Manager.UID:
+		e.abandonPlan(key, done) // the revision is not that of a predecessor, but of a successor
+		return
+	}
+	err = e.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
+	})
+	if err != nil && !isGoneOrChanged(err) {
+		e.collect(key, storeHold, []PodResult{{Err: fmt.Errorf("deleting revision %s of a deleted PodManager: %w", revision.Name, err)}}, done)
+		return
+	}
+	klog.FromContext(ctx).V(2).Info("Deleted revision of a deleted PodManager of the same name", "revision", klog.KObj(revision))
+	done.Outdated = true
+	done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainRevisionName))
 }
 
 // dropRevisions deletes revisions that are no longer needed. A later sync stores a revision again if it is needed after all.
