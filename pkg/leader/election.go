@@ -9,6 +9,7 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 
 	"github.com/mycompany/podmanager/pkg/controller"
@@ -143,7 +144,8 @@ func (e *Election) Check(grace time.Duration) error {
 	return e.elector.Check(grace)
 }
 
-// release releases the lock, so that a standby takes over at once instead of after the lease duration. If it fails, the lease expires.
+// release releases the lock, so that a standby takes over at once instead of after the lease duration. If it fails, the lease expires. A
+// conflict is no failure: a renewal that was on its way when the election ended may still be carried out.
 func (e *Election) release(ctx context.Context) {
 	if !e.lock.mayBeHeld() {
 		return
@@ -151,22 +153,24 @@ func (e *Election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "lease", e.lock.Describe())
-	record, _, err := e.lock.Get(ctx) // also gets the resourceVersion, so that Update cannot release another holder's lock
-	if err == nil && record.HolderIdentity != e.lock.Identity() {
-		return
-	}
-	if err == nil {
+	isOurs := true
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		record, _, err := e.lock.Get(ctx) // also gets the resourceVersion, so that Update cannot release another holder's lock
+		if isOurs = err != nil || record.HolderIdentity == e.lock.Identity(); err != nil || !isOurs {
+			return err
+		}
 		now := metav1.Now()
-		err = e.lock.Update(ctx, resourcelock.LeaderElectionRecord{
+		return e.lock.Update(ctx, resourcelock.LeaderElectionRecord{
 			LeaderTransitions:    record.LeaderTransitions,
 			LeaseDurationSeconds: 1, // as client-go writes it; 0 is not valid
 			AcquireTime:          now,
 			RenewTime:            now,
 		})
-	}
-	if err != nil {
+	})
+	switch {
+	case err != nil:
 		logger.Error(err, "Lease not released; it runs out by itself")
-		return
+	case isOurs:
+		logger.Info("Released the lease")
 	}
-	logger.Info("Released the lease")
 }

@@ -219,3 +219,23 @@ func TestReleaseAfterLostAnswer(t *testing.T) {
 		}
 	})
 }
+
+// A renewal that was on its way when the leader stopped is carried out just before the release, which is then repeated.
+func TestReleaseAfterLateRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		lease := &testLease{}
+		ended := make(chan error)
+		go func() {
+			ended <- testElection(ctx, t, &testLock{testLease: lease, identity: "a", late: true}).Run(ctx, (&testWork{}).run)
+		}()
+		pass(time.Second)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if state := lease.get(); state.record.HolderIdentity != "" {
+			t.Errorf("%q still holds the Lease", state.record.HolderIdentity)
+		}
+	})
+}

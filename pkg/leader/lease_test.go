@@ -39,6 +39,8 @@ type testLock struct {
 	cut bool
 	// loses makes each write wait for its deadline after it was carried out: the answer is lost.
 	loses bool
+	// late makes a renewal, which was on its way before, arrive just before the release.
+	late bool
 }
 
 func (l *testLock) request(ctx context.Context) (unlock func(), err error) {
@@ -79,6 +81,10 @@ func (l *testLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 		return err
 	}
 	defer unlock()
+	if l.late && record.HolderIdentity == "" {
+		l.late = false
+		l.version++
+	}
 	if l.seen != l.version {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "test", errors.New("changed meanwhile"))
 	}
