@@ -121,20 +121,24 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 		return nil, err
 	}
 	if config.RenewDeadline > 0 {
-		leaseConfig.UserAgent += "/leader-election"
-		// The number of Leases and their retry period bound the requests. The limit of client-go, 5 a second, would let a replica with many
-		// shards lose them.
-		leaseConfig.QPS = -1
-		if c.LeaseWatches, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {
-			return nil, err
-		}
-		// A request that hangs must leave time for a second one before the renew deadline.
-		leaseConfig.Timeout = max(time.Second, config.RenewDeadline/2)
-		if c.Lease, err = kubernetes.NewForConfig(withProtobuf(leaseConfig)); err != nil {
-			return nil, err
-		}
+		err = c.addLeaseClients(leaseConfig, config.RenewDeadline)
 	}
-	return c, nil
+	return c, err
+}
+
+// addLeaseClients makes the clients of leader election.
+func (c *Clients) addLeaseClients(config *rest.Config, renewDeadline time.Duration) (err error) {
+	config.UserAgent += "/leader-election"
+	// The number of Leases and their retry period bound the requests. The limit of client-go, 5 a second, would let a replica with many
+	// shards lose them.
+	config.QPS = -1
+	if c.LeaseWatches, err = kubernetes.NewForConfig(withProtobuf(config)); err != nil {
+		return err
+	}
+	// A request that hangs must leave time for a second one before the renew deadline.
+	config.Timeout = max(time.Second, renewDeadline/2)
+	c.Lease, err = kubernetes.NewForConfig(withProtobuf(config))
+	return err
 }
 
 func withProtobuf(config *rest.Config) *rest.Config {

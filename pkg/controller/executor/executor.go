@@ -77,7 +77,7 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 	if deleted {
 		e.applyCreate(ctx, key, decided.Create, done)
 	}
-	e.dropRevisions(ctx, key, decided.Drop, done)
+	e.dropRevisions(ctx, decided.Drop, done)
 	e.markRevision(ctx, key, decided.Mark, done)
 	if decided.RemoveFinalizer && done.err == nil {
 		done.Finalized = e.removeFinalizer(ctx, key, done) && observed.Manager.DeletionTimestamp != nil

@@ -125,10 +125,7 @@ func (e *Executor) dropOfPredecessor(ctx context.Context, key cache.ObjectName, 
 		e.abandonPlan(key, done) // the revision is not that of a predecessor, but of a successor
 		return
 	}
-	err = e.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
-	})
-	if err != nil && !isGoneOrChanged(err) {
+	if err := e.deleteRevision(ctx, revision); err != nil {
 		e.collect(key, storeHold, []PodResult{{Err: fmt.Errorf("deleting revision %s of a deleted PodManager: %w", revision.Name, err)}}, done)
 		return
 	}
@@ -138,17 +135,25 @@ func (e *Executor) dropOfPredecessor(ctx context.Context, key cache.ObjectName, 
 }
 
 // dropRevisions deletes revisions that are no longer needed. A later sync stores a revision again if it is needed after all.
-func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *Outcome) {
+func (e *Executor) dropRevisions(ctx context.Context, revisions []*appsv1.ControllerRevision, done *Outcome) {
 	for _, revision := range revisions {
-		err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
-			Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
-		})
-		if err != nil && !isGoneOrChanged(err) {
+		if err := e.deleteRevision(ctx, revision); err != nil {
 			done.addError(fmt.Errorf("deleting revision %s: %w", revision.Name, err))
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Deleted revision beyond the history limit", "revision", klog.KObj(revision))
 	}
+}
+
+// deleteRevision deletes a revision as it was seen. One that is gone, or that somebody has changed, is no failure: the next sync sees it.
+func (e *Executor) deleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error {
+	err := e.Kube.AppsV1().ControllerRevisions(revision.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
+	})
+	if isGoneOrChanged(err) {
+		return nil
+	}
+	return err
 }
 
 // markRevision marks the revision of a rollout that has failed, or removes the mark. Somebody may have changed the revision: the next sync
