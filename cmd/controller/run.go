@@ -54,6 +54,7 @@ type scopes interface {
 	Served() <-chan struct{}
 	States() []source.ScopeState
 	PodManagers() []*v1.PodManager
+	Relist()
 }
 
 // prepare does everything at the start that can fail. Nothing runs yet when it returns.
@@ -101,6 +102,7 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 		if p.election, err = leader.New(ctx, lock, *config.Lease); err != nil {
 			return nil, err
 		}
+		p.election.OnRewind(p.scopes.Relist)
 	}
 	return p, nil
 }
@@ -130,7 +132,9 @@ func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 	p.scopes = source.NewScopes(c.Kube, all, rights)
 	settings := controller.Settings{Means: p.config.means(), Lanes: executor.NewLanes()}
 	if p.config.Shards > 0 {
-		p.shards, err = newShards(p.config, c, all, settings)
+		if p.shards, err = newShards(p.config, c, all, settings); err == nil {
+			p.shards.group.OnRewind(p.scopes.Relist)
+		}
 		return err
 	}
 	p.controller, err = controller.New(ctx, c.Clients, all, settings)

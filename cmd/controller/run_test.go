@@ -65,6 +65,8 @@ func (s *fakeScopes) States() []source.ScopeState {
 	return s.states
 }
 
+func (s *fakeScopes) Relist() {}
+
 func (s *fakeScopes) PodManagers() []*v1.PodManager { return s.managers }
 
 func (s *fakeScopes) serve() {

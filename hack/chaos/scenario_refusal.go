@@ -36,6 +36,8 @@ func ruleScenarios() []scenario {
 			alone: true, oursOnly: true, do: collectorAway},
 		{name: "etcd-restore", about: "etcd is restored from a backup, so that versions go back and are used again",
 			alone: true, do: etcdRestore},
+		{name: "etcd-restore-hidden", about: "the same, but the versions are caught up before the controller looks; its Lease tells",
+			alone: true, oursOnly: true, do: hiddenRestore},
 		{name: "poison", about: "objects that cannot be decoded, and valid objects with extreme values, beside others that must be served as before",
 			alone: true, oursOnly: true, do: poison},
 		{name: "every-field", about: "every field of the spec gets valid and invalid values; after each the first spec is restored",

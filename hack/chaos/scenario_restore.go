@@ -14,14 +14,30 @@ import (
 
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/pkg/consistency"
 )
 
 // etcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and informers
 // get no event about it. Nobody restarts the controller.
 func etcdRestore(a *arena) {
+	const undone = 2000 // more than the control plane writes while it starts again
+	a.restoreEtcd(undone, func(string) {})
+}
+
+// hiddenRestore is an etcdRestore of which the versions tell nothing, because they are caught up before the controller looks. Only the
+// controller's Lease is older than it was.
+func hiddenRestore(a *arena) {
+	a.allowLeases()
+	const undone = 20
+	// A long lease: a controller that loses it starts again, with new caches.
+	a.restoreEtcd(undone, a.catchUp, append(a.leaseFlags(), "-leader-elect-lease-duration=20m", "-leader-elect-renew-deadline=15m")...)
+}
+
+// restoreEtcd undoes at least so many versions. After that it calls meanwhile with the newest of them, while the controller is stopped.
+func (a *arena) restoreEtcd(undone int, meanwhile func(version string), flags ...string) {
 	// Past the proxy: it would break the watches in a way that makes informers relist by themselves.
 	a.kubeconfig = a.contender.kubeconfig()
-	a.start()
+	a.start(flags...)
 	a.create("web", 3, ownerOptions{})
 	a.create("early", 2, ownerOptions{})
 	a.awaitCalm()
@@ -31,6 +47,7 @@ func etcdRestore(a *arena) {
 	a.must(os.RemoveAll(backup))
 	defer os.RemoveAll(backup)
 	a.whileDown(func() { a.must(a.cluster.BackUpEtcd(a.ctx, backup)) })
+	a.wake()
 
 	a.beginOracle() // the present oracle has a gap
 	// The restore undoes all of this: more pods, a new object, a deleted one, and many versions.
@@ -39,13 +56,16 @@ func etcdRestore(a *arena) {
 	a.create("late", 2, ownerOptions{})
 	a.remove("early")
 	a.awaitCalm()
-	for i := range 2000 { // more than the control plane writes while it starts again: versions that are caught up hide the restore
-		a.must(a.contender.patch(a.ctx, a.namespace, "web", fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, i)))
+	for range undone {
+		a.touch("web")
 	}
 	a.judge() // the restore undoes what this oracle has seen
 
+	version := a.version()
 	a.whileDown(func() { a.must(a.cluster.RestoreEtcd(a.ctx, backup)) })
 	a.logf("etcd is restored from the backup")
+	meanwhile(version)
+	a.wake()
 	a.mu.Lock()
 	a.wanted = before
 	a.mu.Unlock()
@@ -60,6 +80,31 @@ func etcdRestore(a *arena) {
 	a.judge()
 }
 
+// version is the version that the API server is at.
+func (a *arena) version() string {
+	var version string
+	a.insist(func() error {
+		list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(a.ctx, metav1.ListOptions{Limit: 1})
+		version = list.ResourceVersion
+		return err
+	})
+	return version
+}
+
+// catchUp writes until the API server is past a version.
+func (a *arena) catchUp(version string) {
+	writes := 0
+	for ; !consistency.IsNewer(a.version(), version); writes++ {
+		a.touch("web")
+	}
+	a.logf("the API server is past version %s again, after %d writes", version, writes)
+}
+
+// touch changes an object without asking for anything.
+func (a *arena) touch(name string) {
+	a.must(a.contender.patch(a.ctx, a.namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
+}
+
 // beginOracle starts a new oracle: the versions that the last one has seen are no longer valid.
 func (a *arena) beginOracle() {
 	oracle, err := faults.StartOracle(a.ctx, a.cluster.Config, a.namespace)
@@ -71,7 +116,7 @@ func (a *arena) beginOracle() {
 }
 
 // whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive a restore, so
-// whileDown starts it again, and gives it no time to act on its old caches. The controller is stopped meanwhile: a new API server does not
+// whileDown starts it again, and gives it no time to act on its old caches. The controller is stopped until wake: a new API server does not
 // know the controller's rights yet, and a refusal alone would make informers relist.
 func (a *arena) whileDown(do func()) {
 	others := []string{"kube-controller-manager", lab.Scheduler, lab.Nodes}
@@ -95,8 +140,12 @@ func (a *arena) whileDown(do func()) {
 			a.must(errors.New("no pod becomes ready any more"))
 		}
 	}
-	a.must(a.process.Signal(syscall.SIGCONT))
 	a.logf("the whole control plane runs again")
+}
+
+// wake lets the controller go on.
+func (a *arena) wake() {
+	a.must(a.process.Signal(syscall.SIGCONT))
 }
 
 // podsCanRun tells whether a pod without an owner becomes ready in time: a scheduler or a node that was started too early may wait for a

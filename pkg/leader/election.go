@@ -82,6 +82,9 @@ func New(ctx context.Context, inner resourcelock.Interface, lease Config) (*Elec
 	return e, nil
 }
 
+// OnRewind has a function called when the API server has gone back in time. It is for before Run.
+func (e *Election) OnRewind(rewound func()) { e.lock.witness.rewound = rewound }
+
 // Run stands for election and, once elected, runs work until ctx is done. It renews the lock while the work drains, and releases it only
 // then: no worker of this process runs during the next leader's term.
 func (e *Election) Run(ctx context.Context, work Work) error {

@@ -85,6 +85,9 @@ func NewGroup(client, watches coordinationclient.LeasesGetter, config Config, co
 	}, nil
 }
 
+// OnRewind has a function called when the API server has gone back in time. It is for before Run.
+func (g *Group) OnRewind(rewound func()) { g.member.witness.rewound = rewound }
+
 // Run takes part in the group until ctx is done. Then it drains and releases all its shards.
 func (g *Group) Run(ctx context.Context) error {
 	// The terms outlive the signal: the others first have to learn that this replica goes.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,8 @@ type replica struct {
 	group  *Group
 	stop   context.CancelFunc
 	ended  chan error
+	// rewinds is how often it noticed that the API server had gone back in time.
+	rewinds atomic.Int32
 }
 
 func withCrew(t *testing.T, test func(t *testing.T, c *crew)) {
@@ -74,6 +77,7 @@ func (c *crew) start(name, version string, shards int) *replica {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	r.group.OnRewind(func() { r.rewinds.Add(1) })
 	go func() { r.ended <- r.group.Run(ctx) }()
 	return r
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -19,25 +21,40 @@ type timedLock struct {
 	renewed time.Time
 	// wasWanted tells that a request was sent to hold the Lease. It may have been carried out even if there was no answer.
 	wasWanted bool
+
+	witness witness
+	// reacquired is when the holder noticed that the API server had gone back in time; zero if it has not. The Lease tells it as the time
+	// when it was acquired: a standby that looks after the next renewal finds nothing else to notice it by.
+	reacquired metav1.Time
 }
 
 func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if err == nil && record.HolderIdentity != l.Identity() {
-		l.note(time.Time{}) // somebody else has taken it
+	switch {
+	case apierrors.IsNotFound(err):
+		l.witness.see(ctx, resourcelock.LeaderElectionRecord{})
+	case err == nil:
+		isOurs := record.HolderIdentity == l.Identity()
+		if l.witness.see(ctx, *record) && isOurs {
+			l.reacquired = metav1.Now()
+		}
+		if !isOurs {
+			l.note(time.Time{}) // somebody else has taken it
+		}
 	}
 	return record, raw, err
 }
 
 func (l *timedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(record, func() error { return l.Interface.Create(ctx, record) })
+	return l.write(ctx, record, l.Interface.Create)
 }
 
 func (l *timedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.write(record, func() error { return l.Interface.Update(ctx, record) })
+	return l.write(ctx, record, l.Interface.Update)
 }
 
-func (l *timedLock) write(record resourcelock.LeaderElectionRecord, request func() error) error {
+func (l *timedLock) write(ctx context.Context, record resourcelock.LeaderElectionRecord,
+	request func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	sent := time.Now()
 	if record.HolderIdentity != l.Identity() {
 		sent = time.Time{} // a release: nothing may be written any more, whatever the answer is
@@ -46,10 +63,14 @@ func (l *timedLock) write(record resourcelock.LeaderElectionRecord, request func
 		l.mu.Lock()
 		l.wasWanted = true
 		l.mu.Unlock()
+		if !l.reacquired.IsZero() {
+			record.AcquireTime = l.reacquired
+		}
 	}
-	if err := request(); err != nil {
+	if err := request(ctx, record); err != nil {
 		return err
 	}
+	l.witness.last = record
 	l.note(sent)
 	return nil
 }

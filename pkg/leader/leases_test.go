@@ -38,6 +38,25 @@ func (s *testServer) writesTo(name string) int {
 	return s.written[name]
 }
 
+// backUp returns a function that restores the Leases as they are now. No watch tells it, and versions are as if they had been caught up.
+func (s *testServer) backUp() (restore func()) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	leases := map[string]*coordinationv1.Lease{}
+	for name, lease := range s.leases {
+		leases[name] = lease.DeepCopy()
+	}
+	return func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		s.leases = leases
+		for _, lease := range s.leases {
+			s.version++
+			lease.ResourceVersion = strconv.Itoa(s.version)
+		}
+	}
+}
+
 // client is the connection of one replica.
 func (s *testServer) client() *testClient {
 	s.mutex.Lock()

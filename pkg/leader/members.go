@@ -24,7 +24,8 @@ type member struct {
 	shard.Member
 	id string // of the Lease
 	// lease is the Lease as last written; nil if it has to be created.
-	lease *coordinationv1.Lease
+	lease   *coordinationv1.Lease
+	witness witness // sees that Lease
 }
 
 // newIdentity is the name of this process: the host name is for people. Without the UUID, two processes on one host could both lead.
@@ -94,12 +95,14 @@ func (g *Group) renewMember(ctx context.Context) error {
 	switch {
 	case apierrors.IsNotFound(err):
 		g.member.lease = nil // somebody has deleted it
+		g.member.witness.see(ctx, resourcelock.LeaderElectionRecord{})
+		return err
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		if written, err = leases.Get(ctx, g.names.member(g.member.id), metav1.GetOptions{}); err == nil {
-			g.member.lease = written // otherwise it is an empty one, which can never be written
-		}
-	case err == nil:
+		written, err = leases.Get(ctx, g.names.member(g.member.id), metav1.GetOptions{})
+	}
+	if err == nil { // otherwise it is an empty one, which can never be written
 		g.member.lease = written
+		g.member.witness.see(ctx, *resourcelock.LeaseSpecToLeaderElectionRecord(&written.Spec))
 	}
 	return err
 }
@@ -195,7 +198,7 @@ func (g *Group) leave(ctx context.Context) {
 	if g.member.lease == nil {
 		return
 	}
-	g.member.lease = nil
+	g.member.lease, g.member.witness.last = nil, resourcelock.LeaderElectionRecord{}
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	err := g.client.Leases(g.config.Namespace).Delete(ctx, g.names.member(g.member.id), metav1.DeleteOptions{})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
@@ -25,7 +26,8 @@ import (
 const rewindInterval = 15 * time.Second
 
 // WatchForRewinds checks from time to time whether the API server has gone back in time, and makes informers relist if it has. The scope of
-// the whole checks for those of its shards.
+// the whole checks for those of its shards. It does not notice a rewind whose versions were caught up since the last check; pkg/leader does,
+// by the Leases, and calls Relist.
 func (b ByNamespace) WatchForRewinds(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		for _, scope := range b {
@@ -60,6 +62,8 @@ type relistable struct {
 
 	mu      sync.Mutex
 	watches map[*breakableWatch]bool
+	// isStale tells that the informer has seen what the API server no longer knows: the informer has to list, and must not resume a watch.
+	isStale bool
 	// parts are the ListWatches of shards, with the stores that they fill. They are of the same resource, so that one check is enough for all.
 	parts map[*relistable]cache.Store
 }
@@ -85,35 +89,64 @@ func (r *relistable) join(part *relistable, store cache.Store) (leave func()) {
 func (r *relistable) listWatch() *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			if r.mustList() {
+				options.ResourceVersion = "" // the version that the informer knows is of another history
+			}
 			list, err := r.source.ListWithContextFunc(ctx, options)
 			r.answer(err)
 			if err != nil {
 				return nil, err
 			}
+			r.setStale(false)
 			return list, meta.EachListItem(list, func(object runtime.Object) error {
 				Trim(object)
 				return nil
 			})
 		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			inner, err := r.source.WatchFuncWithContext(ctx, options)
-			r.answer(err)
-			if err != nil {
-				return nil, err
-			}
-			w := &breakableWatch{inner: inner, events: make(chan watch.Event), broken: make(chan struct{}), stopped: make(chan struct{})}
-			r.mu.Lock()
-			r.watches[w] = true
-			r.mu.Unlock()
-			go func() {
-				w.forward()
-				r.mu.Lock()
-				delete(r.watches, w)
-				r.mu.Unlock()
-			}()
-			return w, nil
-		},
+		WatchFuncWithContext: r.watch,
 	}
+}
+
+// watch begins a watch that relist can break.
+func (r *relistable) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if r.mustList() {
+		if !ptr.Deref(options.SendInitialEvents, false) {
+			return nil, errRewound
+		}
+		options.ResourceVersion = ""
+	}
+	inner, err := r.source.WatchFuncWithContext(ctx, options)
+	r.answer(err)
+	if err != nil {
+		return nil, err
+	}
+	w := &breakableWatch{inner: inner, events: make(chan watch.Event), broken: make(chan struct{}), stopped: make(chan struct{})}
+	r.mu.Lock()
+	r.watches[w] = true
+	r.isStale = false
+	r.mu.Unlock()
+	go func() {
+		w.forward()
+		r.mu.Lock()
+		delete(r.watches, w)
+		r.mu.Unlock()
+	}()
+	return w, nil
+}
+
+// errRewound makes an informer list anew.
+var errRewound = apierrors.NewResourceExpired("the API server has gone back in time")
+
+func (r *relistable) mustList() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.isStale
+}
+
+func (r *relistable) setStale(isStale bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.isStale = isStale
 }
 
 func (r *relistable) answer(err error) {
@@ -146,7 +179,6 @@ func (r *relistable) checkRewind(ctx context.Context, store cache.Store) error {
 		}
 		klog.FromContext(ctx).Info("The API server has gone back in time, listing anew", "resource", r.resource.Resource,
 			"seen", version, "now", list.ResourceVersion)
-		metrics.Rewinds.Inc()
 		source.relist()
 	}
 	return nil
@@ -163,10 +195,22 @@ func (r *relistable) seen(store cache.Store) map[*relistable]string {
 	return seen
 }
 
-// relist makes the informer list anew.
-func (r *relistable) relist() {
+// relistAll makes the informer and those of the parts list anew.
+func (r *relistable) relistAll() {
+	r.relist()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for part := range r.parts {
+		part.relist()
+	}
+}
+
+// relist makes the informer list anew: at once if it watches, and otherwise before it watches again.
+func (r *relistable) relist() {
+	metrics.Rewinds.Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.isStale = true
 	for w := range r.watches {
 		w.breakOff()
 	}
@@ -198,7 +242,7 @@ func (w *breakableWatch) forward() {
 		case <-w.stopped:
 			return
 		case <-w.broken:
-			status := apierrors.NewResourceExpired("the API server has gone back in time").Status()
+			status := errRewound.Status()
 			event = watch.Event{Type: watch.Error, Object: &status}
 		case event, more = <-w.inner.ResultChan():
 			if !more {

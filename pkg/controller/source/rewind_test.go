@@ -2,15 +2,18 @@ package source
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 )
 
 // An API server that has gone back makes the informers relist that have seen more, those of shards included, with one request.
@@ -49,6 +52,55 @@ func TestRewind(t *testing.T) {
 			}
 			if endsLeft() {
 				t.Error("a shard that has left relists")
+			}
+		})
+	}
+}
+
+// An informer that has to list anew does not resume a watch, and asks for what is there now.
+func TestRelist(t *testing.T) {
+	for name, begin := range map[string]func(lw *cache.ListWatch) error{
+		"list": func(lw *cache.ListWatch) error {
+			_, err := lw.ListWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "7"})
+			return err
+		},
+		"watch with the objects first": func(lw *cache.ListWatch) error {
+			_, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "7", SendInitialEvents: ptr.To(true)})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := []string{}
+			pods := corev1.SchemeGroupVersion.WithResource("pods")
+			recorded := &cache.ListWatch{
+				ListWithContextFunc: func(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+					asked = append(asked, options.ResourceVersion)
+					return &corev1.PodList{}, nil
+				},
+				WatchFuncWithContext: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+					asked = append(asked, options.ResourceVersion)
+					return watch.NewFake(), nil
+				},
+			}
+			whole, part := newRelistable(pods, "", nil, silent), newRelistable(pods, "", nil, recorded)
+			whole.join(part, seenStore{})
+			isBroken := watched(t, part)
+			whole.relistAll() // while the watch is open
+			if !isBroken() {
+				t.Error("the watch goes on")
+			}
+			lw := part.listWatch()
+			if _, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "7"}); !apierrors.IsResourceExpired(err) {
+				t.Errorf("resuming the watch: got %v, want that its version is gone", err)
+			}
+			if err := begin(lw); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "9"}); err != nil {
+				t.Errorf("the watch after that: %v", err)
+			}
+			if want := []string{"", "", "9"}; !slices.Equal(asked, want) { // the first is that of watched
+				t.Errorf("asked for versions %q, want %q", asked, want)
 			}
 		})
 	}

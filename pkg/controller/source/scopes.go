@@ -117,6 +117,15 @@ func (s *Scopes) PodManagers() []*v1.PodManager {
 	return all
 }
 
+// Relist makes all informers list anew, those of shards included.
+func (s *Scopes) Relist() {
+	for _, runner := range s.runners {
+		for source := range runner.scope.sources() {
+			source.relistAll()
+		}
+	}
+}
+
 // changed counts the scopes by phase after a change of a state.
 func (s *Scopes) changed() {
 	s.mu.Lock()
