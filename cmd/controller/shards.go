@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -35,14 +36,20 @@ type shards struct {
 	group *leader.Group
 	// ending are controllers that write the events of their last syncs.
 	ending sync.WaitGroup
+	// memory returns memory to the operating system when it fires.
+	memory *time.Timer
 }
+
+// returnMemoryAfter is how long after the last change of what this replica holds it returns memory to the operating system: that of caches
+// which it no longer has, and that which filling others took. The garbage collector alone may take minutes in a process with little to do.
+const returnMemoryAfter = 10 * time.Second
 
 func newShards(config *Config, c *clients.Clients, whole []source.Scope, settings controller.Settings) (*shards, error) {
 	byNamespace, err := source.NewByNamespace(whole)
 	if err != nil {
 		return nil, err
 	}
-	s := &shards{config: config, clients: c, settings: settings, whole: byNamespace}
+	s := &shards{config: config, clients: c, settings: settings, whole: byNamespace, memory: time.AfterFunc(returnMemoryAfter, debug.FreeOSMemory)}
 	lease := *config.Lease
 	lease.RetryPeriod = min(2*lease.RetryPeriod, lease.RenewDeadline/4) // there are many Leases to renew
 	s.group, err = leader.NewGroup(c.Lease.CoordinationV1(), c.LeaseWatches.CoordinationV1(), lease, config.Shards, os.Getenv(templateHashVariable),
@@ -88,12 +95,14 @@ func (s *shards) runShard(ctx context.Context, part shard.Shard) error {
 	running.Go(func() {
 		if cache.WaitFor(outlivingCtx, "", caches...) {
 			metrics.ShardTakeoverSeconds.Observe(time.Since(began).Seconds())
+			s.memory.Reset(returnMemoryAfter)
 		}
 	})
 	err = c.Run(ctx, s.workers())
 	s.ending.Go(c.Shutdown) // nobody should wait for events
 	stop()
 	running.Wait()
+	s.memory.Reset(returnMemoryAfter)
 	return err
 }
 
