@@ -38,7 +38,7 @@ func scenarios() []scenario {
 			runs: 5, short: true, do: splitBrain},
 		{name: "standby", about: "a standby sees 20 000 events about pods, then the leader is stopped; its memory does not grow, and it takes over at once",
 			short: true, oursOnly: true, do: standby},
-		{name: "shards", about: "replicas that share the work are killed, stopped, cut off, replaced, and robbed of shards, during churn and with lost answers",
+		{name: "shards", about: "replicas that share the work are killed, stopped, cut off, replaced, robbed of shards, and their clocks set, during churn and with lost answers",
 			runs: 3, short: true, oursOnly: true, limit: 10 * time.Minute, do: shardsUnderFaults},
 		{name: "api-server-killed", about: "the API server is killed in the middle of churn",
 			runs: 4, short: true, alone: true, do: func(a *arena) { killComponent(a, lab.APIServer, apiServerKills) }},

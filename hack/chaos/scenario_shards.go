@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -17,7 +18,10 @@ import (
 // handoversPerRun is how many handovers a full run has at the least: three runs make the goal of the campaign.
 const handoversPerRun = 70
 
-// shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, during churn and with lost answers.
+// farthestJump is by how many seconds a clock is set wrong at the most. The certificates of the API server are valid then, too.
+const farthestJump = 45 * 60
+
+// shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, and sets their clocks, during churn and with lost answers.
 func shardsUnderFaults(a *arena) {
 	a.blind = untilBack // a replica that was cut off waits before it opens its watches again
 	c := newCrew(a)
@@ -50,12 +54,12 @@ func (c *crew) shortSteps() {
 	c.stopCleanly()
 	c.killOne()
 	c.awaitBalance() // whoever is disturbed next has to have work
-	c.disturbTwo()
+	c.disturbThree()
 }
 
 // allSteps goes through all steps in random order, until there were enough handovers.
 func (c *crew) allSteps() {
-	steps := []func(){c.stopCleanly, c.killOne, c.disturbTwo, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbTwo}
+	steps := []func(){c.stopCleanly, c.killOne, c.disturbThree, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbThree}
 	for round := 0; c.ctx.Err() == nil && (round == 0 || c.history.handovers(c.namespace+"-shard-") < handoversPerRun); round++ {
 		c.random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 		for _, step := range steps {
@@ -135,14 +139,16 @@ func (c *crew) growAndShrink() {
 	}
 }
 
-// disturbTwo stops one replica and cuts another one off, both for longer than their Leases last, and takes a shard by force meanwhile.
-func (c *crew) disturbTwo() {
+// disturbThree stops one replica and cuts another one off, both for longer than their Leases last. Meanwhile it sets the clock of a third
+// one, and takes a shard by force.
+func (c *crew) disturbThree() {
 	order := c.random.Perm(len(c.replicas))
-	stopped, cutOff := c.replicas[order[0]], c.replicas[order[1]]
-	first, second := c.draws(), c.draws()
+	stopped, cutOff, mistaken := c.replicas[order[0]], c.replicas[order[1]], c.replicas[order[2]]
+	first, second, third := c.draws(), c.draws(), c.draws()
 	c.inParallel(
 		func() { c.stopAndContinue(stopped, c.pastLease(first)) },
 		func() { c.cutOff(cutOff, c.pastLease(second), second) },
+		func() { c.setClock(mistaken, c.pastLease(third), third) },
 		func() { lab.Pause(c.ctx, time.Second); c.force() },
 	)
 }
@@ -177,6 +183,27 @@ func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
 	r.faults[len(r.faults)-1].to = time.Now()
 	c.must(r.process.Signal(syscall.SIGCONT))
 	c.logf("%s goes on", r.name)
+}
+
+// setClock makes the wall clock of a replica jump several times, ahead and back, and then right again.
+func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand) {
+	const jumps = 4
+	for range jumps {
+		offset := time.Duration(random.IntN(2*farthestJump)-farthestJump) * time.Second
+		err := faults.SetClock(r.process.PID(), offset)
+		if errors.Is(err, errors.ErrUnsupported) {
+			c.logf("the clock of one process cannot be set on this platform: this is left out")
+			return
+		}
+		c.must(err)
+		r.faults = append(r.faults, faultTime{what: fmt.Sprintf("clock off by %v", offset), from: time.Now()})
+		c.logf("the clock of %s is off by %v", r.name, offset)
+		lab.Pause(c.ctx, length/jumps)
+		c.poke()
+		r.faults[len(r.faults)-1].to = time.Now()
+	}
+	c.must(faults.SetClock(r.process.PID(), 0))
+	c.logf("the clock of %s is right again", r.name)
 }
 
 // cutOff lets nothing through between a replica and the API server for a while. Either connections break, or requests hang, or they get

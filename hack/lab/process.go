@@ -123,6 +123,9 @@ func (p *Process) Stop() error {
 	}
 }
 
+// PID is the number of the process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
 // Tail is the end of the output.
 func (p *Process) Tail(lines int) string { return tail(p.Log, lines) }
 

@@ -4,12 +4,15 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kubeinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/ktesting"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/executor"
@@ -18,13 +21,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
-// A standby fills its caches but adds no handlers: without workers, keys would only pile up in its workqueue.
-func TestStandbyQueuesNothing(t *testing.T) {
+// withStandby gives a test a controller whose caches are filled with these PodManagers, and whose workers do not run.
+func withStandby(t *testing.T, objects []runtime.Object, test func(ctx context.Context, t *testing.T, c *Controller, scope source.Scope)) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ctx := ktesting.NewTestContext(t)
 		ctx, stop := context.WithCancel(ctx)
 		kube := kubefake.NewClientset()
-		managers := fake.NewSimpleClientset(&v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}})
+		managers := fake.NewSimpleClientset(objects...)
 		pods := kubeinformers.NewSharedInformerFactory(kube, 0)
 		informers := externalversions.NewSharedInformerFactory(managers, 0)
 		scope := source.Scope{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(), PodManagers: informers.Apps().V1().PodManagers()}
@@ -43,6 +46,14 @@ func TestStandbyQueuesNothing(t *testing.T) {
 		pods.StartWithContext(ctx)
 		informers.StartWithContext(ctx)
 		cache.WaitFor(ctx, "", filled...)
+		test(ctx, t, c, scope)
+	})
+}
+
+// A standby fills its caches but adds no handlers: without workers, keys would only pile up in its workqueue.
+func TestStandbyQueuesNothing(t *testing.T) {
+	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+	withStandby(t, []runtime.Object{manager}, func(ctx context.Context, t *testing.T, c *Controller, scope source.Scope) {
 		synctest.Wait()
 		if queued := c.queue.Len(); queued != 0 {
 			t.Errorf("%d keys are in the workqueue of a standby", queued)
@@ -51,6 +62,29 @@ func TestStandbyQueuesNothing(t *testing.T) {
 		synctest.Wait()
 		if queued := c.queue.Len(); queued != 1 {
 			t.Errorf("%d keys are in the workqueue once the handlers run, want the key of the PodManager", queued)
+		}
+	})
+}
+
+// A controller that starts first looks for the PodManagers that need something.
+func TestStartBeginsWithTheUnfinished(t *testing.T) {
+	managerOf := func(name string, replicas int32) runtime.Object {
+		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: v1.PodManagerSpec{Replicas: ptr.To(replicas)}}
+		manager.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue}}
+		return manager
+	}
+	managers := []runtime.Object{managerOf("lacks-a-pod", 1), managerOf("is-done", 0)}
+	withStandby(t, managers, func(ctx context.Context, t *testing.T, c *Controller, scope source.Scope) {
+		c.startHandlers(ctx, scope)
+		for _, want := range []string{"lacks-a-pod", "is-done"} {
+			synctest.Wait()
+			if queued := c.queue.Len(); queued != 1 {
+				t.Fatalf("%d keys are in the workqueue, want %s alone", queued, want)
+			}
+			if key, _ := c.queue.Get(); key.Name != want {
+				t.Errorf("the next key is %v, want %s", key, want)
+			}
+			time.Sleep(backlogDelay)
 		}
 	})
 }

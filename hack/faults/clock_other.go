@@ -1,0 +1,11 @@
+//go:build !(linux && amd64)
+
+package faults
+
+import (
+	"errors"
+	"time"
+)
+
+// SetClock is for linux/amd64 only.
+func SetClock(int, time.Duration) error { return errors.ErrUnsupported }
