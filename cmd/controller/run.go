@@ -152,7 +152,13 @@ func (p *process) run(ctx context.Context) error {
 	var running, lingering sync.WaitGroup
 	running.Go(func() { spareGarbageCollector(outlivingCtx, p.scopes.Served()) })
 	running.Go(func() { p.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
-	running.Go(func() { p.examine(outlivingCtx) })
+	running.Go(func() {
+		select {
+		case <-p.scopes.Served(): // nothing is in a hurry before that but the caches
+			p.examine(outlivingCtx)
+		case <-outlivingCtx.Done():
+		}
+	})
 	running.Go(func() { p.webhooks.run(outlivingCtx) }) // on a standby, too: each replica serves webhooks
 	stopping, stopServing := context.WithCancel(ctx)
 	defer stopServing()

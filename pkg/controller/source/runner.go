@@ -20,6 +20,12 @@ const (
 	maxReviewDelay = 25 * time.Second
 )
 
+// The first review of all rights waits for the caches for longestFill at the most, and for the first syncs for reviewAfterFill.
+const (
+	longestFill     = 3 * time.Second
+	reviewAfterFill = 300 * time.Millisecond
+)
+
 // scopeRunner starts the informers of one scope when the controller has the rights, and keeps the state of the scope.
 type scopeRunner struct {
 	scope  Scope
@@ -82,9 +88,11 @@ func (r *scopeRunner) run(ctx context.Context) {
 	}()
 	started := false
 	for delay := time.Duration(0); ; {
-		if !started && r.mayRead(ctx) { // the other rights are reviewed while the caches fill
+		if !started && r.mayRead(ctx) {
 			started = true
-			starting.Go(func() { r.start(ctx) })
+			filled := make(chan struct{})
+			starting.Go(func() { defer close(filled); r.start(ctx) })
+			r.letFill(ctx, filled)
 		}
 		verdict, err := r.review(ctx, r.scope.Namespace, r.rights)
 		if ctx.Err() != nil {
@@ -98,6 +106,24 @@ func (r *scopeRunner) run(ctx context.Context) {
 		})
 		isDone := started && err == nil && verdict.IsComplete()
 		if delay = nextReviewDelay(delay, isDone); !r.awaitReview(ctx, delay) {
+			return
+		}
+	}
+}
+
+// letFill waits until the caches are filled and the first syncs are done, before the other rights are reviewed: many requests at once would
+// slow both down. It does not wait for long, in case there are problems that the review explains.
+func (r *scopeRunner) letFill(ctx context.Context, filled <-chan struct{}) {
+	limit := time.After(longestFill)
+	for {
+		select {
+		case <-filled:
+			filled, limit = nil, time.After(reviewAfterFill)
+		case <-limit:
+			return
+		case <-r.reviewNow:
+			return
+		case <-ctx.Done():
 			return
 		}
 	}
