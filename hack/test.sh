@@ -10,9 +10,11 @@ summary=''
 failed=''
 # obstacle TARGET: prints why this machine cannot run a target; nothing if it can.
 obstacle() {
-	if [ "$1" = e2e-node ]; then
-		hack/node/node.sh check 2>&1 | sed 's/^node.sh: //'
-	fi
+	local output
+	case $1 in
+	e2e-node) hack/node/node.sh check 2>&1 | sed 's/^node.sh: //' ;;
+	vulncheck) output=$(hack/vulncheck.sh check 2>&1) || tail -1 <<<"$output" | sed 's/^vulncheck.sh: //' ;;
+	esac
 }
 
 for target in "$@"; do

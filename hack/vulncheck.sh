@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs govulncheck over the project, and over our programs with a module of their own: fails when our code calls something with
-# a known vulnerability. Arguments are packages of the project, if not all are meant.
+# a known vulnerability. Arguments are packages of the project, if not all are meant; "check" only tells, in its last line, why there is no
+# database to go by.
 # The database is the module golang.org/x/vulndb, so that the Go module proxy is the only host needed,
 # and the copy in the module cache serves when there is no network at all.
 set -euo pipefail
@@ -30,7 +31,7 @@ cached() {
 	local copies
 	copies=("$(go env GOMODCACHE)/$module@"*/)
 	if [ ! -d "${copies[${#copies[@]} - 1]}" ]; then
-		echo "vulncheck.sh: there is no copy of $module in the module cache; run this once with access to the Go module proxy" >&2
+		echo "vulncheck.sh: the Go module proxy does not give the database $module, and the module cache has no copy of it" >&2
 		return 1
 	fi
 	echo "${copies[${#copies[@]} - 1]%/}"
@@ -41,8 +42,11 @@ age() {
 	sed -E 's/.*-([0-9]{4})([0-9]{2})([0-9]{2})[0-9]{6}-[0-9a-f]+$/\1-\2-\3/' <<<"$1"
 }
 
-govulncheck=$("$root/hack/tool.sh" govulncheck)
 database=$(database)
+if [ "$*" = check ]; then
+	exit
+fi
+govulncheck=$("$root/hack/tool.sh" govulncheck)
 echo "Vulnerability database of $(age "$database"), $(find "$database/data/osv" -name '*.json' | wc -l | tr -d ' ') entries"
 # check MODULE PACKAGES...: all modules are looked at, also if one has something.
 check() {
