@@ -60,7 +60,8 @@ func goals(r results) []goal {
 		below(r, "no write in an idle minute with 1000 x 10 pods", figure{idle, ours, writes}, 0, "%.0f writes"),
 		flat(r, "a change costs at most 1.5 x as much CPU in the largest cluster as in the smallest", cpuMillis, 1.5),
 		flat(r, "a sync takes at most 1.5 x as long in the largest cluster as in the smallest", syncMillis, 1.5),
-		shared(r, "with 50 000 pods (computed from fewer), each of N replicas that share the work has at most 1/N + 15 % of the memory of one", memoryOfMany),
+		shared(r, "with 50 000 pods (computed from fewer), each of N replicas that share the work has at most 1/N + 15 % of the memory of one", ofMany(memory)),
+		shared(r, "the same, without the pages of the program, which replicas on one machine share", ofMany(memoryOwn)),
 		shared(r, "each of N reads at most 1/N + 15 % of what one alone reads for updates of pods", ofReplicas(received)),
 		shared(r, "each of N hears of at most 1/N + 15 % of the updates that one alone hears of", ofReplicas(heard)),
 		faster(r, "4 replicas make pods at least 3.2 x as fast as one with the same limit of requests", sharedMaking, replicasName(4), replicasName(1), existTime, 3.2),
@@ -181,13 +182,15 @@ func ofReplicas(m metric) func(r results, replicas int) (float64, bool) {
 // manyPods is how many pods the goal about memory is about.
 const manyPods = 50_000
 
-// memoryOfMany is the memory of the largest replica with very many pods: what it has without any, and as much for each pod as was measured.
-func memoryOfMany(r results, replicas int) (float64, bool) {
-	empty, measured := figure{sharedNothing, replicasName(replicas), memory}.of(r)
-	full, _ := figure{sharedCaches, replicasName(replicas), memory}.of(r)
-	pods, comparable := figure{sharedCaches, replicasName(replicas), podCount}.of(r)
-	if !measured || !comparable || pods == 0 {
-		return 0, false
+// ofMany is the memory of the largest replica with very many pods: what it has without any, and as much for each pod as was measured.
+func ofMany(m metric) func(r results, replicas int) (float64, bool) {
+	return func(r results, replicas int) (float64, bool) {
+		empty, measured := figure{sharedNothing, replicasName(replicas), m}.of(r)
+		full, _ := figure{sharedCaches, replicasName(replicas), m}.of(r)
+		pods, comparable := figure{sharedCaches, replicasName(replicas), podCount}.of(r)
+		if !measured || !comparable || pods == 0 {
+			return 0, false
+		}
+		return empty + (full-empty)*manyPods/pods, true
 	}
-	return empty + (full-empty)*manyPods/pods, true
 }

@@ -48,6 +48,7 @@ const (
 	// Of replicas that share the work: memory is that of the largest. What the updates of pods make a replica read, and of how many pods
 	// they make it hear: at the most and on average.
 	memoryMean   metric = "rssMean"
+	memoryOwn    metric = "rssAnonymous"
 	received     metric = "received"
 	receivedMean metric = "receivedMean"
 	heard        metric = "podEvents"

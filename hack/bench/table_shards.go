@@ -5,7 +5,7 @@ import "fmt"
 // shardTable has what each of several replicas has of the whole.
 func (r *report) shardTable() table {
 	t := table{title: "Replicas that share the work", columns: []string{
-		"replicas", "empty MB", "pods", "RSS MB at most", "on average", "of one's", "50 000 pods: MB", "of one's",
+		"replicas", "empty MB", "pods", "RSS MB at most", "on average", "of one's", "50 000 pods: MB", "of one's", "without the program's pages", "of one's",
 		"read for updates MB", "of one's", "pods heard of", "of one's", "pods made", "s", "x one",
 	}, note: fmt.Sprintf("With %d shards. Empty: before there are pods. 50 000 pods: computed from the two. Read, heard of: for the same updates of pods, "+
 		"by the replica that has the most. Pods made: one for each PodManager, with the same limit of %d requests a second for each replica.", shardCount, sharedQPS)}
@@ -23,10 +23,12 @@ func (r *report) shardTable() table {
 			one, _ := of(r.Results, 1)
 			return textOf(own, measured, "%.2f", one)
 		}
-		many, measured := memoryOfMany(r.Results, count)
+		many, measured := ofMany(memory)(r.Results, count)
+		own, _ := ofMany(memoryOwn)(r.Results, count)
 		t.rows = append(t.rows, []string{
 			fmt.Sprint(count), cell(sharedNothing, memory, "%.0f", mega), cell(sharedCaches, podCount, "%.0f", 1), cell(sharedCaches, memory, "%.0f", mega),
-			cell(sharedCaches, memoryMean, "%.0f", mega), part(ofReplicas(memory)), textOf(many, measured, "%.0f", mega), part(memoryOfMany),
+			cell(sharedCaches, memoryMean, "%.0f", mega), part(ofReplicas(memory)), textOf(many, measured, "%.0f", mega), part(ofMany(memory)),
+			textOf(own, measured, "%.0f", mega), part(ofMany(memoryOwn)),
 			cell(sharedCaches, received, "%.2f", mega), part(ofReplicas(received)), cell(sharedCaches, heard, "%.0f", 1), part(ofReplicas(heard)),
 			cell(sharedMaking, podCount, "%.0f", 1), cell(sharedMaking, existTime, "%.2f", 1), r.speed(making, existTime, replicasName(1)),
 		})

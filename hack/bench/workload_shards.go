@@ -150,13 +150,13 @@ func (s *step) fill(ctx context.Context) error {
 
 // measureMemory measures the memory of the replicas.
 func (s *step) measureMemory(ctx context.Context, workload string, all replicas) error {
-	var sizes []float64
+	var sizes, own []float64
 	for _, p := range all {
 		usage, err := p.Usage()
 		if err != nil {
 			return err
 		}
-		sizes = append(sizes, float64(usage.RSS))
+		sizes, own = append(sizes, float64(usage.RSS)), append(own, float64(usage.Anonymous))
 	}
 	list, err := s.kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1, ResourceVersion: ""})
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *step) measureMemory(ctx context.Context, workload string, all replicas)
 		pods += float64(*list.RemainingItemCount)
 	}
 	s.addShared(workload, len(all), map[metric]float64{
-		memory: slices.Max(sizes), memoryMean: sum(sizes) / float64(len(sizes)), podCount: pods}, memory, memoryMean)
+		memory: slices.Max(sizes), memoryMean: sum(sizes) / float64(len(sizes)), memoryOwn: slices.Max(own), podCount: pods}, memory, memoryMean, memoryOwn)
 	return nil
 }
 

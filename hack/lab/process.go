@@ -140,6 +140,8 @@ type Usage struct {
 	CPU time.Duration
 	// RSS is the memory now, PeakRSS its maximum, in bytes.
 	RSS, PeakRSS int64
+	// Anonymous is the part of RSS that is no file. The rest are pages of the program, which processes of one machine share.
+	Anonymous int64
 }
 
 // Received is how many bytes the process has read so far, from connections and from files.
@@ -191,6 +193,8 @@ func (p *Process) Usage() (Usage, error) {
 			usage.RSS = kilobytes << 10
 		case "VmHWM:":
 			usage.PeakRSS = kilobytes << 10
+		case "RssAnon:":
+			usage.Anonymous = kilobytes << 10
 		}
 	}
 	return usage, nil
