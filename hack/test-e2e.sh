@@ -19,6 +19,10 @@ stop() {
 		kill -- "-$each" || true
 	done
 	wait
+	# Tests that were interrupted leave clusters which they had for themselves.
+	for each in "$name-policies" "$name-restore"; do
+		"$cluster" down "$each" | grep -v 'is not running' || true
+	done
 	for each in "${clusters[@]}"; do
 		if [ "${KEEP:-}" = 1 ]; then
 			echo "Cluster $each is left running. To stop it: $cluster down $each"
