@@ -17,7 +17,8 @@ import (
 // pod by its name when it creates a replacement.
 func (c *Controller) findRelabelled(ctx context.Context, scope source.Scope) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: time.Minute}
-	_ = backoff.DelayFunc().Until(ctx, true, false, func(ctx context.Context) (bool, error) {
+	const atOnce = false // the first syncs need the API server more
+	_ = backoff.DelayFunc().Until(ctx, atOnce, false, func(ctx context.Context) (bool, error) {
 		pods, err := scope.Relabelled(ctx, c.Metadata)
 		if err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("Cannot look for pods that were relabelled away", "err", err)

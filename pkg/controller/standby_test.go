@@ -58,7 +58,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 		if queued := c.queue.Len(); queued != 0 {
 			t.Errorf("%d keys are in the workqueue of a standby", queued)
 		}
-		c.startHandlers(ctx, scope)
+		go c.startHandlers(ctx, scope)
 		synctest.Wait()
 		if queued := c.queue.Len(); queued != 1 {
 			t.Errorf("%d keys are in the workqueue once the handlers run, want the key of the PodManager", queued)
@@ -75,7 +75,7 @@ func TestStartBeginsWithTheUnfinished(t *testing.T) {
 	}
 	managers := []runtime.Object{managerOf("lacks-a-pod", 1), managerOf("is-done", 0)}
 	withStandby(t, managers, func(ctx context.Context, t *testing.T, c *Controller, scope source.Scope) {
-		c.startHandlers(ctx, scope)
+		go c.startHandlers(ctx, scope)
 		for _, want := range []string{"lacks-a-pod", "is-done"} {
 			synctest.Wait()
 			if queued := c.queue.Len(); queued != 1 {
