@@ -97,7 +97,9 @@ func (r *relistable) listWatch() *cache.ListWatch {
 			if err != nil {
 				return nil, err
 			}
-			r.setStale(false)
+			r.mu.Lock()
+			r.isStale = false
+			r.mu.Unlock()
 			return list, meta.EachListItem(list, func(object runtime.Object) error {
 				Trim(object)
 				return nil
@@ -109,10 +111,8 @@ func (r *relistable) listWatch() *cache.ListWatch {
 
 // watch begins a watch that relist can break.
 func (r *relistable) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	if r.mustList() {
-		if !ptr.Deref(options.SendInitialEvents, false) {
-			return nil, errRewound
-		}
+	lists := ptr.Deref(options.SendInitialEvents, false)
+	if lists && r.mustList() {
 		options.ResourceVersion = ""
 	}
 	inner, err := r.source.WatchFuncWithContext(ctx, options)
@@ -122,14 +122,18 @@ func (r *relistable) watch(ctx context.Context, options metav1.ListOptions) (wat
 	}
 	w := &breakableWatch{inner: inner, events: make(chan watch.Event), broken: make(chan struct{}), stopped: make(chan struct{})}
 	r.mu.Lock()
-	r.watches[w] = true
+	defer r.mu.Unlock()
+	if r.isStale && !lists {
+		inner.Stop()
+		return nil, errRewound
+	}
 	r.isStale = false
-	r.mu.Unlock()
+	r.watches[w] = true
 	go func() {
 		w.forward()
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		delete(r.watches, w)
-		r.mu.Unlock()
 	}()
 	return w, nil
 }
@@ -141,12 +145,6 @@ func (r *relistable) mustList() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.isStale
-}
-
-func (r *relistable) setStale(isStale bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.isStale = isStale
 }
 
 func (r *relistable) answer(err error) {
