@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +32,12 @@ func hiddenRestore(a *arena) {
 	const undone = 20
 	// A long lease: a controller that loses it starts again, with new caches.
 	a.restoreEtcd(undone, a.catchUp, append(a.leaseFlags(), "-leader-elect-lease-duration=20m", "-leader-elect-renew-deadline=15m")...)
+	// Informers may have listed anew by themselves, because their connection broke: that is luck.
+	metrics, err := a.process.ReadMetrics()
+	a.must(err)
+	if strings.Contains(metrics, "\npodmanager_rewinds_total 0\n") {
+		a.violate(faults.Violation{Invariant: "I3", Object: "controller", What: "the controller did not notice that etcd was restored"})
+	}
 }
 
 // restoreEtcd undoes at least so many versions. After that it calls meanwhile with the newest of them, while the controller is stopped.

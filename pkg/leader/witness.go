@@ -27,7 +27,7 @@ func (w *witness) see(ctx context.Context, now resourcelock.LeaderElectionRecord
 		return false
 	}
 	klog.FromContext(ctx).Info("The API server has gone back in time, listing anew: a Lease is not what it was",
-		"holder", now.HolderIdentity, "acquired", now.AcquireTime, "renewed", now.RenewTime, "renewedBefore", last.RenewTime)
+		"holder", now.HolderIdentity, "acquired", now.AcquireTime, "renewed", now.RenewTime, "renewedBefore", last.RenewTime.Round(0))
 	if w.rewound != nil {
 		w.rewound()
 	}
