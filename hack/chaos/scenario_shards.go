@@ -18,8 +18,9 @@ import (
 // handoversPerRun is how many handovers a full run has at the least: three runs make the goal of the campaign.
 const handoversPerRun = 70
 
-// farthestJump is by how many seconds a clock is set wrong at the most. The certificates of the API server are valid then, too.
-const farthestJump = 45 * 60
+// nearestJump is by how much a clock is set wrong at the least, farthestJump at the most. The certificates of the API server are valid then,
+// too.
+const nearestJump, farthestJump = time.Minute, 45 * time.Minute
 
 // shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, and sets their clocks, during churn and with lost answers.
 func shardsUnderFaults(a *arena) {
@@ -189,7 +190,12 @@ func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
 func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand) {
 	const jumps = 4
 	for range jumps {
-		offset := time.Duration(random.IntN(2*farthestJump)-farthestJump) * time.Second
+		offset := nearestJump + time.Duration(random.Int64N(int64(farthestJump-nearestJump)))
+		if random.IntN(2) == 0 {
+			offset = -offset
+		}
+		offset = offset.Round(time.Second)
+		c.history.expectOffset(offset)
 		err := faults.SetClock(r.process.PID(), offset)
 		if errors.Is(err, errors.ErrUnsupported) {
 			c.logf("the clock of one process cannot be set on this platform: this is left out")

@@ -23,10 +23,13 @@ type leaseHistory struct {
 	versions map[string][]leaseVersion
 	// forced are the versions that the harness has written in the name of a holder.
 	forced map[string]bool
-	err    error
+	// offsets are by how much the clocks of replicas were set wrong at some time.
+	offsets []time.Duration
+	err     error
 }
 
-// leaseVersion is one version of a Lease. All replicas and the harness are on one machine, so that their clocks agree.
+// leaseVersion is one version of a Lease. All replicas and the harness are on one machine, so that their clocks agree, unless the harness
+// has set one: its times are corrected.
 type leaseVersion struct {
 	version string
 	holder  string
@@ -35,7 +38,9 @@ type leaseVersion struct {
 	// until is when it runs out.
 	until    time.Time
 	acquired time.Time
-	isForced bool
+	// toldAcquired is what the Lease says about that.
+	toldAcquired *metav1.MicroTime
+	isForced     bool
 }
 
 // followLeases watches the Leases of a namespace until ctx is done.
@@ -91,16 +96,42 @@ func (h *leaseHistory) add(lease *coordinationv1.Lease) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	spec := lease.Spec
-	v := leaseVersion{version: lease.ResourceVersion, holder: ptr.Deref(spec.HolderIdentity, ""), from: ptr.Deref(spec.RenewTime, metav1.MicroTime{}).Time,
-		acquired: ptr.Deref(spec.AcquireTime, metav1.MicroTime{}).Time, isForced: h.forced[lease.ResourceVersion]}
+	now := time.Now()
+	v := leaseVersion{version: lease.ResourceVersion, holder: ptr.Deref(spec.HolderIdentity, ""), isForced: h.forced[lease.ResourceVersion],
+		from: h.trueTime(spec.RenewTime, now), acquired: h.trueTime(spec.AcquireTime, now), toldAcquired: spec.AcquireTime}
 	v.until = v.from.Add(time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0)) * time.Second)
 	known := h.versions[lease.Name]
 	// A candidate notes the time before it reads the Lease, which may be a moment before the last holder releases it. The API server has
 	// accepted the versions in this order.
-	if len(known) > 0 && v.from.Before(known[len(known)-1].from) {
-		v.from = known[len(known)-1].from
+	if len(known) > 0 {
+		last := known[len(known)-1]
+		if v.from.Before(last.from) {
+			v.from = last.from
+		}
+		if v.holder == last.holder && v.toldAcquired.Equal(last.toldAcquired) {
+			v.acquired = last.acquired
+		}
 	}
 	h.versions[lease.Name] = append(known, v)
+}
+
+// expectOffset tells that the clock of a replica is wrong by this much from now on, for a while.
+func (h *leaseHistory) expectOffset(offset time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.offsets = append(h.offsets, offset)
+}
+
+// trueTime corrects the time of a Lease that was written a moment ago: of the clocks that may have told it, it was the one that makes it the
+// most recent.
+func (h *leaseHistory) trueTime(told *metav1.MicroTime, now time.Time) time.Time {
+	best := ptr.Deref(told, metav1.MicroTime{}).Time
+	for _, offset := range h.offsets {
+		if corrected := told.Add(-offset); now.Sub(corrected).Abs() < now.Sub(best).Abs() {
+			best = corrected
+		}
+	}
+	return best
 }
 
 // force overwrites the holder of a Lease, which no replica would do.

@@ -71,3 +71,15 @@ func TestMayWrite(t *testing.T) {
 		t.Errorf("gaps of %v, want none after c, and 3 s after a", gaps)
 	}
 }
+
+// The times of a replica whose clock is wrong are corrected.
+func TestTrueTime(t *testing.T) {
+	h := &leaseHistory{offsets: []time.Duration{10 * time.Minute, -30 * time.Minute}}
+	now := time.Now()
+	for _, offset := range append(h.offsets, 0) {
+		written := now.Add(-time.Second)
+		if got := h.trueTime(&metav1.MicroTime{Time: written.Add(offset)}, now); !got.Equal(written) {
+			t.Errorf("a clock that is off by %v: got %v, want %v", offset, got, written)
+		}
+	}
+}
