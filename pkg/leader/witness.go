@@ -11,7 +11,8 @@ import (
 
 // witness notices that the API server has gone back in time, as after an etcd restore: a Lease is older than it was. Leases are renewed
 // every few seconds, so that hardly a restore escapes it, and each look is a read of etcd. Versions do not tell that as well: they are soon
-// caught up. It is for one goroutine.
+// caught up. A standby may be told twice of one restore: by the old Lease, and by the leader, who has noticed it later. That costs a list.
+// It is for one goroutine.
 type witness struct {
 	// rewound, if not nil, is called if the API server has gone back in time.
 	rewound func()

@@ -71,8 +71,9 @@ func TestElectionNoticesRestore(t *testing.T) {
 		lease.version++
 		lease.mutex.Unlock()
 		pass(20 * time.Second)
-		if rewinds["a"] != 1 || rewinds["b"] != 1 {
-			t.Errorf("noticed the restore %v times, want once each", rewinds)
+		// A standby may see the old Lease before the leader does, and then also that the leader has noticed.
+		if rewinds["a"] != 1 || rewinds["b"] < 1 || rewinds["b"] > 2 {
+			t.Errorf("noticed the restore %v times, want once each, and at most twice on the standby", rewinds)
 		}
 		stop()
 		for range 2 {
