@@ -30,7 +30,12 @@ type testServer struct {
 	clients []*testClient
 	// written counts the writes to each Lease.
 	written map[string]int
+	// history has the last changes, one for each version: a watch resumes where a list, or another watch, has ended.
+	history []watch.Event
 }
+
+// maxHistory is less than the 100 events that a watch can take at once.
+const maxHistory = 50
 
 func (s *testServer) writesTo(name string) int {
 	s.mutex.Lock()
@@ -49,7 +54,7 @@ func (s *testServer) backUp() (restore func()) {
 	return func() {
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
-		s.leases = leases
+		s.leases, s.history = leases, nil
 		for _, lease := range s.leases {
 			s.version++
 			lease.ResourceVersion = strconv.Itoa(s.version)
@@ -66,7 +71,12 @@ func (s *testServer) client() *testClient {
 	return c
 }
 
-func (s *testServer) tell(event watch.EventType, lease *coordinationv1.Lease) {
+// change gives the Lease the next version, and tells it to all watches.
+func (s *testServer) change(event watch.EventType, lease *coordinationv1.Lease) {
+	s.version++
+	lease.ResourceVersion = strconv.Itoa(s.version)
+	s.history = append(s.history, watch.Event{Type: event, Object: lease.DeepCopy()})
+	s.history = s.history[max(0, len(s.history)-maxHistory):]
 	for _, c := range s.clients {
 		for w := range c.watches {
 			if !c.cut && !w.IsStopped() {
@@ -182,11 +192,9 @@ func (c *testClient) Update(ctx context.Context, lease *coordinationv1.Lease, _ 
 }
 
 func (c *testClient) store(event watch.EventType, lease *coordinationv1.Lease) *coordinationv1.Lease {
-	c.server.version++
-	lease.ResourceVersion = strconv.Itoa(c.server.version)
 	c.server.leases[lease.Name] = lease
 	c.server.written[lease.Name]++
-	c.server.tell(event, lease)
+	c.server.change(event, lease)
 	return lease.DeepCopy()
 }
 
@@ -201,9 +209,7 @@ func (c *testClient) Delete(ctx context.Context, name string, _ metav1.DeleteOpt
 		return apierrors.NewNotFound(leaseResource, name)
 	}
 	delete(c.server.leases, name)
-	c.server.version++
-	lease.ResourceVersion = strconv.Itoa(c.server.version)
-	c.server.tell(watch.Deleted, lease)
+	c.server.change(watch.Deleted, lease)
 	return nil
 }
 
@@ -229,10 +235,15 @@ func (c *testClient) Watch(ctx context.Context, options metav1.ListOptions) (wat
 	if options.SendInitialEvents != nil {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil) // as an older API server
 	}
-	if options.ResourceVersion != strconv.Itoa(c.server.version) {
+	seen, err := strconv.Atoi(options.ResourceVersion)
+	missed := c.server.version - seen
+	if err != nil || missed < 0 || missed > len(c.server.history) {
 		return nil, apierrors.NewResourceExpired("list again")
 	}
 	w := watch.NewRaceFreeFake()
+	for _, event := range c.server.history[len(c.server.history)-missed:] {
+		w.Action(event.Type, event.Object.DeepCopyObject())
+	}
 	c.watches[w] = true
 	return w, nil
 }
