@@ -15,8 +15,11 @@ func freeIndices(o Observed, count int) []int {
 	used := usedIndices(o)
 	free := make([]int, 0, max(0, count))
 	for index := 0; len(free) < count; index++ {
+		if used[index] {
+			continue
+		}
 		name := podstate.PodName(o.Manager.Name, index)
-		if _, taken := o.Taken[name]; !used[index] && !taken && othersPodNamed(o, name) == nil {
+		if _, taken := o.Taken[name]; !taken && othersPodNamed(o, name) == nil {
 			free = append(free, index)
 		}
 	}

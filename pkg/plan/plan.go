@@ -207,6 +207,7 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 		return unreplaced
 	}
 	missing = min(missing, MaxPerSync+1) // one more than allowed makes bound requeue
+	p.Create = slices.Grow(p.Create, missing)
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
 		creation := Creation{Index: index, Revision: revision, Ungated: o.Means.PatchesOnly}
 		if i < len(retries.Due) {
