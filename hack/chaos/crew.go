@@ -15,6 +15,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
@@ -44,6 +45,7 @@ type crew struct {
 	calm atomic.Bool
 	// usual is how long shards need to react without a fault, on this machine at the moment.
 	usual time.Duration
+	pulse pulse
 	// times are what takeovers took, by kind.
 	times map[string][]time.Duration
 	stop  context.CancelFunc
@@ -77,6 +79,11 @@ func newCrew(a *arena) *crew {
 	c.ledger, err = openLedger(a.cluster.AuditLog, a.contender.user(), a.namespace, a.namespace+"-replica-")
 	a.must(err)
 	go c.ledger.follow(ctx)
+	go c.pulse.follow(ctx, func(ctx context.Context) error {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"pulse":"%d"}}}`, time.Now().UnixNano())
+		_, err := a.cluster.Kube.CoreV1().ServiceAccounts(a.namespace).Patch(ctx, "default", types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	})
 	return c
 }
 

@@ -102,7 +102,7 @@ func identities(pods []corev1.Pod) []string {
 	return all
 }
 
-// The lease of a split brain is short, so that a run does not take long, but not so short that a leader loses it on a busy machine.
+// The lease of a split brain is short, so that a run does not take long, but not so short that a leader often loses it on a busy machine.
 const leaseDuration, renewDeadline = 6 * time.Second, 5 * time.Second
 
 // splitBrain stops the leader for longer than its lease while it creates pods, lets a second controller take over and scale down, and
@@ -133,16 +133,15 @@ func (a *arena) splitOnce() {
 	first := a.process
 	a.await("a leader", time.Minute, func() (string, bool) { return first.Tail(3), a.leader() != "" })
 	former := a.leader()
-	second, _, err := a.contender.launch(a.contender.kubeconfig(), a.namespace, a.leaseFlags()...)
-	a.must(err)
-	defer func() { _ = second.Kill() }()
+	second := a.launchSuccessor(a.leaseFlags()...)
+	defer second.kill()
 
 	a.create("web", many, ownerOptions{})
 	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= 5 })
 	a.must(first.Signal(syscall.SIGSTOP))
 	a.run.count(splitBrains)
 	a.logf("stopped the leader at %d pods", len(a.pods()))
-	a.await("the second controller to lead", time.Minute, func() (string, bool) { return second.Tail(3), a.leader() != former })
+	a.await("the second controller to lead", time.Minute, func() (string, bool) { return second.tail(), a.leader() != former })
 	a.awaitPods(many)
 	a.scale("web", few)
 	if a.random.IntN(2) == 0 {

@@ -17,9 +17,9 @@ const (
 	takeoverAfterStop = time.Second
 	// noPause is how soon all other shards must react meanwhile.
 	noPause = time.Second
-	// takeoverSlack is how many times as long as a shard needs to react at the moment, without a fault, all these may take in addition. A
-	// takeover has that many requests one after the other where a reaction has one. On a machine that is not busy it comes to a fraction of
-	// a second.
+	// takeoverSlack is how many times as long as a shard needs to react at the moment, without a fault, or a write takes, all these may take
+	// in addition. A takeover has that many requests one after the other where a reaction has one. On a machine that is not busy it comes to
+	// a fraction of a second.
 	takeoverSlack = 5
 	// takeoverPatience is how long a shard is waited for, with the same addition.
 	takeoverPatience = 40 * time.Second
@@ -97,7 +97,7 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 			what, took, most = kind+", other shards", at.Sub(asked), noPause
 		}
 		c.times[what] = append(c.times[what], took)
-		if most += takeoverSlack * c.usual; took > most {
+		if most += takeoverSlack * max(c.usual, c.pulse.slowest(since, at)); took > most {
 			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index), What: fmt.Sprintf("%s: shard %d was at work after %v, not within %v; without a fault it reacted within %v",
 				what, index, took.Round(time.Millisecond), most.Round(time.Millisecond), c.usual.Round(time.Millisecond))})
 		}
@@ -109,15 +109,15 @@ const calmBefore = 10 * time.Second
 
 // judgeGaps checks that an ordinary handover takes no longer than one after a clean stop: after a release, somebody takes the shard.
 func (c *crew) judgeGaps() {
-	most := takeoverAfterStop
-	if usual := c.times["no fault"]; len(usual) > 0 {
-		most += takeoverSlack * slices.Sorted(slices.Values(usual))[len(usual)/2]
+	usual := time.Duration(0)
+	if times := c.times["no fault"]; len(times) > 0 {
+		usual = slices.Sorted(slices.Values(times))[len(times)/2]
 	}
 	for _, gap := range c.history.gaps(c.namespace + "-shard-") {
 		if c.wasDisturbed(gap.from.Add(-calmBefore), gap.to) {
 			continue
 		}
-		took := gap.to.Sub(gap.from)
+		took, most := gap.to.Sub(gap.from), takeoverAfterStop+takeoverSlack*max(usual, c.pulse.slowest(gap.from, gap.to))
 		c.times["release"] = append(c.times["release"], took)
 		if took > most {
 			c.violate(faults.Violation{Invariant: "I3", Object: gap.lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",

@@ -123,6 +123,9 @@ func (p *Process) Stop() error {
 	}
 }
 
+// ExitCode is that of a process that has ended; -1 if it was killed.
+func (p *Process) ExitCode() int { return p.command.ProcessState.ExitCode() }
+
 // PID is the number of the process.
 func (p *Process) PID() int { return p.command.Process.Pid }
 

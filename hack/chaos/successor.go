@@ -1,0 +1,61 @@
+package main
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/lab"
+)
+
+// successor is a second controller. As a kubelet does, it is started again after it has ended by itself: a leader that loses its Lease ends, and
+// on a machine that is busy it may lose it without a fault.
+type successor struct {
+	current atomic.Pointer[lab.Process]
+	stopped chan struct{}
+	running sync.WaitGroup
+}
+
+// lostLease is the exit code of a controller that has lost its Lease. That of a panic is another one.
+const lostLease = 1
+
+// launchSuccessor starts a second controller, which runs until it is killed.
+func (a *arena) launchSuccessor(flags ...string) *successor {
+	s := &successor{stopped: make(chan struct{})}
+	launch := func() error {
+		process, _, err := a.contender.launch(a.contender.kubeconfig(), a.namespace, flags...)
+		if err == nil {
+			s.current.Store(process)
+		}
+		return err
+	}
+	a.must(launch())
+	s.running.Go(func() {
+		for {
+			last := s.current.Load()
+			select {
+			case <-s.stopped:
+				return
+			case <-last.Exited:
+			}
+			a.logf("the second controller has ended with %v: %s", last.Err, last.Tail(3))
+			if last.ExitCode() != lostLease || !lab.Pause(a.ctx, time.Second) {
+				return
+			}
+			if err := launch(); err != nil {
+				a.logf("the second controller cannot be started again: %v", err)
+				return
+			}
+		}
+	})
+	return s
+}
+
+// tail is the end of its output.
+func (s *successor) tail() string { return s.current.Load().Tail(3) }
+
+func (s *successor) kill() {
+	close(s.stopped)
+	s.running.Wait()
+	_ = s.current.Load().Kill() // it may have ended already
+}
