@@ -126,8 +126,12 @@ func (c *crew) judgeGaps() {
 	}
 }
 
-// wasDisturbed tells whether something was done to a replica or a Lease within a time.
+// wasDisturbed tells whether something was done to a replica or a Lease within a time, or whether the machine stood still for longer than a
+// request for a Lease may take: then replicas give up what they hold, as when they are cut off.
 func (c *crew) wasDisturbed(from, to time.Time) bool {
+	if c.pulse.slowest(from, to) > renewDeadline/2 {
+		return true
+	}
 	for _, forced := range c.forced {
 		if forced.After(from) && forced.Before(to) {
 			return true

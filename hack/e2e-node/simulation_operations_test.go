@@ -100,10 +100,12 @@ func both(first, second func(*actor, *corev1.Pod)) func(*actor, *corev1.Pod) {
 	}
 }
 
-// probed gives the container a readiness probe. It begins late enough to be seen, and has time to answer on a busy machine.
+// probed gives the container a readiness probe. It begins late enough to be seen, and has time to answer on a busy machine. There a container
+// may also take seconds to end, and fail its probe meanwhile, as any container may at any time: that is no part of the operation, so that it
+// takes many failures to count. A new container is not ready before its first success in any case.
 func probed(_ *actor, pod *corev1.Pod) {
 	pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
-		InitialDelaySeconds: 2, PeriodSeconds: 1, TimeoutSeconds: 5,
+		InitialDelaySeconds: 2, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 60,
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromInt32(8080)}},
 	}
 }
