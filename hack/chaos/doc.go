@@ -19,4 +19,6 @@
 //	settle.go, audit.go   whether everything is as wanted in the end
 //	crew.go, takeover.go  replicas that share the work; how soon they take over from each other
 //	tenure.go, ledger.go  who held which shard when; who wrote what
+//	successor.go          a second controller that waits for the Lease
+//	pulse.go              how slow the machine is at the moment
 package main
