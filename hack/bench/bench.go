@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -26,7 +26,7 @@ type bench struct {
 	*clients
 	cluster  *lab.Cluster
 	censuses *censuses
-	audit    *lab.AuditLog
+	audit    *audit.Log
 	// watching ends the watches.
 	watching context.Context
 	// spaces is how many namespaces were made.
@@ -189,7 +189,7 @@ func (b *bench) setUp(ctx context.Context) error {
 	if b.censuses, err = newCensuses(b.watching, b.clients); err != nil {
 		return err
 	}
-	if b.audit, err = lab.OpenAuditLog(cluster.AuditLog); err != nil {
+	if b.audit, err = audit.Open(cluster.AuditLog); err != nil {
 		return err
 	}
 	if err := b.awaitCollector(ctx); err != nil {
@@ -215,19 +215,11 @@ func (b *bench) awaitCollector(ctx context.Context) error {
 		return nil
 	}
 	for range 120 {
-		data, err := os.ReadFile(b.cluster.AuditLog)
+		requests, err := audit.All(b.cluster.AuditLog, "podmanagers", "kube-controller-manager/")
 		if err != nil {
 			return err
 		}
-		lines := bytes.Split(data, []byte("\n"))
-		requests, err := parseAudit(lines[:len(lines)-1])
-		if err != nil {
-			return err
-		}
-		knows := func(r request) bool {
-			return r.what == "watch podmanagers" && strings.HasPrefix(r.agent, "kube-controller-manager/")
-		}
-		if slices.ContainsFunc(requests, knows) {
+		if slices.ContainsFunc(requests, func(r audit.Request) bool { return r.What() == "watch podmanagers" }) {
 			return nil
 		}
 		if !lab.Pause(ctx, 500*time.Millisecond) {
@@ -246,7 +238,7 @@ func (b *bench) awaitSilence(ctx context.Context) error {
 		if !lab.Pause(ctx, 500*time.Millisecond) {
 			return ctx.Err()
 		}
-		requests, err := readAudit(b.audit)
+		requests, err := b.audit.Read()
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -33,7 +34,7 @@ const (
 type contender interface {
 	name() string
 	// made tells whether a request is one of its own.
-	made(request) bool
+	made(audit.Request) bool
 	// launch starts its controller, and returns a function that tells whether it is ready; no process if it needs none.
 	launch() (*lab.Process, func() bool, error)
 	create(ctx context.Context, space string, owners, replicas int) error
@@ -81,7 +82,7 @@ func (m *managers) name() string {
 	return ours
 }
 
-func (m *managers) made(r request) bool { return r.user == ourUser }
+func (m *managers) made(r audit.Request) bool { return r.User.Username == ourUser }
 
 func (m *managers) launch() (*lab.Process, func() bool, error) {
 	return m.cluster.LaunchOurs(m.flags...)

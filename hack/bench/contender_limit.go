@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -19,7 +20,7 @@ type bare struct {
 
 func (b *bare) name() string { return limit }
 
-func (b *bare) made(r request) bool { return r.agent == limitAgent }
+func (b *bare) made(r audit.Request) bool { return r.UserAgent == limitAgent }
 
 func (b *bare) launch() (*lab.Process, func() bool, error) { return nil, nil, nil }
 

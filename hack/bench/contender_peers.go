@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -22,7 +23,7 @@ type replicaSets struct {
 
 func (r *replicaSets) name() string { return replicaSet }
 
-func (r *replicaSets) made(q request) bool { return q.user == peerUser }
+func (r *replicaSets) made(q audit.Request) bool { return q.User.Username == peerUser }
 
 func (r *replicaSets) launch() (*lab.Process, func() bool, error) {
 	return r.cluster.LaunchPeer([]string{"replicaset-controller"})
@@ -68,7 +69,7 @@ func (d *deployments) name() string {
 	return deployment
 }
 
-func (d *deployments) made(q request) bool { return q.user == peerUser }
+func (d *deployments) made(q audit.Request) bool { return q.User.Username == peerUser }
 
 func (d *deployments) launch() (*lab.Process, func() bool, error) {
 	return d.cluster.LaunchPeer([]string{"replicaset-controller", "deployment-controller"})

@@ -7,7 +7,7 @@
 //	step.go        one contender at one workload: a fresh process, what it took, and cleaning up
 //	contender*.go  the contenders
 //	census.go      a watch that counts objects by state, and tells the time at which a count is reached
-//	audit.go       the API server's audit log: who made which requests
+//	requests.go    how many requests of which kind, from the audit log
 //	counters.go    our controller's metrics
 //	workload_*.go  the workloads
 //	replicas.go    several replicas of our controller, which share the work

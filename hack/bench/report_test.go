@@ -15,7 +15,7 @@ import (
 func measured() results {
 	var r results
 	put := func(workload, title, contender string, values map[metric]float64) {
-		r.add(workload, title, contender, sample{Values: values, Requests: ledger{"create pods": 1000}})
+		r.add(workload, title, contender, sample{Values: values, Requests: requestCounts{"create pods": 1000}})
 	}
 	put(createOne, "1 x 1000", ours, map[metric]float64{existTime: 4, readyTime: 8, statusWrites: 10, cpuTime: 1, writes: 1010, peak: 50 * mega})
 	put(createOne, "1 x 1000", replicaSet, map[metric]float64{existTime: 5, readyTime: 9, statusWrites: 300, cpuTime: 2, writes: 1300, peak: 100 * mega})

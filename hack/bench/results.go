@@ -90,7 +90,7 @@ const (
 // sample is what one turn of a contender came to.
 type sample struct {
 	Values   map[metric]float64
-	Requests ledger `json:",omitempty"`
+	Requests requestCounts `json:",omitempty"`
 }
 
 // result is what one contender came to at one workload.

@@ -31,7 +31,7 @@ func TestMedian(t *testing.T) {
 func TestResults(t *testing.T) {
 	var r results
 	for _, value := range []float64{1, 5, 2} {
-		r.add(createOne, "1 x 10", ours, sample{Values: map[metric]float64{existTime: value}, Requests: ledger{"create pods": int(value)}})
+		r.add(createOne, "1 x 10", ours, sample{Values: map[metric]float64{existTime: value}, Requests: requestCounts{"create pods": int(value)}})
 	}
 	r.add(createOne, "1 x 10", replicaSet, sample{Values: map[metric]float64{existTime: 7}})
 	if got, found := r.median(createOne, ours, existTime); got != 2 || !found {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -118,9 +119,9 @@ func (s *step) take(ctx context.Context, values map[metric]float64) (sample, err
 }
 
 // complete adds what a sample took.
-func (s *step) complete(ctx context.Context, values map[metric]float64, requests ledger) (sample, error) {
+func (s *step) complete(ctx context.Context, values map[metric]float64, requests requestCounts) (sample, error) {
 	values[allRequests] = float64(requests.sum(isAny))
-	values[writes] = float64(requests.sum(isWrite))
+	values[writes] = float64(requests.sum(audit.IsWrite))
 	if s.process != nil {
 		usage, err := s.process.Usage()
 		if err != nil {
@@ -136,8 +137,8 @@ func (s *step) complete(ctx context.Context, values map[metric]float64, requests
 }
 
 // awaitQuiet waits until the contender writes nothing any more, and returns its requests since the last sample began.
-func (s *step) awaitQuiet(ctx context.Context) (ledger, error) {
-	all := ledger{}
+func (s *step) awaitQuiet(ctx context.Context) (requestCounts, error) {
+	all := requestCounts{}
 	last, limit := time.Now(), time.Now().Add(time.Minute)
 	for time.Since(last) < s.sizes.Quiet {
 		if time.Now().After(limit) {
@@ -146,14 +147,14 @@ func (s *step) awaitQuiet(ctx context.Context) (ledger, error) {
 		if !lab.Pause(ctx, 100*time.Millisecond) {
 			return nil, ctx.Err()
 		}
-		requests, err := readAudit(s.audit)
+		requests, err := s.audit.Read()
 		if err != nil {
 			return nil, err
 		}
-		if all.add(requests, func(r request) bool { return s.contender.made(r) && isWrite(r.what) }) > 0 {
+		if all.add(requests, func(r audit.Request) bool { return s.contender.made(r) && r.IsWrite() }) > 0 {
 			last = time.Now()
 		}
-		all.add(requests, func(r request) bool { return s.contender.made(r) && !isWrite(r.what) })
+		all.add(requests, func(r audit.Request) bool { return s.contender.made(r) && !r.IsWrite() })
 	}
 	return all, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/audit"
 )
 
 // liveReadsCounter counts the syncs that had to read from the API server.
@@ -118,7 +120,7 @@ func (s *step) countEach(ctx context.Context, workload string, owners int, value
 	if err != nil {
 		return err
 	}
-	values[goodTime], values[laterWritesEach] = s.since(at), float64(later.sum(isWrite))/each
+	values[goodTime], values[laterWritesEach] = s.since(at), float64(later.sum(audit.IsWrite))/each
 	return nil
 }
 

@@ -131,11 +131,11 @@ func (s *step) measureIdle(ctx context.Context, owners int) error {
 	if !lab.Pause(ctx, s.sizes.Idle) {
 		return ctx.Err()
 	}
-	requests, err := readAudit(s.audit)
+	requests, err := s.audit.Read()
 	if err != nil {
 		return err
 	}
-	all := ledger{}
+	all := requestCounts{}
 	all.add(requests, s.contender.made)
 	taken, err := s.complete(ctx, map[metric]float64{}, all)
 	if err != nil {

@@ -16,7 +16,7 @@
 //	scenario.go, run.go   the list of scenarios; one scenario with one controller, which is one of contender.go
 //	arena.go, user.go     the parts of a run: a namespace, a proxy, an oracle, a controller; the requests of a user
 //	churn.go              users who create, scale, edit, relabel and delete at random
-//	settle.go, audit.go   whether everything is as wanted in the end
+//	settle.go             whether everything is as wanted in the end
 //	crew.go, takeover.go  replicas that share the work; how soon they take over from each other
 //	tenure.go, ledger.go  who held which shard when; who wrote what
 //	successor.go          a second controller that waits for the Lease

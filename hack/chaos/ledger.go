@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -16,19 +15,19 @@ import (
 
 // ledger has the writes of replicas that share the work, from the audit log. Each replica has a token of its own.
 type ledger struct {
-	log             *lab.AuditLog
+	log             *audit.Log
 	user, namespace string
 	// prefix is that of the names of the Leases by which replicas tell that they are alive.
 	prefix string
 
 	mu     sync.Mutex
-	writes []request
+	writes []audit.Request
 	// leases are the names of these Leases, by the token that has created them.
 	leases map[string]string
 }
 
 func openLedger(file, user, namespace, prefix string) (*ledger, error) {
-	log, err := lab.OpenAuditLog(file)
+	log, err := audit.Open(file)
 	return &ledger{log: log, user: user, namespace: namespace, prefix: prefix, leases: map[string]string{}}, err
 }
 
@@ -43,33 +42,21 @@ func (l *ledger) follow(ctx context.Context) {
 func (l *ledger) read() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lines, err := l.log.ReadLines()
-	if err != nil {
-		return err
+	requests, err := l.log.Read(l.user)
+	for _, r := range requests {
+		l.add(r)
 	}
-	for _, line := range lines {
-		if bytes.Contains(line, []byte(l.user)) {
-			if err := l.add(line); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return err
 }
 
-func (l *ledger) add(line []byte) error {
-	var r request
-	if err := json.Unmarshal(line, &r); err != nil {
-		return fmt.Errorf("the audit log has %s: %w", line, err)
-	}
+func (l *ledger) add(r audit.Request) {
 	switch {
-	case r.User.Username != l.user || !r.succeeded():
-	case r.ObjectRef.Resource == "leases" && r.Verb == "create" && strings.HasPrefix(r.ObjectRef.Name, l.prefix):
-		l.leases[r.credential()] = r.ObjectRef.Name
-	case r.isWrite() && r.ObjectRef.Namespace == l.namespace && r.ObjectRef.Resource != "events":
+	case r.User.Username != l.user || !r.Succeeded():
+	case r.What() == "create leases" && strings.HasPrefix(r.ObjectRef.Name, l.prefix):
+		l.leases[r.Credential()] = r.ObjectRef.Name
+	case isWriteOf(r, l.user, l.namespace) && r.ObjectRef.Resource != "events":
 		l.writes = append(l.writes, r)
 	}
-	return nil
 }
 
 // leaseOf is the Lease by which the replica with this token tells that it is alive.
@@ -84,31 +71,31 @@ func (l *ledger) firstWrite(manager string, after time.Time) (at time.Time, foun
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, write := range l.writes {
-		if write.manager() == manager && write.Received.After(after) && (!found || write.Received.Before(at)) {
+		if managerOf(write) == manager && write.Received.After(after) && (!found || write.Received.Before(at)) {
 			at, found = write.Received, true
 		}
 	}
 	return at, found
 }
 
-// manager is the PodManager that a write is about: the names of pods and revisions are its name, a dash, and an index or a hash.
-func (r request) manager() string {
+// managerOf is the PodManager that a write is about: the names of pods and revisions are its name, a dash, and an index or a hash.
+func managerOf(r audit.Request) string {
 	if r.ObjectRef.Resource == "podmanagers" {
 		return r.ObjectRef.Name
 	}
 	return r.ObjectRef.Name[:max(0, strings.LastIndex(r.ObjectRef.Name, "-"))]
 }
 
-// bound is what a write that comes late can do at the most.
-func (r request) bound() string {
-	switch kind := r.Verb + " " + r.ObjectRef.Resource; {
+// boundOf is what a write that comes late can do at the most.
+func boundOf(r audit.Request) string {
+	switch {
 	case r.Verb == "create":
 		return "the name is the same whoever creates it, so that there are never two; the holder deletes it if it had deleted it before"
 	case r.Verb == "delete":
 		return "it has the UID as a precondition, so that it deletes nothing newer"
 	case r.Verb == "update":
 		return "it has the resourceVersion, so that it changes nothing newer"
-	case kind == "patch podmanagers" && r.ObjectRef.Subresource == "status":
+	case r.What() == "patch podmanagers/status":
 		return "it has the UID and no resourceVersion, so that an older status may show until the holder writes the next one"
 	default:
 		return "it has the UID and no resourceVersion, so that it changes this object only, which the holder sees"
@@ -122,8 +109,8 @@ func (l *ledger) judge(history *leaseHistory, name string, shards int, tell func
 	defer l.mu.Unlock()
 	var violations []faults.Violation
 	for _, write := range l.writes {
-		part := shard.Of(l.namespace, write.manager(), shards)
-		replica := history.firstHolder(l.leases[write.credential()])
+		part := shard.Of(l.namespace, managerOf(write), shards)
+		replica := history.firstHolder(l.leases[write.Credential()])
 		why, may := "it has no Lease of its own", false
 		if replica != "" {
 			why, may = history.mayWrite(fmt.Sprintf("%s-shard-%v", name, part), replica, write.Received)
@@ -131,7 +118,7 @@ func (l *ledger) judge(history *leaseHistory, name string, shards int, tell func
 		if !may {
 			violations = append(violations, faults.Violation{Invariant: "I7", Object: write.ObjectRef.Name,
 				What: fmt.Sprintf("%v at %s by %s, which did not hold the Lease of shard %v: %s. %s. What bounds it: %s", write,
-					clock(write.Received), replica, part, why, tell(write.credential(), write.Received), write.bound())})
+					clock(write.Received), replica, part, why, tell(write.Credential(), write.Received), boundOf(write))})
 		}
 	}
 	return len(l.writes), violations

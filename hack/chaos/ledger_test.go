@@ -6,16 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // Each write belongs to a replica, by its token, and to a PodManager, by the name of the object.
 func TestLedger(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	const lease = `{"verb":"create","user":{"username":"us","extra":{"authentication.kubernetes.io/credential-id":["JTI=%s"]}},
-		"objectRef":{"resource":"leases","namespace":"system","name":"ns-replica-%s"},"responseStatus":{"code":201}}`
-	const write = `{"verb":"%s","user":{"username":"%s","extra":{"authentication.kubernetes.io/credential-id":["JTI=%s"]}},
-		"objectRef":{"resource":"%s","subresource":"%s","namespace":"ns","name":"%s"},"responseStatus":{"code":%d},"requestReceivedTimestamp":"%s"}`
 	tests := map[string]struct {
 		verb, user, token, resource, subresource, name string
 		code, second                                   int
@@ -37,12 +34,10 @@ func TestLedger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := &ledger{user: "us", namespace: "ns", prefix: "ns-replica-", leases: map[string]string{}}
 			at := began.Add(time.Duration(test.second) * time.Second)
-			for _, line := range []string{fmt.Sprintf(lease, "1", "one"), fmt.Sprintf(lease, "2", "two"), fmt.Sprintf(write, test.verb, test.user, test.token,
-				test.resource, test.subresource, test.name, test.code, at.Format(time.RFC3339Nano))} {
-				if err := l.add([]byte(line)); err != nil {
-					t.Fatal(err)
-				}
+			for token, replica := range map[string]string{"1": "one", "2": "two"} {
+				l.add(newRequest("create", "us", token, "leases", "", "system", "ns-replica-"+replica, 201, began))
 			}
+			l.add(newRequest(test.verb, test.user, test.token, test.resource, test.subresource, "ns", test.name, test.code, at))
 			part := shard.Of("ns", "web-a", 4)
 			h := &leaseHistory{versions: map[string][]leaseVersion{
 				"ns-replica-one":              {{version: "1", holder: "host_one"}},
@@ -54,5 +49,30 @@ func TestLedger(t *testing.T) {
 				t.Errorf("judged %d: %v; want %d, %q", judged, violations, test.judged, test.violation)
 			}
 		})
+	}
+}
+
+func newRequest(verb, user, token, resource, subresource, namespace, name string, code int, received time.Time) audit.Request {
+	r := audit.Request{Verb: verb, Received: received}
+	r.User.Username, r.User.Extra = user, map[string][]string{"authentication.kubernetes.io/credential-id": {"JTI=" + token}}
+	r.ObjectRef.Resource, r.ObjectRef.Subresource, r.ObjectRef.Namespace, r.ObjectRef.Name = resource, subresource, namespace, name
+	r.ResponseStatus.Code = code
+	return r
+}
+
+func TestIsWriteOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		verb, user, resource, namespace string
+		want                            bool
+	}{
+		"a write":        {"patch", "us", "pods", "ns", true},
+		"a read":         {"list", "us", "pods", "ns", false},
+		"a Lease":        {"update", "us", "leases", "ns", false},
+		"somebody else":  {"patch", "you", "pods", "ns", false},
+		"somewhere else": {"patch", "us", "pods", "other", false},
+	} {
+		if got := isWriteOf(newRequest(test.verb, test.user, "1", test.resource, "", test.namespace, "x", 200, time.Time{}), "us", "ns"); got != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
 	}
 }

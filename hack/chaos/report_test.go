@@ -1,9 +1,6 @@
 package main
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,32 +43,5 @@ func TestTable(t *testing.T) {
 				t.Error("Markdown without the row")
 			}
 		})
-	}
-}
-
-func TestAuditWrites(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "audit.log")
-	line := func(user, verb, resource string) string {
-		return `{"verb":"` + verb + `","user":{"username":"` + user + `"},"objectRef":{"resource":"` + resource + `","namespace":"ns","name":"x"}}` + "\n"
-	}
-	if err := os.WriteFile(file, []byte(line("me", "create", "pods")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	log, err := auditNow(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	more := line("me", "patch", "pods") + line("me", "update", "leases") + line("you", "patch", "pods") + line("me", "get", "pods") + `{"verb":"delete"`
-	out, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = out.WriteString(more)
-	if err := errors.Join(err, out.Close()); err != nil {
-		t.Fatal(err)
-	}
-	writes, err := log.writes("me", "ns")
-	if err != nil || len(writes) != 1 || writes[0].Verb != "patch" {
-		t.Errorf("%v, %v; want the patch that came later, and nothing else", writes, err)
 	}
 }

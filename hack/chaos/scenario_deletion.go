@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 )
@@ -51,8 +52,8 @@ func namespaceTerminating(a *arena) {
 }
 
 // boundErrors checks how many writes have failed since a time.
-func (a *arena) boundErrors(when string, since *auditLog, most int) {
-	errors := unsuccessful(a.writesSince(since))
+func (a *arena) boundErrors(when string, since *audit.Log, most int) {
+	errors := unsuccessful(a.nextWrites(since))
 	a.logf("%d writes failed %s", len(errors), when)
 	if len(errors) > most {
 		a.violate(faults.Violation{Invariant: "I3", Object: a.namespace + " " + when,

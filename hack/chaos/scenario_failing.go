@@ -31,9 +31,8 @@ func failingPods(a *arena) {
 	began, creates := time.Now(), 0
 	for time.Since(began) < length && creates < 10*mostCreates && a.ctx.Err() == nil {
 		a.failReady()
-		creates = 0
-		for _, r := range a.writesSince(log) {
-			if r.Verb == "create" && r.ObjectRef.Resource == "pods" && r.ObjectRef.Subresource == "" {
+		for _, r := range a.nextWrites(log) {
+			if r.What() == "create pods" {
 				creates++
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -162,9 +163,9 @@ func (a *arena) said(name string) string {
 }
 
 // boundBanned checks how often the controller has written during the ban, since a time.
-func (a *arena) boundBanned(when string, since *auditLog, most int) {
-	all := a.writesSince(since)
-	writes := slices.DeleteFunc(slices.Clone(all), func(r request) bool { return r.ObjectRef.Resource == "events" })
+func (a *arena) boundBanned(when string, since *audit.Log, most int) {
+	all := a.nextWrites(since)
+	writes := slices.DeleteFunc(slices.Clone(all), func(r audit.Request) bool { return r.ObjectRef.Resource == "events" })
 	events := len(all) - len(writes)
 	a.logf("%s: %d writes, and %d writes of events, during the ban", when, len(writes), events)
 	if len(writes) > most {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 )
@@ -118,13 +119,13 @@ func (a *arena) refuse(replicas int, r refusal) {
 
 // boundRefusals checks how many creates were refused. Batches that double may waste as many requests as succeeded before, and each
 // admitted pod may cause an event.
-func (a *arena) boundRefusals(r refusal, log *auditLog) {
+func (a *arena) boundRefusals(r refusal, log *audit.Log) {
 	doomed, events := 0, 0
-	for _, request := range a.writesSince(log) {
+	for _, request := range a.nextWrites(log) {
 		switch {
 		case request.ObjectRef.Resource == "events":
 			events++
-		case request.Verb == "create" && request.ObjectRef.Resource == "pods" && request.ResponseStatus.Code >= http.StatusBadRequest:
+		case request.What() == "create pods" && request.ResponseStatus.Code >= http.StatusBadRequest:
 			doomed++
 		}
 	}
@@ -158,21 +159,9 @@ func (a *arena) expectGrowth(name string, replicas int, patience time.Duration) 
 	a.logf("%s has all pods %v after the refusal", name, time.Since(began).Round(time.Millisecond))
 }
 
-func (a *arena) auditFromNow() *auditLog {
-	log, err := auditNow(a.cluster.AuditLog)
-	a.must(err)
-	return log
-}
-
-func (a *arena) writesSince(log *auditLog) []request {
-	writes, err := log.writes(a.contender.user(), a.namespace)
-	a.must(err)
-	return writes
-}
-
 // unsuccessful are the requests that were answered with an error, except for conflicts with somebody who was faster.
-func unsuccessful(requests []request) []request {
-	return slices.DeleteFunc(requests, func(r request) bool {
+func unsuccessful(requests []audit.Request) []audit.Request {
+	return slices.DeleteFunc(requests, func(r audit.Request) bool {
 		code := r.ResponseStatus.Code
 		return code < http.StatusBadRequest || code == http.StatusNotFound || code == http.StatusConflict
 	})

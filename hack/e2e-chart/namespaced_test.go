@@ -3,7 +3,6 @@
 package e2echart
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/hack/suite"
 	"github.com/mycompany/podmanager/pkg/controller/access"
@@ -27,7 +27,7 @@ func TestNamespaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inside, outside := newNamespace(t), newNamespace(t)
-			requests, err := lab.OpenAuditLog(os.Getenv("PODMANAGER_AUDIT_LOG"))
+			log, err := audit.Open(os.Getenv("PODMANAGER_AUDIT_LOG"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +45,7 @@ func TestNamespaced(t *testing.T) {
 			hasRightsIn(t, inside, inside, true)
 			hasRightsIn(t, inside, outside, false)
 			hasRightsIn(t, inside, metav1.NamespaceAll, false)
-			staysInside(t, requests, inside)
+			staysInside(t, log, inside)
 			isCalm(t, controller)
 			readsMetrics(t, controller, outside, http.StatusServiceUnavailable) // it may not ask who that is: nobody gets them
 		})
@@ -113,31 +113,23 @@ func accountUser(namespace string) string {
 }
 
 // staysInside checks that the controller has sent no request about another namespace, and none that was refused.
-func staysInside(t *testing.T, requests *lab.AuditLog, namespace string) {
+func staysInside(t *testing.T, log *audit.Log, namespace string) {
 	t.Helper()
-	lines, err := requests.ReadLines()
+	requests, err := log.Read(accountUser(namespace))
 	if err != nil {
 		t.Fatal(err)
 	}
 	// These ask what the controller itself may do; they are of no namespace.
 	reviews := []string{"selfsubjectaccessreviews", "selfsubjectreviews"}
 	count := 0
-	for _, line := range lines {
-		var event struct {
-			User           struct{ Username string }
-			ObjectRef      *struct{ Resource, Namespace string }
-			ResponseStatus struct{ Code int }
-		}
-		if err := json.Unmarshal(line, &event); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
-		if event.User.Username != accountUser(namespace) {
+	for _, r := range requests {
+		if r.User.Username != accountUser(namespace) {
 			continue
 		}
 		count++
-		isOutside := event.ObjectRef != nil && event.ObjectRef.Namespace != namespace && !slices.Contains(reviews, event.ObjectRef.Resource)
-		if isOutside || event.ResponseStatus.Code == 403 {
-			t.Errorf("the controller of %s has asked for what is outside, or forbidden: %s", namespace, line)
+		isOutside := r.ObjectRef.Resource != "" && r.ObjectRef.Namespace != namespace && !slices.Contains(reviews, r.ObjectRef.Resource)
+		if isOutside || r.ResponseStatus.Code == http.StatusForbidden {
+			t.Errorf("the controller of %s has asked for what is outside, or forbidden: %v", namespace, r)
 		}
 	}
 	if count < 20 { // three lists, three watches, five pods made and two deleted, as many reviews as there are rights

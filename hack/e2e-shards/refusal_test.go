@@ -3,9 +3,7 @@
 package e2eshards
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -17,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/audit"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -64,7 +62,7 @@ func TestLabelIsRefused(t *testing.T) {
 		err := label(`"x"`, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err, apierrors.IsInvalid(err)
 	})
-	log, err := lab.OpenAuditLog(os.Getenv("PODMANAGER_AUDIT_LOG"))
+	log, err := audit.Open(os.Getenv("PODMANAGER_AUDIT_LOG"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,28 +94,15 @@ func TestLabelIsRefused(t *testing.T) {
 }
 
 // refusals are when the controller's patches of pods were refused since the last call.
-func (c *crew) refusals(log *lab.AuditLog) (times []time.Time) {
+func (c *crew) refusals(log *audit.Log) (times []time.Time) {
 	c.t.Helper()
-	lines, err := log.ReadLines()
+	requests, err := log.Read(c.namespace)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for _, data := range lines {
-		if !bytes.Contains(data, []byte(c.namespace)) {
-			continue
-		}
-		var line struct {
-			Verb, UserAgent          string
-			ObjectRef                struct{ Resource, Namespace string }
-			ResponseStatus           struct{ Code int }
-			RequestReceivedTimestamp time.Time
-		}
-		if err := json.Unmarshal(data, &line); err != nil {
-			c.t.Fatalf("audit log: %v: %s", err, data)
-		}
-		if line.Verb == "patch" && line.ObjectRef.Resource == "pods" && line.ObjectRef.Namespace == c.namespace &&
-			strings.HasPrefix(line.UserAgent, "podmanager-controller/") && line.ResponseStatus.Code >= 400 {
-			times = append(times, line.RequestReceivedTimestamp)
+	for _, r := range requests {
+		if r.What() == "patch pods" && r.ObjectRef.Namespace == c.namespace && strings.HasPrefix(r.UserAgent, "podmanager-controller/") && !r.Succeeded() {
+			times = append(times, r.Received)
 		}
 	}
 	return times

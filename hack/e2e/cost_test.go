@@ -3,11 +3,8 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -47,7 +45,7 @@ func TestCost(t *testing.T) {
 // cost measures the writes and syncs of a controller.
 type cost struct {
 	*space
-	log        *lab.AuditLog
+	log        *audit.Log
 	controller *lab.Process
 	table      *tabwriter.Writer
 }
@@ -110,9 +108,9 @@ func list(writes map[string]int) string {
 }
 
 // openAudit opens the API server's audit log at its end.
-func (s *space) openAudit() *lab.AuditLog {
+func (s *space) openAudit() *audit.Log {
 	s.t.Helper()
-	log, err := lab.OpenAuditLog(os.Getenv("PODMANAGER_AUDIT_LOG"))
+	log, err := audit.Open(os.Getenv("PODMANAGER_AUDIT_LOG"))
 	if err != nil {
 		s.t.Fatalf("PODMANAGER_AUDIT_LOG must name the audit log; make e2e sees to that: %v", err)
 	}
@@ -140,38 +138,23 @@ func (c *cost) awaitQuiet() map[string]int {
 	return writes
 }
 
-// auditLine has the fields of a line that the tests need.
-type auditLine struct {
-	Verb           string
-	UserAgent      string
-	ObjectRef      struct{ Resource, Subresource, Namespace string }
-	ResponseStatus struct{ Code int }
-}
-
 // writesIn reads the log to its end. A write that failed has its status code behind it: "create pods (409)".
-func (s *space) writesIn(log *lab.AuditLog) []string {
+func (s *space) writesIn(log *audit.Log) []string {
 	s.t.Helper()
-	lines, err := log.ReadLines()
+	requests, err := log.Read(s.name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var writes []string
-	for _, data := range lines {
-		if !bytes.Contains(data, []byte(s.name)) {
+	for _, r := range requests {
+		if !r.IsWrite() || r.ObjectRef.Namespace != s.name || !strings.HasPrefix(r.UserAgent, "podmanager-controller/") {
 			continue
 		}
-		var line auditLine
-		if err := json.Unmarshal(data, &line); err != nil {
-			s.t.Fatalf("audit log: %v: %s", err, data)
+		write := r.What()
+		if !r.Succeeded() {
+			write += fmt.Sprintf(" (%d)", r.ResponseStatus.Code)
 		}
-		isWrite := !slices.Contains([]string{"get", "list", "watch"}, line.Verb)
-		if isWrite && line.ObjectRef.Namespace == s.name && strings.HasPrefix(line.UserAgent, "podmanager-controller/") {
-			write := strings.TrimSuffix(line.Verb+" "+line.ObjectRef.Resource+"/"+line.ObjectRef.Subresource, "/")
-			if code := line.ResponseStatus.Code; code >= http.StatusMultipleChoices {
-				write += fmt.Sprintf(" (%d)", code)
-			}
-			writes = append(writes, write)
-		}
+		writes = append(writes, write)
 	}
 	return writes
 }

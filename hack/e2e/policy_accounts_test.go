@@ -3,18 +3,15 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
-	"strings"
+	"net/http"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/audit"
 )
 
 // The policy stops nothing that the controllers of Kubernetes do to PodManagers, although they may not create pods. Each is seen to do it
@@ -52,11 +49,7 @@ func TestPodRightsOfKubernetes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
-			log, err := lab.OpenAuditLog(os.Getenv("PODMANAGER_AUDIT_LOG"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = log.Close() })
+			log := s.openAudit()
 			s.grant("jane", "create", "podmanagers")
 			s.awaitPodRights("jane") // the policy is in force
 			s.mayNotCreatePods(test.account)
@@ -88,29 +81,19 @@ func (s *space) mayNotCreatePods(account string) {
 }
 
 // awaitWrite waits until the audit log has a write of an account in the namespace, and checks that none was refused.
-func (s *space) awaitWrite(log *lab.AuditLog, account, write string) {
+func (s *space) awaitWrite(log *audit.Log, account, write string) {
 	s.t.Helper()
 	seen := map[string]int{}
 	s.await(fmt.Sprintf("%s to %s", account, write), func() (any, bool) {
-		lines, err := log.ReadLines()
+		requests, err := log.Read(s.name, systemAccount(account))
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		for _, data := range lines {
-			if !bytes.Contains(data, []byte(s.name)) || !bytes.Contains(data, []byte(systemAccount(account))) {
-				continue
+		for _, r := range requests {
+			if r.ResponseStatus.Code == http.StatusForbidden {
+				s.t.Errorf("refused: %v", r)
 			}
-			var line struct {
-				auditLine
-				ResponseStatus struct{ Code int }
-			}
-			if err := json.Unmarshal(data, &line); err != nil {
-				s.t.Fatalf("audit log: %v: %s", err, data)
-			}
-			if line.ResponseStatus.Code == 403 {
-				s.t.Errorf("refused: %s", data)
-			}
-			seen[strings.TrimSuffix(line.Verb+" "+line.ObjectRef.Resource+"/"+line.ObjectRef.Subresource, "/")]++
+			seen[r.What()]++
 		}
 		return seen, seen[write] > 0
 	})

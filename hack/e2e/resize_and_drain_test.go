@@ -3,16 +3,14 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/audit"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/access"
 )
@@ -37,11 +35,7 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 	s := newSpace(t)
 	account, kubeconfig := s.account()
 	s.permitWithoutResizeAndDrain(account)
-	requests, err := lab.OpenAuditLog(os.Getenv("PODMANAGER_AUDIT_LOG"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer requests.Close()
+	log := s.openAudit()
 	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.name, "-resize-and-drain=false")
 
 	limits := fmt.Sprintf(inPlacePolicy+", inPlaceGracePeriodSeconds: 5", v1.InPlaceIfPossible)
@@ -72,30 +66,25 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 	if lines := append(logged(t, p, "rbac.yaml"), logged(t, p, "not all of it works")...); len(lines) > 0 {
 		t.Errorf("advice for those who want the rights: %q", lines)
 	}
-	s.asksForNothingElse(requests, account)
+	s.asksForNothingElse(log, account)
 }
 
 // asksForNothingElse checks that the account has patched pods only themselves, and that nothing was refused to it.
-func (s *space) asksForNothingElse(requests *lab.AuditLog, account string) {
+func (s *space) asksForNothingElse(log *audit.Log, account string) {
 	s.t.Helper()
-	lines, err := requests.ReadLines()
+	requests, err := log.Read(account)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	patches := 0
-	for _, data := range lines {
-		var line rightsLine
-		if err := json.Unmarshal(data, &line); err != nil {
-			s.t.Fatalf("%v: %s", err, data)
-		}
-		if line.User.Username != "system:serviceaccount:"+account {
+	for _, r := range requests {
+		if r.User.Username != "system:serviceaccount:"+account {
 			continue
 		}
-		object := line.ObjectRef
-		if line.Annotations["authorization.k8s.io/decision"] == "forbid" || object.Resource == "pods" && object.Subresource != "" {
-			s.t.Errorf("the controller has asked for what it may not: %s", data)
+		if r.IsForbidden() || r.ObjectRef.Resource == "pods" && r.ObjectRef.Subresource != "" {
+			s.t.Errorf("the controller has asked for what it may not: %v", r)
 		}
-		if line.Verb == "patch" && object.Resource == "pods" {
+		if r.What() == "patch pods" {
 			patches++
 		}
 	}

@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -17,7 +15,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/audit"
 )
 
 const (
@@ -46,7 +44,7 @@ func describeRight(verb, group, resource, subresource string) string {
 
 // rightsWatch compares the requests of all controllers under test, from the audit log, with what they are granted.
 type rightsWatch struct {
-	log    *lab.AuditLog
+	log    *audit.Log
 	grants []*grant
 	// refused are requests that the controller had no right to, elsewhere are those that something else than rbac.yaml permits.
 	refused, elsewhere map[string]int
@@ -58,7 +56,7 @@ type rightsWatch struct {
 func watchRights() (*rightsWatch, error) {
 	w := &rightsWatch{refused: map[string]int{}, elsewhere: map[string]int{}, stop: make(chan struct{}), stopped: make(chan struct{})}
 	var err error
-	if w.log, err = lab.OpenAuditLog(os.Getenv("PODMANAGER_AUDIT_LOG")); err != nil {
+	if w.log, err = audit.Open(os.Getenv("PODMANAGER_AUDIT_LOG")); err != nil {
 		return nil, fmt.Errorf("PODMANAGER_AUDIT_LOG must name the audit log; make e2e sees to that: %w", err)
 	}
 	if w.grants, err = readGrants("artifacts/rbac.yaml"); err != nil {
@@ -79,38 +77,19 @@ func watchRights() (*rightsWatch, error) {
 }
 
 func (w *rightsWatch) read() error {
-	lines, err := w.log.ReadLines()
-	if err != nil {
-		return err
-	}
-	for _, data := range lines {
-		if !bytes.Contains(data, []byte(`"`+ourUser+`"`)) {
-			continue
-		}
-		var line rightsLine
-		if err := json.Unmarshal(data, &line); err != nil {
-			return fmt.Errorf("audit log: %w: %s", err, data)
-		}
-		if line.User.Username == ourUser {
-			w.add(line)
+	requests, err := w.log.Read(`"` + ourUser + `"`)
+	for _, r := range requests {
+		if r.User.Username == ourUser {
+			w.add(r)
 		}
 	}
-	return nil
+	return err
 }
 
-// rightsLine has the fields of a line of the audit log that tell about rights.
-type rightsLine struct {
-	Verb      string
-	User      struct{ Username string }
-	ObjectRef struct{ APIGroup, Resource, Subresource, Namespace, Name string }
-	// Annotations tell what the authorizer has decided. The status code does not: a quota forbids, too.
-	Annotations map[string]string
-}
-
-func (w *rightsWatch) add(line rightsLine) {
-	object := line.ObjectRef
-	what := describeRight(line.Verb, object.APIGroup, object.Resource, object.Subresource)
-	if line.Annotations["authorization.k8s.io/decision"] == "forbid" {
+func (w *rightsWatch) add(r audit.Request) {
+	object := r.ObjectRef
+	what := describeRight(r.Verb, object.APIGroup, object.Resource, object.Subresource)
+	if r.IsForbidden() {
 		w.refused[fmt.Sprintf("%s in namespace %q, name %q", what, object.Namespace, object.Name)]++
 		return
 	}
@@ -123,7 +102,7 @@ func (w *rightsWatch) add(line rightsLine) {
 	}
 	// Everybody may read what is served, and ask about themselves.
 	if !isGranted && object.Resource != "" && !strings.HasPrefix(object.Resource, "selfsubject") {
-		w.elsewhere[what+": "+line.Annotations["authorization.k8s.io/reason"]]++
+		w.elsewhere[what+": "+r.Annotations["authorization.k8s.io/reason"]]++
 	}
 }
 

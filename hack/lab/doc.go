@@ -4,7 +4,6 @@
 //	cluster.go    the cluster, and kubectl
 //	components.go killing parts of the cluster, and starting them again
 //	etcd.go       backing etcd up, and restoring it
-//	audit.go      reading the audit log
 //	process.go    a process, its resources and its end
 //	webhook.go    the validation of PodManagers, served by the campaign itself
 //	contenders.go our controller, and the kube-controller-manager with a single controller
