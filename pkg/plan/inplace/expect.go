@@ -13,7 +13,7 @@ import (
 
 // newRecord is the record of the update: the state of the containers before it.
 func (u Update) newRecord(now time.Time) Record {
-	record := Record{Revision: u.To.Hash, At: now.UTC().Truncate(time.Second), Resized: len(u.amounts(u.Diff())) > 0}
+	record := Record{Revision: u.To.Hash, At: now.UTC().Truncate(time.Second), Resized: len(u.amounts(u.Diff())) > 0 || hasUnfinishedResize(u.Pod)}
 	containers := u.To.Template().Spec.Containers
 	for i := range containers {
 		if before, isExpected := u.expectRestart(&containers[i]); isExpected {

@@ -81,6 +81,12 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 	return false, 0
 }
 
+// hasUnfinishedResize tells whether the kubelet has yet to carry out a resize, whether or not something holds it up.
+func hasUnfinishedResize(pod *corev1.Pod) bool {
+	last := lastRecord(pod)
+	return podstate.IsResizing(pod) || !podstate.HasObserved(pod) && (last.Begun || last.Resized)
+}
+
 // untilResized is how long a pod that was resized may wait until its containers have the CPU and memory of its spec; zero if they have.
 // A kubelet may report that it has seen a resize before it reports that the resize is pending or in progress. maxResizeTime bounds what
 // container runtimes do that round amounts.

@@ -29,7 +29,7 @@ type Record struct {
 	// Begun tells that the update has begun and is not complete: the pod still has its old revision, but may have other CPU and
 	// memory than that revision says.
 	Begun bool `json:"begun,omitempty"`
-	// Resized tells that the update resized the pod.
+	// Resized tells that the update resized the pod, or that the kubelet had yet to carry out an earlier resize.
 	Resized bool `json:"resized,omitempty"`
 	// Containers has the state of the containers that the kubelet restarts, or may restart, for the update.
 	Containers map[string]ContainerBefore `json:"containers,omitempty"`

@@ -27,6 +27,12 @@ func TestImageWaitsForResize(t *testing.T) {
 	}
 	restarted := func(p *corev1.Pod) { observed(p); Runs("app:1", "id-1", 1)(p) }
 	updated := func(p *corev1.Pod) { updateTo(t, p, RevisionFor(one), RevisionFor(cpu)) }
+	next := sizedManager("2", "1Gi", func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:3" })
+	deferred := func(p *corev1.Pod) {
+		updated(p)
+		reports(corev1.PodResizePending, corev1.PodReasonDeferred)(p)
+		updateTo(t, p, RevisionFor(cpu), RevisionFor(both))
+	}
 	old := func(p *corev1.Pod) { p.Status.ObservedGeneration = 0 }
 	fresh := func() *corev1.Pod {
 		p := interrupted(one, cpu, 1, false)
@@ -60,7 +66,14 @@ func TestImageWaitsForResize(t *testing.T) {
 		"no resize":                                {pod: fresh(), from: one, to: sizedManager("1", "1Gi", withImage), want: StepUpdate},
 		"an image after a resize":                  {pod: fresh(), then: updated, from: cpu, to: both},
 		"an image after a resize that is observed": {pod: fresh(), then: func(p *corev1.Pod) { updated(p); observed(p) }, from: cpu, to: both, want: StepUpdate},
-		"a kubelet that does not tell":             {pod: fresh(), then: old, from: one, to: both, want: StepUpdate},
+		"a second image during a deferred resize":  {pod: fresh(), then: deferred, from: both, to: next},
+		"the first of them is observed":            {pod: fresh(), then: func(p *corev1.Pod) { deferred(p); observed(p) }, from: both, to: next, want: StepUpdate},
+		"and the resize perhaps taken up": {pod: fresh(), then: func(p *corev1.Pod) {
+			deferred(p)
+			DropCondition(p, corev1.PodResizePending)
+			observedWith("1")(p)
+		}, from: both, to: next, wait: 29 * time.Second},
+		"a kubelet that does not tell": {pod: fresh(), then: old, from: one, to: both, want: StepUpdate},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
