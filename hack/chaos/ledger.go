@@ -66,12 +66,13 @@ func (l *ledger) leaseOf(credential string) string {
 	return l.leases[credential]
 }
 
-// firstWrite is when the first write about a PodManager after a time was received.
-func (l *ledger) firstWrite(manager string, after time.Time) (at time.Time, found bool) {
+// firstOfPods is when the first create or delete of a pod of a PodManager after a time was received.
+func (l *ledger) firstOfPods(manager string, after time.Time) (at time.Time, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, write := range l.writes {
-		if managerOf(write) == manager && write.Received.After(after) && (!found || write.Received.Before(at)) {
+		isOfPods := write.What() == "create pods" || write.What() == "delete pods"
+		if isOfPods && managerOf(write) == manager && write.Received.After(after) && (!found || write.Received.Before(at)) {
 			at, found = write.Received, true
 		}
 	}

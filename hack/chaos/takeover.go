@@ -51,8 +51,29 @@ func (c *crew) poke() {
 	c.inParallel(parts...)
 }
 
-// reactions pokes all shards, and tells for each shard when its replica has first written something because of that: the audit log knows, and
-// the status may come later. A shard that nobody works on is missing.
+// awaitCanaries waits until each canary has the pods that it was last asked for. If a poke took back what nobody had begun to do, there would be
+// nothing to do but to write the status, which may come later.
+func (c *crew) awaitCanaries() {
+	began := time.Now()
+	for time.Since(began) < takeoverPatience && lab.Pause(c.ctx, 50*time.Millisecond) {
+		counts := map[string]int{}
+		for _, pod := range c.pods() {
+			counts[ownerOf(&pod)]++
+		}
+		settled := 0
+		for index := range crewShards {
+			if name := c.canary(index); counts["PodManager "+name] == c.wants()[name].replicas {
+				settled++
+			}
+		}
+		if settled == crewShards {
+			return
+		}
+	}
+}
+
+// reactions pokes all shards, and tells for each shard when its replica has first created or deleted a pod because of that, which the audit
+// log knows. A shard that nobody works on is missing.
 func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 	reacted = map[int]time.Time{}
 	asked = time.Now()
@@ -60,7 +81,7 @@ func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+takeoverSlack*c.usual && lab.Pause(c.ctx, 50*time.Millisecond) {
 		c.must(c.ledger.read())
 		for index := range crewShards {
-			if at, found := c.ledger.firstWrite(c.canary(index), asked); found {
+			if at, found := c.ledger.firstOfPods(c.canary(index), asked); found {
 				reacted[index] = at
 			}
 		}
@@ -70,7 +91,9 @@ func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 
 // calibrate measures how long shards need to react without a fault.
 func (c *crew) calibrate() {
+	c.awaitCanaries()
 	asked, reacted := c.reactions()
+	c.awaitCanaries()
 	c.usual = 0
 	for _, at := range reacted {
 		c.usual = max(c.usual, at.Sub(asked))
