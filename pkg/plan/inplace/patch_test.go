@@ -184,11 +184,7 @@ func TestRetryOfForbidden(t *testing.T) {
 // After a refused update, the record of the update before it still counts: the kubelet may not have carried that out yet.
 func TestRefusalKeepsTheRecord(t *testing.T) {
 	p := Pod(0, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))
-	patch, err := Update{Pod: p, Step: StepUpdate, To: RevisionFor(Manager(0, Image("v3")))}.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, false, Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ApplyPatch(p, patch)
+	refuse(t, Update{Pod: p, Step: StepUpdate, To: RevisionFor(Manager(0, Image("v3")))})
 	if !IsUpdating(p) || health.IsAvailable(p, 0, Now) {
 		t.Error("the update before the refused one counts as carried out")
 	}

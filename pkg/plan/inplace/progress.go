@@ -59,7 +59,7 @@ const maxResizeTime = 30 * time.Second
 // isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up. The duration is when to look again
 // without an event; zero for never.
 func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
-	last := lastRecord(pod)
+	last := lastAccepted(pod)
 	switch {
 	case !podstate.HasObserved(pod):
 		return last.Begun || last.Resized, 0
@@ -83,7 +83,7 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 
 // hasUnfinishedResize tells whether the kubelet has yet to carry out a resize, whether or not something holds it up.
 func hasUnfinishedResize(pod *corev1.Pod) bool {
-	last := lastRecord(pod)
+	last := lastAccepted(pod)
 	return podstate.IsResizing(pod) || !podstate.HasObserved(pod) && (last.Begun || last.Resized)
 }
 
@@ -91,7 +91,7 @@ func hasUnfinishedResize(pod *corev1.Pod) bool {
 // A kubelet may report that it has seen a resize before it reports that the resize is pending or in progress. maxResizeTime bounds what
 // container runtimes do that round amounts.
 func untilResized(pod *corev1.Pod, now time.Time) time.Duration {
-	last := lastRecord(pod)
+	last := lastAccepted(pod)
 	if !last.Begun && !last.Resized || podstate.ResizeTrouble(pod) != "" || !podstate.HasOtherResources(pod) {
 		return 0
 	}

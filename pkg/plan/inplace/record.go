@@ -103,6 +103,16 @@ func lastRecord(pod *corev1.Pod) Record {
 	return record
 }
 
+// lastAccepted is the Record of the last update that the API server has accepted, if only in part: the kubelet may still be carrying it out
+// when a later update is refused.
+func lastAccepted(pod *corev1.Pod) Record {
+	last := lastRecord(pod)
+	if last.Refused != "" && !last.Begun {
+		return ptr.Deref(last.Before, Record{})
+	}
+	return last
+}
+
 // RefusalOf is why the API server refused to update the pod in place to a revision; empty if it did not.
 func RefusalOf(pod *corev1.Pod, revision string) string {
 	if last := lastRecord(pod); last.Revision == revision {

@@ -11,6 +11,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // The kubelet gets another image only after it has carried out a resize, or has said that it does not.
@@ -97,6 +98,16 @@ func observedWith(cpu string) func(*corev1.Pod) {
 	}
 }
 
+// refuse writes to the pod that the API server has refused an update of it.
+func refuse(t *testing.T, update Update) {
+	t.Helper()
+	patch, err := update.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, false, Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(update.Pod, patch)
+}
+
 // A resize without a restart is done when the container has its new amounts. The kubelet may tell that it has seen the resize before.
 func TestResizeIsDone(t *testing.T) {
 	tests := map[string]struct {
@@ -104,9 +115,13 @@ func TestResizeIsDone(t *testing.T) {
 		later  time.Duration
 		want   time.Duration
 	}{
-		"the old amount":                            {status: observedWith("1"), want: 30 * time.Second},
-		"the old amount after a moment":             {status: observedWith("1"), later: 10 * time.Second, want: 20 * time.Second},
-		"the old amount for ever":                   {status: observedWith("1"), later: time.Minute},
+		"the old amount":                {status: observedWith("1"), want: 30 * time.Second},
+		"the old amount after a moment": {status: observedWith("1"), later: 10 * time.Second, want: 20 * time.Second},
+		"the old amount for ever":       {status: observedWith("1"), later: time.Minute},
+		"the old amount, and a later update was refused": {status: func(p *corev1.Pod) {
+			observedWith("1")(p)
+			refuse(t, Update{Pod: p, Step: StepUpdate, From: RevisionFor(sizedManager("2", "1Gi")), To: RevisionFor(sizedManager("3", "1Gi"))})
+		}, want: 30 * time.Second},
 		"the new amount":                            {status: observedWith("2")},
 		"the same amount in other words":            {status: observedWith("2000m")},
 		"a kubelet that does not report any amount": {status: func(p *corev1.Pod) { p.Status.ObservedGeneration = p.Generation }},
