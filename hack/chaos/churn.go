@@ -22,7 +22,7 @@ const (
 	churnOwners, churnReplicas = 6, 8
 	// churnPause is the longest time between two actions.
 	churnPause = 250 * time.Millisecond
-	// canaryPrefix is that of the names of objects that belong to the scenario.
+	// canaryPrefix is that of the names of objects, and of their pods, that belong to the scenario.
 	canaryPrefix = "canary-"
 )
 
@@ -50,8 +50,11 @@ func (a *arena) churnOnce() {
 	case draw < 60 && a.contender.updates():
 		a.update(name, fmt.Sprintf("nginx:1.%d", 20+a.people.IntN(9)))
 	case draw < 85:
-		isDecoy := func(pod corev1.Pod) bool { _, decoy := pod.Labels[faults.DecoyLabel]; return decoy }
-		if pods := slices.DeleteFunc(a.pods(), isDecoy); len(pods) > 0 {
+		isSpared := func(pod corev1.Pod) bool {
+			_, isDecoy := pod.Labels[faults.DecoyLabel]
+			return isDecoy || strings.HasPrefix(pod.Name, canaryPrefix)
+		}
+		if pods := slices.DeleteFunc(a.pods(), isSpared); len(pods) > 0 {
 			a.churnPod(pods[a.people.IntN(len(pods))])
 		}
 	default:
