@@ -127,13 +127,14 @@ func (m *mover) delayRestoration(pod *corev1.Pod, to *history.Revision) {
 }
 
 // restorations give pods back the CPU and memory of their revision if an update in place was interrupted and this plan does not complete
-// it: that may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable.
+// it: that may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable; nobody can tell what a pod
+// that was made by hand had before.
 func (m *mover) restorations() []inplace.Update {
 	var restore []inplace.Update
 	for _, pod := range m.active {
 		revision := m.revisionOf(pod)
 		if !inplace.IsInterrupted(pod) || m.Means.PatchesOnly || m.updating[pod] || revision == nil || revision.Template() == nil ||
-			m.available[pod] && inplace.MayRestart(pod) && !m.mayTakeDown(pod) {
+			m.available[pod] && (inplace.MayRestart(pod) || podstate.IsMadeByHand(pod)) && !m.mayTakeDown(pod) {
 			continue
 		}
 		m.makeUnavailable(pod)
