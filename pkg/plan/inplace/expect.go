@@ -136,10 +136,11 @@ func (u Update) outstanding(container *corev1.Container) (ContainerBefore, bool)
 	earlier, found := CompletedRecord(u.Pod).Containers[container.Name]
 	now := u.snapshot(container)
 	isRestarted := found && IsRestarted(u.Pod, container.Name, earlier) && podstate.HasObserved(u.Pod)
+	isResizing := podstate.IsResizing(u.Pod) || podstate.HasOtherResources(u.Pod)               // a kubelet may tell late that it has a resize to carry out
 	isAsBefore := earlier.Optional && earlier.ImageID != "" && now.Restarts == earlier.Restarts // without a restart it has what it had
 	switch {
 	case !found,
-		isRestarted && (earlier.Had == nil || !podstate.IsResizing(u.Pod) && (!earlier.Optional || u.Pod.Status.ObservedGeneration > 0)):
+		isRestarted && (earlier.Had == nil || !isResizing && (!earlier.Optional || u.Pod.Status.ObservedGeneration > 0)):
 		return ContainerBefore{}, false
 	case !isRestarted && !earlier.Optional: // still valid: to get anything else, the container has to be restarted
 		return earlier, true

@@ -172,18 +172,7 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, one, two := interrupted(before, after, 2, true), RevisionFor(before), RevisionFor(after)
-			restore := Update{Pod: p, Step: StepRestore, From: one, To: one}
-			resize, err := restore.ResizePatch()
-			if err != nil {
-				t.Fatal(err)
-			}
-			patch, err := restore.Patch(before, Now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ApplyPatch(p, resize)
-			ApplyPatch(p, patch)
+			p, one, two := restored(t, before, after), RevisionFor(before), RevisionFor(after)
 			if report(p); podstate.IsResizing(p) && !MayRestart(p) {
 				t.Errorf("MayRestart is false: %s", p.Annotations[v1.AnnotationInPlace])
 			}
@@ -193,6 +182,46 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 				t.Errorf("still updating, although the kubelet has nothing left to do: %s", p.Annotations[v1.AnnotationInPlace])
 			}
 		})
+	}
+}
+
+// restored is a pod whose update was interrupted after the kubelet had carried out its resize, and then restored.
+func restored(t *testing.T, before, after *v1.PodManager) *corev1.Pod {
+	t.Helper()
+	p, one := interrupted(before, after, 2, true), RevisionFor(before)
+	restore := Update{Pod: p, Step: StepRestore, From: one, To: one}
+	resize, err := restore.ResizePatch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := restore.Patch(before, Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, resize)
+	ApplyPatch(p, patch)
+	return p
+}
+
+// The same with a kubelet that tells that it has seen each request, and nothing of the resizes: its container keeps the memory of the first.
+func TestWantedAgainAfterSilentRestore(t *testing.T) {
+	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
+	p := restored(t, before, after)
+	see := func() {
+		p.Status.ObservedGeneration = p.Generation
+		p.Status.ContainerStatuses[0].Resources = new(Amounts(corev1.ResourceMemory, "2Gi", ""))
+	}
+	see()
+	again := Update{Pod: p, Step: StepUpdate, From: RevisionFor(before), To: RevisionFor(after)}
+	beginUpdate(t, again)
+	see()
+	patch, err := again.Patch(after, Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, patch)
+	if see(); IsUpdating(p) {
+		t.Errorf("still updating, although the kubelet has nothing left to do: %s", p.Annotations[v1.AnnotationInPlace])
 	}
 }
 
