@@ -142,7 +142,7 @@ func (s *synced) checkFloor() error {
 // start the container with its new limits in the pod's old ones.
 func (s *synced) checkResized() error {
 	for _, c := range s.plan.Update {
-		isUnknown := c.Pod.Status.ObservedGeneration == 0 || s.IsBehind(c.Pod) && !s.isBehind(c.Pod)
+		isUnknown := c.Pod.Status.ObservedGeneration == 0 || s.IsBehind(c.Pod) && s.isSilentForLong(c.Pod)
 		if c.Step != inplace.StepUpdate || len(c.Diff().Images) == 0 || isUnknown || s.IsResizeDelayed(c.Pod) {
 			continue
 		}

@@ -123,11 +123,17 @@ func (w *World) isAvailable(p *corev1.Pod) bool {
 }
 
 // isBehind tells whether the kubelet has not carried out all of the pod's spec. Nobody can tell for a kubelet that says nothing of a resize
-// for long.
+// for long; but a container that has yet to get its image shows.
 func (w *World) isBehind(p *corev1.Pod) bool {
+	hasOtherImage := func(c corev1.Container) bool { return w.hidden[p.UID].HasOtherImage(&c) }
+	return w.IsBehind(p) && (!w.isSilentForLong(p) || slices.ContainsFunc(p.Spec.Containers, hasOtherImage))
+}
+
+// isSilentForLong tells whether the kubelet has said nothing of a resize for so long that nobody waits for it any more.
+func (w *World) isSilentForLong(p *corev1.Pod) bool {
 	const maxSilence = 30 * time.Second
 	hidden := w.hidden[p.UID]
-	return w.IsBehind(p) && !(hidden.IsSilent && !w.Now.Before(hidden.updatedAt.Add(maxSilence)))
+	return hidden.IsSilent && !w.Now.Before(hidden.updatedAt.Add(maxSilence))
 }
 
 // isRestartPending tells whether the status of a pod is outdated, because its kubelet has yet to apply an update.

@@ -59,7 +59,13 @@ func (n *Nodes) HasResize(p *corev1.Pod) bool {
 // resizePolicy RestartContainer.
 func (s *State) NeedsRestart(c *corev1.Container) bool {
 	last, found := s.starts[c.Name]
-	return found && (c.Image != last.image || needsRestartToResize(last.resources, c))
+	return s.HasOtherImage(c) || found && needsRestartToResize(last.resources, c)
+}
+
+// HasOtherImage tells whether a running container has another image than its spec says.
+func (s *State) HasOtherImage(c *corev1.Container) bool {
+	last, found := s.starts[c.Name]
+	return found && c.Image != last.image
 }
 
 func needsRestartToResize(had corev1.ResourceRequirements, c *corev1.Container) bool {
