@@ -210,10 +210,11 @@ func (a *arena) stayQuiet() {
 		What: fmt.Sprintf("the controller does not stop writing: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
 }
 
-// auditFromNow opens the audit log at its end.
+// auditFromNow opens the audit log at its end, until the run ends.
 func (a *arena) auditFromNow() *audit.Log {
 	log, err := audit.Open(a.cluster.AuditLog)
 	a.must(err)
+	context.AfterFunc(a.ctx, func() { _ = log.Close() })
 	return log
 }
 
