@@ -129,11 +129,12 @@ func (w *World) isBehind(p *corev1.Pod) bool {
 	return w.IsBehind(p) && (!w.isSilentForLong(p) || slices.ContainsFunc(p.Spec.Containers, hasOtherImage))
 }
 
-// isSilentForLong tells whether the kubelet has said nothing of a resize for so long that nobody waits for it any more.
+// isSilentForLong tells whether the kubelet has seen the pod's spec, and has said nothing of a resize for so long that nobody waits for it any
+// more.
 func (w *World) isSilentForLong(p *corev1.Pod) bool {
 	const maxSilence = 30 * time.Second
 	hidden := w.hidden[p.UID]
-	return hidden.IsSilent && !w.Now.Before(hidden.updatedAt.Add(maxSilence))
+	return hidden.IsSilent && hidden.Observed == p.Generation && !w.Now.Before(hidden.updatedAt.Add(maxSilence))
 }
 
 // isRestartPending tells whether the status of a pod is outdated, because its kubelet has yet to apply an update.
