@@ -242,6 +242,7 @@ func InPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod)
 func Rolled(most int32, ago time.Duration, spent int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, MostAvailable: most, SpentSeconds: spent}
+		m.Status.ObservedGeneration = m.Generation
 		if ago > 0 {
 			m.Status.Rollout.Since = ptr.To(metav1.NewTime(Now.Add(-ago)))
 		}

@@ -28,6 +28,9 @@ func TrackProgress(r *State, available int) Progress {
 	next := v1.RolloutStatus{Revision: r.Revisions.Update.Name, StartedAt: r.startsAt()}
 	if old := r.Manager.Status.Rollout; old != nil && old.Revision == next.Revision {
 		next = *old.DeepCopy()
+		if r.mayHaveLeft() {
+			next.MostAvailable, next.SpentSeconds, next.Since = 0, 0, nil
+		}
 	}
 	// Pods above desired + maxSurge are left over from a scale-down, and no surge pods.
 	wanted := int32(max(r.Manager.DesiredReplicas(), len(r.UpdatedPods)+len(r.OldPods)+len(r.StrayPods)-r.Manager.MaxSurge()))
@@ -39,6 +42,12 @@ func TrackProgress(r *State, available int) Progress {
 	p.Condemned = r.isHaltedForGood()
 	p.runClock(r, available)
 	return p
+}
+
+// mayHaveLeft tells whether somebody may have changed the template and back since the status was written: then the rollout has begun anew, and
+// what the clock showed before does not count. Two other edits in so short a time look the same, and only give the rollout more time.
+func (r *State) mayHaveLeft() bool {
+	return r.Manager.Generation > r.Manager.Status.ObservedGeneration+1
 }
 
 // startsAt is when a rollout without a record starts: now. The first revision of an object is no rollout.

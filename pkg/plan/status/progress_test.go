@@ -113,6 +113,14 @@ func TestDeadline(t *testing.T) {
 			observed: RollingOut(Next(3, Rolled(0, time.Minute, 540)), Pod(0), Pod(1), Pod(2, V2), fresh),
 			most:     1, again: deadline,
 		},
+		"an edit does not reset the clock": {
+			observed: RollingOut(Next(3, Rolled(0, deadline, 0), edited(1)), Pod(0), Pod(1), Pod(2), fresh),
+			ran:      -1, spent: 600, exceeded: true,
+		},
+		"two edits may have been to another template and back": {
+			observed: RollingOut(Next(3, Rolled(0, deadline, 0), edited(2)), Pod(0), Pod(1), Pod(2), fresh),
+			again:    deadline,
+		},
 		"another template resets the clock": {
 			observed: RollingOut(Next(3, Rolled(2, time.Hour, 540), other), Pod(0), Pod(1), Pod(2), fresh),
 			again:    deadline,
@@ -140,6 +148,11 @@ func TestDeadline(t *testing.T) {
 			}
 		})
 	}
+}
+
+// edited tells that somebody has changed the spec so many times since the status was written.
+func edited(times int64) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Generation += times }
 }
 
 // The API server stores whole seconds: a status with fractions would differ from the stored one, and be written again.
