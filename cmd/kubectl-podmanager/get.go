@@ -122,7 +122,7 @@ func (p *plugin) watch(
 	defer cancel()
 	source, err := c.Watch(ctx, selection, withTrees)
 	if err != nil {
-		return err
+		return interruptedOr(ctx, err)
 	}
 	show := live.Show{Out: p.out, ErrOut: p.errOut, Draw: draw, Coloured: style.Coloured, WithNamespace: o.all, UntilReady: o.untilReady}
 	if text.IsTerminal(p.out) {

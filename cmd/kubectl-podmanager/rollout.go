@@ -60,11 +60,7 @@ func (p *plugin) runStatus(ctx context.Context, o statusOptions, argument string
 	defer cancel()
 	source, err := c.Watch(ctx, cluster.Selection{Namespace: c.Namespace, Names: []string{name}}, false)
 	if err != nil {
-		if ctx.Err() != nil {
-			code, err := live.Interrupted(ctx)
-			return exit{code, err}
-		}
-		return err
+		return interruptedOr(ctx, err)
 	}
 	lines := p.out
 	if o.format != "" { // the lines would be in the way of a program
@@ -101,4 +97,13 @@ func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodMan
 		return exit{code, fmt.Errorf("the rollout of %s is held; %s why %[1]s says how to go on", manager.Name, p.command)}
 	}
 	return nil
+}
+
+// interruptedOr is the exit code of a context that has ended, if that is why there is an error; else the error.
+func interruptedOr(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	code, err := live.Interrupted(ctx)
+	return exit{code, err}
 }
