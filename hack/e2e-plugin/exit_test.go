@@ -56,8 +56,10 @@ Next
 	}
 
 	s.pm("set", "image", "web", "app=app:never-ready")
-	s.refused(124, "the time of --timeout is over", "status", "web", "--timeout", "2s")
-	s.refused(124, "the time of --timeout is over", "get", "web", "-w", "--until-ready", "--timeout", "1s")
+	for _, timeout := range []string{"1ns", "1s"} { // before the first answer, and after it
+		s.refused(124, "the time of --timeout is over", "get", "web", "-w", "--until-ready", "--timeout", timeout)
+		s.refused(124, "the time of --timeout is over", "status", "web", "--timeout", timeout)
+	}
 	s.refused(1, "there is no PodManager nope", "status", "nope")
 }
 

@@ -19,17 +19,7 @@ func TestRestoredPodMadeByHand(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	p := interrupted(before, after, 2, true)
 	delete(p.Labels, v1.LabelRevision)
-	step := Update{Pod: p, Step: StepRestore, From: RevisionFor(before), To: RevisionFor(before)}
-	resize, err := step.ResizePatch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch, err := step.Patch(before, Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ApplyPatch(p, resize)
-	ApplyPatch(p, patch)
+	restore(t, p, before)
 	if !IsUpdating(p) || health.IsAvailable(p, 0, Now) {
 		t.Errorf("updating: %v, available: %v, although the kubelet has yet to restart the container: %s",
 			IsUpdating(p), health.IsAvailable(p, 0, Now), p.Annotations[v1.AnnotationInPlace])

@@ -172,7 +172,8 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, one, two := restored(t, before, after), RevisionFor(before), RevisionFor(after)
+			p, one, two := interrupted(before, after, 2, true), RevisionFor(before), RevisionFor(after)
+			restore(t, p, before)
 			if report(p); podstate.IsResizing(p) && !MayRestart(p) {
 				t.Errorf("MayRestart is false: %s", p.Annotations[v1.AnnotationInPlace])
 			}
@@ -185,28 +186,27 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 	}
 }
 
-// restored is a pod whose update was interrupted after the kubelet had carried out its resize, and then restored.
-func restored(t *testing.T, before, after *v1.PodManager) *corev1.Pod {
+// restore sends the requests of StepRestore: they give a pod whose update was interrupted what it had before.
+func restore(t *testing.T, p *corev1.Pod, before *v1.PodManager) {
 	t.Helper()
-	p, one := interrupted(before, after, 2, true), RevisionFor(before)
-	restore := Update{Pod: p, Step: StepRestore, From: one, To: one}
-	resize, err := restore.ResizePatch()
+	step := Update{Pod: p, Step: StepRestore, From: RevisionFor(before), To: RevisionFor(before)}
+	resize, err := step.ResizePatch()
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch, err := restore.Patch(before, Now)
+	patch, err := step.Patch(before, Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ApplyPatch(p, resize)
 	ApplyPatch(p, patch)
-	return p
 }
 
 // The same with a kubelet that tells that it has seen each request, and nothing of the resizes: its container keeps the memory of the first.
 func TestWantedAgainAfterSilentRestore(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
-	p := restored(t, before, after)
+	p := interrupted(before, after, 2, true)
+	restore(t, p, before)
 	see := func() {
 		p.Status.ObservedGeneration = p.Generation
 		p.Status.ContainerStatuses[0].Resources = new(Amounts(corev1.ResourceMemory, "2Gi", ""))
