@@ -5,6 +5,7 @@ package e2enode
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 // sighting is something that became visible at the API server.
 type sighting struct {
+	// at is when the API server wrote it, by its own clock and in whole seconds, rounded down: it does not matter when the witness got it.
 	at time.Time
 	// address is that of a pod; ready is what the pod, or its endpoint in the Service, says; image and container are what runs in it.
 	address, image, container string
@@ -40,13 +42,13 @@ func (s *space) witness() *witness {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	slices, err := shared.kube.DiscoveryV1().EndpointSlices(s.name).Watch(ctx, metav1.ListOptions{})
+	endpoints, err := shared.kube.DiscoveryV1().EndpointSlices(s.name).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(cancel)
 	go w.note(pods)
-	go w.note(slices)
+	go w.note(endpoints)
 	return w
 }
 
@@ -56,12 +58,12 @@ func (w *witness) note(events watch.Interface) {
 		switch object := event.Object.(type) {
 		case *corev1.Pod:
 			for _, status := range object.Status.ContainerStatuses {
-				w.seen = append(w.seen, sighting{at: time.Now(), address: object.Status.PodIP, ready: podstate.IsReady(object),
+				w.seen = append(w.seen, sighting{at: writtenAt(object), address: object.Status.PodIP, ready: podstate.IsReady(object),
 					image: object.Spec.Containers[0].Image, container: status.ContainerID})
 			}
 		case *discoveryv1.EndpointSlice:
 			for _, endpoint := range object.Endpoints {
-				w.seen = append(w.seen, sighting{at: time.Now(), address: endpoint.Addresses[0],
+				w.seen = append(w.seen, sighting{at: writtenAt(object), address: endpoint.Addresses[0],
 					isEndpoint: true, ready: isTrue(endpoint.Conditions.Ready)})
 			}
 		}
@@ -71,38 +73,48 @@ func (w *witness) note(events watch.Interface) {
 
 func isTrue(value *bool) bool { return value != nil && *value }
 
+// writtenAt is when an object was last written.
+func writtenAt(object metav1.Object) (latest time.Time) {
+	for _, entry := range object.GetManagedFields() {
+		if entry.Time != nil && entry.Time.After(latest) {
+			latest = entry.Time.Time
+		}
+	}
+	return latest
+}
+
 // leftBefore checks the order for a pod: not ready, out of the Service, another image, another container, in the Service; and that the
 // grace period lies between the first and the third. The endpoint may leave a moment later than the pod is not ready any more: that is up to
 // the controller of EndpointSlices, and part of what the grace period is for.
 func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
 	w.s.t.Helper()
-	w.lock.Lock()
-	defer w.lock.Unlock()
-	var unready, out, changed, restarted, back time.Time
-	for _, seen := range w.seen {
-		if seen.address == pod.Status.PodIP && !seen.isEndpoint && !seen.ready && unready.IsZero() {
-			unready = seen.at
-		}
-		switch {
-		case seen.address != pod.Status.PodIP:
-		case seen.isEndpoint && !seen.ready && out.IsZero():
-			out = seen.at
-		case seen.isEndpoint && seen.ready && !restarted.IsZero() && back.IsZero():
-			back = seen.at
-		case !seen.isEndpoint && seen.image != pod.Spec.Containers[0].Image && changed.IsZero():
-			changed = seen.at
-		case !seen.isEndpoint && seen.container != pod.Status.ContainerStatuses[0].ContainerID && restarted.IsZero():
-			restarted = seen.at
-		}
-	}
+	unready := w.first(pod, func(seen sighting) bool { return !seen.isEndpoint && !seen.ready })
+	out := w.first(pod, func(seen sighting) bool { return seen.isEndpoint && !seen.ready })
+	changed := w.first(pod, func(seen sighting) bool { return !seen.isEndpoint && seen.image != pod.Spec.Containers[0].Image })
+	restarted := w.first(pod, func(seen sighting) bool {
+		return !seen.isEndpoint && seen.container != pod.Status.ContainerStatuses[0].ContainerID
+	})
+	back := w.first(pod, func(seen sighting) bool { return seen.isEndpoint && seen.ready && !seen.at.Before(restarted) })
 	story := fmt.Sprintf("not ready %v, out of the Service %v, changed %v, restarted %v, back %v", unready, out, changed, restarted, back)
-	if unready.IsZero() || out.IsZero() || !changed.After(out) || !restarted.After(changed) || !back.After(restarted) {
+	steps := []time.Time{unready, out, changed, restarted, back}
+	if slices.ContainsFunc(steps, time.Time.IsZero) || !slices.IsSortedFunc(steps, time.Time.Compare) {
 		w.s.t.Errorf("%s: wrong order: %s", pod.Name, story)
 	}
-	// What is seen here may be late, and so be a little less.
-	if waited := changed.Sub(unready); waited < time.Duration(grace)*time.Second-500*time.Millisecond {
+	if waited := changed.Sub(unready); waited < time.Duration(grace)*time.Second {
 		w.s.t.Errorf("%s was changed %v after it was not ready any more, want %d s: %s", pod.Name, waited, grace, story)
 	}
+}
+
+// first is when the first of the sightings of a pod or its endpoint was written; zero if there is none.
+func (w *witness) first(pod *corev1.Pod, is func(sighting) bool) time.Time {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, seen := range w.seen {
+		if seen.address == pod.Status.PodIP && is(seen) {
+			return seen.at
+		}
+	}
+	return time.Time{}
 }
 
 // awaitEndpoints waits until the Service has so many endpoints that are ready.

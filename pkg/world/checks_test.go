@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -152,6 +153,28 @@ func (s *synced) checkResized() error {
 		}
 		if s.HasResize(resized) {
 			return fmt.Errorf("%s gets another image while it is being resized", c.Pod.Name)
+		}
+	}
+	return nil
+}
+
+// checkDrained: with a grace period, no pod that has our readiness gate is updated unless it has been out of its Services for that long, or its
+// kubelet has not answered the closed gate for 10 s more. What the kubelet's clock says makes no difference.
+func (s *synced) checkDrained() error {
+	grace := s.Manager.InPlaceGrace()
+	for _, c := range s.plan.Update {
+		gate := nodes.Condition(c.Pod, v1.InPlaceReady)
+		changes := c.Step == inplace.StepUpdate || c.Step == inplace.StepResize
+		if !changes || !c.NeedsKubelet() || grace == 0 || !podstate.HasGate(c.Pod) {
+			continue
+		}
+		if !isDrained(c.Pod) {
+			return fmt.Errorf("%s is updated without being drained", c.Pod.Name)
+		}
+		closed := s.Now.Sub(gate.LastTransitionTime.Time)
+		unready := s.Now.Sub(s.hidden[c.Pod.UID].UnreadySince)
+		if closed < grace || closed < grace+10*time.Second && (nodes.IsReady(c.Pod) || unready < grace) {
+			return fmt.Errorf("%s is updated after %v with its gate closed and %v out of service, want %v", c.Pod.Name, closed, unready, grace)
 		}
 	}
 	return nil

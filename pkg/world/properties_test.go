@@ -93,6 +93,7 @@ var promises = []promise{
 	{name: "surge", decided: (*synced).checkSurge},
 	{name: "floor", decided: (*synced).checkFloor},
 	{name: "resized", decided: (*synced).checkResized},
+	{name: "drained", decided: (*synced).checkDrained},
 	{name: "overlap", decided: (*synced).checkOverlap},
 	{name: "unproven", decided: (*synced).countUnproven, reported: (*synced).checkUnproven},
 	{name: "same", decided: (*synced).checkSame},

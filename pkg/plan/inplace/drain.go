@@ -55,12 +55,8 @@ func (m Means) ByDrained(manager *v1.PodManager, pods []*corev1.Pod) map[string]
 }
 
 // maxReadinessLag bounds how long after the gate was closed the kubelet's answer to it, Ready=False, is waited for and believed: the
-// kubelet may be gone, and its clock may be wrong.
+// kubelet may be gone, nobody may have noted when it answered, and the API server's clock may not be ours.
 const maxReadinessLag = 10 * time.Second
-
-// readinessMargin is how much later than its transition time says the API server may get to know that a pod is not ready: the time has
-// whole seconds, and the kubelet sends its statuses a second or so after it made them.
-const readinessMargin = 2 * time.Second
 
 // drainStep is the first step to update the pod in place, if that is to drain it, or empty. The duration is how long the pod still has to
 // drain before the next step.
@@ -77,24 +73,26 @@ func (m Means) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time)
 }
 
 // outOfServiceSince is when the closed gate took the pod out of its Services; false if the gate is open. The gate alone does not: the
-// endpoint leaves when the kubelet sets Ready to False, up to a second and more later. A pod that was not ready before is out of service
-// since the gate was closed, or longer.
+// endpoint leaves when the API server gets to know that the kubelet has set Ready to False, seconds later if the kubelet is busy, and
+// whatever its clock says. A pod that was not ready before is out of service since the gate was closed, or longer.
 func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	gate, closed := podstate.GateClosedSince(pod)
 	if !closed {
 		return time.Time{}, false
 	}
 	ready, latest := podstate.Condition(pod, corev1.PodReady), gate.Add(maxReadinessLag)
+	written, isKnown := podstate.ReadyWritten(pod)
+	// The time was rounded down to whole seconds.
+	written = written.Add(time.Second)
 	switch {
 	case ready == nil:
 		return gate, true
-	case ready.Status == corev1.ConditionTrue || ready.LastTransitionTime.After(latest):
+	case ready.Status == corev1.ConditionTrue || !isKnown || written.After(latest):
 		return latest, true
-	case !ready.LastTransitionTime.Time.Before(gate.Add(-time.Second)):
-		// Conditions have whole seconds: the gate's time is rounded up, that of the kubelet's answer down.
-		return ready.LastTransitionTime.Add(readinessMargin), true
-	default:
+	case written.Before(gate):
 		return gate, true
+	default:
+		return written, true
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// The grace period begins when the pod's endpoint leaves its Services, which is when the kubelet answers the closed gate with Ready=False.
+// The grace period begins when the pod's endpoint leaves its Services, which is when the API server gets to know that the kubelet has answered
+// the closed gate with Ready=False. What the kubelet's clock says makes no difference.
 func TestNextStepWhileDraining(t *testing.T) {
 	const grace = 20
 	ready := func(status corev1.ConditionStatus, ago time.Duration) func(*corev1.Pod) {
@@ -23,23 +24,46 @@ func TestNextStepWhileDraining(t *testing.T) {
 			}}
 		}
 	}
+	writes := func(fields string, ago time.Duration) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{
+				Subresource: "status", FieldsV1: metav1.NewFieldsV1(fields), Time: &metav1.Time{Time: Now.Add(-ago)},
+			})
+		}
+	}
+	const readyField = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{"f:status":{}}}}}`
+	const gateField = `{"f:status":{"f:conditions":{"k:{\"type\":\"apps.mycompany.com/in-place-ready\"}":{"f:status":{}}}}}`
+	written := func(ago time.Duration) func(*corev1.Pod) { return writes(readyField, ago) }
 	closed := func(ago time.Duration) func(*corev1.Pod) { return Gated(corev1.ConditionFalse, ago) }
+	answered := func(secondsClosed, secondsWritten int) *corev1.Pod {
+		gate, write := time.Duration(secondsClosed)*time.Second, time.Duration(secondsWritten)*time.Second
+		return Pod(0, ready(corev1.ConditionFalse, write), closed(gate), writes(gateField, gate), written(write))
+	}
+	skewed := func(skew time.Duration) *corev1.Pod {
+		return Pod(0, ready(corev1.ConditionFalse, 3*time.Second+skew), closed(5*time.Second), written(3*time.Second))
+	}
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		step Step
 		wait time.Duration
 	}{
 		"the gate is open":                      {pod: Pod(0, Open), step: StepDrain},
-		"the kubelet has not answered":          {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(5*time.Second)), wait: 25 * time.Second},
-		"the kubelet answered a moment later":   {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second)), wait: 19 * time.Second},
-		"the kubelet answered at once":          {pod: Pod(0, ready(corev1.ConditionFalse, 5*time.Second), closed(5*time.Second)), wait: 17 * time.Second},
-		"the answer is rounded down":            {pod: Pod(0, ready(corev1.ConditionFalse, 6*time.Second), closed(5*time.Second)), wait: 16 * time.Second},
-		"the pod was not ready a moment before": {pod: Pod(0, ready(corev1.ConditionFalse, 7*time.Second), closed(5*time.Second)), wait: 15 * time.Second},
-		"the pod was not ready before":          {pod: Pod(0, ready(corev1.ConditionFalse, time.Hour), closed(5*time.Second)), wait: 15 * time.Second},
+		"the kubelet has not answered":          {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(5*time.Second), written(time.Hour)), wait: 25 * time.Second},
+		"the kubelet answered a moment later":   {pod: answered(5, 3), wait: 18 * time.Second},
+		"the kubelet answered at once":          {pod: answered(5, 5), wait: 16 * time.Second},
+		"the answer is rounded down":            {pod: answered(5, 6), wait: 15 * time.Second},
+		"the answer came late":                  {pod: answered(9, 1), wait: 20 * time.Second},
+		"the pod was not ready a moment before": {pod: answered(5, 7), wait: 15 * time.Second},
+		"the pod was not ready before":          {pod: answered(5, 3600), wait: 15 * time.Second},
 		"the pod has no Ready condition":        {pod: Pod(0, NotReady, closed(5*time.Second)), wait: 15 * time.Second},
-		"the grace period is over":              {pod: Pod(0, ready(corev1.ConditionFalse, 22*time.Second), closed(25*time.Second)), step: StepUpdate},
-		"the grace period is not over":          {pod: Pod(0, ready(corev1.ConditionFalse, 21*time.Second), closed(25*time.Second)), wait: time.Second},
-		"the node's clock is an hour ahead":     {pod: Pod(0, ready(corev1.ConditionFalse, -time.Hour), closed(5*time.Second)), wait: 25 * time.Second},
+		"the grace period is over":              {pod: answered(25, 21), step: StepUpdate},
+		"the grace period is not over":          {pod: answered(25, 20), wait: time.Second},
+		"the node's clock is an hour ahead":     {pod: skewed(-time.Hour), wait: 18 * time.Second},
+		"the node's clock is an hour behind":    {pod: skewed(time.Hour), wait: 18 * time.Second},
+		"another wrote after the kubelet":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), written(3*time.Second), writes(gateField, 0)), wait: 18 * time.Second},
+		"the node controller wrote last":        {pod: Pod(0, ready(corev1.ConditionFalse, time.Second), closed(5*time.Second), written(time.Hour), written(time.Second)), wait: 20 * time.Second},
+		"nobody knows when the kubelet wrote":   {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second)), wait: 25 * time.Second},
+		"the API server's clock is ahead":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), written(-time.Hour)), wait: 25 * time.Second},
 		"the kubelet has not answered for long": {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(30*time.Second)), step: StepUpdate},
 	}
 	for name, test := range tests {

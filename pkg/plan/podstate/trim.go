@@ -7,6 +7,7 @@ import (
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/lru"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -15,7 +16,7 @@ import (
 // Trim drops the fields of a pod that no plan and no status depends on, and lets pods share what they have in common. A plan for trimmed
 // pods is the same as for complete ones: the tests of package world compare the two.
 func Trim(pod *corev1.Pod) {
-	pod.ManagedFields = nil
+	pod.ManagedFields = trimmedFields(pod)
 	pod.GenerateName = ""
 	pod.Labels = keep(pod.Labels, v1.LabelManager, v1.LabelRevision, v1.LabelShard)
 	share(&pod.Namespace)
@@ -28,6 +29,14 @@ func Trim(pod *corev1.Pod) {
 	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates, Containers: sharedContainers(pod.Spec.Containers)}
 	share(&pod.Spec.NodeName)
 	trimStatus(pod)
+}
+
+// trimmedFields are the managed fields that tell when a pod left its Services. Few pods are on their way out at a time.
+func trimmedFields(pod *corev1.Pod) []metav1.ManagedFieldsEntry {
+	if !IsDrained(pod) {
+		return nil
+	}
+	return slices.DeleteFunc(pod.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return !setsReady(entry) })
 }
 
 // shared has the containers of trimmed pods by their content: the pods of a revision have the same ones.

@@ -84,8 +84,7 @@ func (n *Nodes) Toggle(pods []*corev1.Pod) (evicted []*corev1.Pod) {
 		if p.Spec.NodeName != node || IsFinished(p) {
 			continue
 		}
-		ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now}
-		SetCondition(p, ready)
+		n.writeReady(p, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now})
 		if isEvicting && p.DeletionTimestamp == nil {
 			SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: now})
 			evicted = append(evicted, p)

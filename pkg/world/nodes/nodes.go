@@ -61,6 +61,8 @@ type State struct {
 	IsSilent bool
 	// ReadySince is since when the controller has seen the pod ready; zero once the pod is not ready.
 	ReadySince time.Time
+	// UnreadySince is when the API server got to know that the pod is not ready any more; zero while it is ready.
+	UnreadySince time.Time
 	// starts is what each container was last started with.
 	starts map[string]containerStart
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
@@ -94,14 +96,47 @@ func (n *Nodes) SetReady(p *corev1.Pod, ready bool) {
 	status := corev1.ConditionFalse
 	if ready {
 		status = corev1.ConditionTrue
-	} else {
-		n.states[p.UID].ReadySince = time.Time{}
 	}
-	SetCondition(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: n.kubeletTime(p)})
+	n.writeReady(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: n.kubeletTime(p)})
+}
+
+// writeReady sets the condition Ready, as the kubelet or the node controller wants it.
+func (n *Nodes) writeReady(p *corev1.Pod, ready corev1.PodCondition) {
+	state := n.states[p.UID]
+	if ready.Status == corev1.ConditionTrue {
+		state.UnreadySince = time.Time{}
+	} else {
+		state.ReadySince = time.Time{}
+		if IsReady(p) {
+			state.UnreadySince = n.Now
+		}
+	}
+	SetCondition(p, ready)
+	n.noteWrite(p)
+}
+
+// noteWrite notes when the pod's status was written, as the API server does.
+func (n *Nodes) noteWrite(p *corev1.Pod) {
+	now := metav1.NewTime(n.Now.Truncate(time.Second))
+	p.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &now,
+		FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{}}}}`),
+	}}
 }
 
 // Next is the next step of the kubelet or the scheduler for a pod that is not terminating; nil if there is none.
 func (n *Nodes) Next(p *corev1.Pod) func() {
+	step := n.next(p)
+	if step == nil {
+		return nil
+	}
+	return func() {
+		step()
+		n.noteWrite(p)
+	}
+}
+
+func (n *Nodes) next(p *corev1.Pod) func() {
 	state := n.states[p.UID]
 	switch {
 	case n.IsLost(p):
