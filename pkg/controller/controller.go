@@ -65,7 +65,7 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope, set
 	}
 	deps := executor.Deps{
 		Clients: clients, Scopes: byNamespace, Tracker: consistency.NewTracker(), Memories: memory.New(),
-		WriteLatency: &executor.Latency{}, Means: settings.Means, Clock: clock.RealClock{},
+		WriteLatency: &memory.Latency{}, Means: settings.Means, Clock: clock.RealClock{},
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {

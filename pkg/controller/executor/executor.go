@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,7 +30,7 @@ type Deps struct {
 	Scopes       source.ByNamespace
 	Tracker      *consistency.Tracker
 	Memories     *memory.Memories
-	WriteLatency *Latency
+	WriteLatency *memory.Latency
 	Means        inplace.Means
 	Clock        clock.PassiveClock
 }
@@ -261,14 +260,3 @@ const (
 	// stands still affects all PodManagers at once.
 	StaleLimit = 10 * time.Second
 )
-
-// Latency is the moving average of the duration of writes. It shows how busy the API server is.
-type Latency struct{ nanoseconds atomic.Int64 }
-
-// Took adds a write. The average so far counts for three quarters.
-func (l *Latency) Took(duration time.Duration) {
-	before := l.nanoseconds.Load()
-	l.nanoseconds.Store(before + (int64(duration)-before)/4) // a lost update does no harm
-}
-
-func (l *Latency) Average() time.Duration { return time.Duration(l.nanoseconds.Load()) }

@@ -27,7 +27,7 @@ import (
 
 // carryOut makes a plan for a PodManager without pods, and carries it out.
 func carryOut(ctx context.Context, clients source.Clients, manager *v1.PodManager) *Outcome {
-	e := New(Deps{Clients: clients, Tracker: consistency.NewTracker(), Memories: memory.New(), WriteLatency: &Latency{}, Clock: clock.RealClock{}}, NewLanes())
+	e := New(Deps{Clients: clients, Tracker: consistency.NewTracker(), Memories: memory.New(), WriteLatency: &memory.Latency{}, Clock: clock.RealClock{}}, NewLanes())
 	observed := plan.Observed{Manager: manager, Now: e.Clock.Now(), PodNamed: func(string) *corev1.Pod { return nil }}
 	decided := plan.Make(observed)
 	key := cache.MetaObjectToName(manager)

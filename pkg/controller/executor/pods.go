@@ -29,7 +29,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case err == nil:
-		e.WriteLatency.Took(e.Clock.Since(began))
+		e.WriteLatency.Took(e.Clock.Since(began), e.Clock.Now())
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod), "revision", creation.Revision.Name)
 		metrics.PodsCreated.Inc()
 		e.trackWrite(key, pod)

@@ -49,7 +49,7 @@ var completedStatus = v1.PodManagerStatus{UpdateRevision: "two", CurrentRevision
 func newTestReporter(client *fake.Clientset) *Reporter {
 	return &Reporter{Deps: executor.Deps{
 		Clients: source.Clients{Statuses: client, PodManagers: client}, Tracker: consistency.NewTracker(), Memories: memory.New(),
-		WriteLatency: &executor.Latency{}, Clock: fixedClock{},
+		WriteLatency: &memory.Latency{}, Clock: fixedClock{},
 	}}
 }
 

@@ -33,25 +33,25 @@ func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, don
 	return nil
 }
 
-// Pod requests come before statuses: few statuses are written at the same time, and fewer while the API server is busy. A worker does not
-// wait for its turn but requeues the key, because it has other pods to create and delete.
+// Pod requests come before statuses: few statuses are written at the same time, and fewer while the API server is busy, but for urgent ones. A
+// worker does not wait for its turn but requeues the key, because it has other pods to create and delete.
 const (
 	idleStatusWrites, busyStatusWrites = 8, 1
-	// busyLatency is the average latency of writes above which the API server counts as busy.
-	busyLatency = 30 * time.Millisecond
+	// busyCongestion is the congestion above which the API server counts as busy.
+	busyCongestion = 30 * time.Millisecond
 )
 
 // maxStatusWrites is how many statuses may be written at the same time.
-func (r *Reporter) maxStatusWrites() int32 {
-	if r.WriteLatency.Average() > busyLatency {
+func maxStatusWrites(isUrgent bool, congestion time.Duration) int32 {
+	if congestion > busyCongestion && !isUrgent {
 		return busyStatusWrites
 	}
 	return idleStatusWrites
 }
 
-// statusRetry is when to try again to write a status. It grows with the latency of the API server.
-func (r *Reporter) statusRetry() time.Duration {
-	wait := max(100*time.Millisecond, min(10*r.WriteLatency.Average(), time.Second))
+// statusRetry is when to try again to write a status: the later, the busier the API server.
+func statusRetry(congestion time.Duration) time.Duration {
+	wait := max(100*time.Millisecond, min(10*congestion, time.Second))
 	return wait + time.Duration(rand.Float64()*float64(wait))
 }
 
@@ -75,7 +75,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 		r.noteUncertainEnd(key, manager, &wanted, err)
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.WriteLatency.Took(r.Clock.Since(began))
+	r.WriteLatency.Took(r.Clock.Since(began), r.Clock.Now())
 	metrics.StatusWrites.Inc()
 	r.countRollout(ctx, key, manager, &wanted)
 	executor.WroteManager(r.Tracker, key, manager, current, r.Clock.Now())

@@ -12,10 +12,10 @@ import (
 
 const (
 	// statusInterval is how often the status is written while only the counts change: 1000 pods that become ready one
-	// by one are not worth 1000 writes. If the API server is busy, the interval grows to latencyFactor times the latency
-	// of a write, at most to maxStatusInterval.
+	// by one are not worth 1000 writes. If the API server is busy, the interval grows to congestionFactor times the
+	// congestion, at most to maxStatusInterval.
 	statusInterval, maxStatusInterval = time.Second, 3 * time.Second
-	latencyFactor                     = 50
+	congestionFactor                  = 50
 	// statusSettle is how long to wait after pods were created, deleted or updated: often they are ready, or gone, by then.
 	statusSettle = 250 * time.Millisecond
 	// firstStatus is how long to wait for a new object to become Ready before its first status is written. While the API
@@ -34,11 +34,10 @@ type Pace struct {
 // Wait is how long to put off a status write, so that changes of many pods within a moment take one write; zero means to write now. A
 // user's change and a failure are reported at once. A new object shows anyway that the controller has not observed it yet: its first
 // status waits until the object is Ready or Stalled, within firstStatus. acted tells that this sync created, deleted or updated pods;
-// latency is how long the API server takes for a write at the moment.
-func (p *Pace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *requeue.Failure, latency time.Duration, now time.Time) time.Duration {
+// congestion is how much longer than at best the API server takes for a write at the moment.
+func (p *Pace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *requeue.Failure, congestion time.Duration, now time.Time) time.Duration {
 	isNew := old.ObservedGeneration < 1
-	urgent := old.ObservedGeneration != status.ObservedGeneration && !isNew || old.FailedRevision != status.FailedRevision ||
-		failure != nil || isNew && (meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) ||
+	isFirst := isNew && (meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) ||
 		meta.IsStatusConditionTrue(status.Conditions, v1.ConditionStalled))
 	if p.pending.IsZero() {
 		p.pending = now
@@ -46,24 +45,30 @@ func (p *Pace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *reque
 	if acted {
 		p.settling = now.Add(statusSettle)
 	}
-	latest := p.pending.Add(max(statusInterval, min(latencyFactor*latency, maxStatusInterval)))
+	latest := p.pending.Add(max(statusInterval, min(congestionFactor*congestion, maxStatusInterval)))
 	wait := p.settling.Sub(now)
 	switch {
 	case isNew:
 		limit := firstStatus
 		if status.ReadyReplicas < status.Replicas { // kubelets are as busy as the API server
-			limit = max(firstStatus, min(latencyFactor*latency, maxFirstStatus))
+			limit = max(firstStatus, min(congestionFactor*congestion, maxFirstStatus))
 		}
 		latest = p.pending.Add(limit)
 		wait = latest.Sub(now)
 	case wait <= 0 && !isNews(old, status):
 		wait = p.written.Add(latest.Sub(p.pending)).Sub(now)
 	}
-	if wait = min(wait, latest.Sub(now)); urgent || wait <= 0 {
+	if wait = min(wait, latest.Sub(now)); isFirst || IsUrgent(old, status, failure) || wait <= 0 {
 		p.written, p.pending = now, time.Time{}
 		return 0
 	}
 	return wait
+}
+
+// IsUrgent tells whether a status is an answer to a user's change, or tells a failure: then it comes before those of other PodManagers.
+func IsUrgent(old, status *v1.PodManagerStatus, failure *requeue.Failure) bool {
+	isAnswer := old.ObservedGeneration >= 1 && old.ObservedGeneration != status.ObservedGeneration
+	return isAnswer || old.FailedRevision != status.FailedRevision || failure != nil
 }
 
 // isNews tells whether more than counts and messages has changed, so that users should not have to wait for it.

@@ -24,12 +24,13 @@ func TestStatusPace(t *testing.T) {
 		pace        Pace
 		acted       bool
 		failure     *requeue.Failure
-		latency     time.Duration
+		congestion  time.Duration
 		old, status v1.PodManagerStatus
 		want        time.Duration
+		urgent      bool // more so than the statuses of other PodManagers
 	}{
 		"a user's change is answered at once": {
-			pace: Pace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"),
+			pace: Pace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"), urgent: true,
 		},
 		"a new object's first status waits for firstStatus": {
 			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
@@ -41,19 +42,19 @@ func TestStatusPace(t *testing.T) {
 			pace: waiting(time.Second), acted: true, old: ready(-1, ""), status: ready(1, "False"),
 		},
 		"a new object's first status waits longer if the API server is busy": {
-			acted: true, latency: 100 * time.Millisecond, old: ready(-1, ""), status: starting, want: 5 * time.Second,
+			acted: true, congestion: 100 * time.Millisecond, old: ready(-1, ""), status: starting, want: 5 * time.Second,
 		},
 		"a new object's first status waits no longer if all its pods are ready": {
-			latency: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
+			congestion: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
 		},
 		"a new object that is Ready is written at once": {
 			pace: waiting(0), old: ready(-1, ""), status: ready(1, "True"),
 		},
 		"a failure is written at once": {
-			pace: Pace{written: now}, acted: true, failure: &requeue.Failure{}, old: ready(1, "True"), status: ready(1, "False"),
+			pace: Pace{written: now}, acted: true, failure: &requeue.Failure{}, old: ready(1, "True"), status: ready(1, "False"), urgent: true,
 		},
 		"a failed revision is written at once: no pod is rolled back before": {
-			pace: Pace{written: now}, acted: true, old: ready(1, "False"), status: failed,
+			pace: Pace{written: now}, acted: true, old: ready(1, "False"), status: failed, urgent: true,
 		},
 		"after acting on pods the status waits for statusSettle": {
 			acted: true, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
@@ -71,10 +72,10 @@ func TestStatusPace(t *testing.T) {
 			pace: Pace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
 		},
 		"counts wait longer if the API server is busy": {
-			pace: Pace{written: now.Add(-500 * time.Millisecond)}, latency: 50 * time.Millisecond, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
+			pace: Pace{written: now.Add(-500 * time.Millisecond)}, congestion: 50 * time.Millisecond, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
 		},
 		"counts wait for maxStatusInterval at the most": {
-			pace: Pace{written: now}, latency: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: maxStatusInterval,
+			pace: Pace{written: now}, congestion: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: maxStatusInterval,
 		},
 		"counts that were written long ago need not wait": {
 			pace: Pace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),
@@ -82,7 +83,10 @@ func TestStatusPace(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.pace.Wait(&test.old, &test.status, test.acted, test.failure, test.latency, now); got != test.want {
+			if got := IsUrgent(&test.old, &test.status, test.failure); got != test.urgent {
+				t.Errorf("urgent %v, want %v", got, test.urgent)
+			}
+			if got := test.pace.Wait(&test.old, &test.status, test.acted, test.failure, test.congestion, now); got != test.want {
 				t.Errorf("wait %v, want %v", got, test.want)
 			}
 			if isWritten := test.pace.written.Equal(now); test.want == 0 && !isWritten {
