@@ -10,6 +10,8 @@ state=${PODMANAGER_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/podmanager}
 node=$here/../node/node.sh
 components="etcd kube-apiserver kube-controller-manager kube-scheduler kwok-controller"
 nodes=5
+# patience is for how many seconds a start may take. It takes 4 on an idle machine, and a minute or more on one that has next to no CPU to give.
+patience=180
 
 usage() {
 	cat <<-'EOF'
@@ -91,9 +93,9 @@ healthy() {
 	[ -z "$(problem)" ]
 }
 
-# await COMMAND: repeats a command until it succeeds, for a minute at most.
+# await COMMAND: repeats a command until it succeeds, as long as a start may take.
 await() {
-	local deadline=$((SECONDS + 60))
+	local deadline=$((SECONDS + patience))
 	until "$@"; do
 		if [ "$SECONDS" -ge "$deadline" ]; then
 			return 1
@@ -123,22 +125,33 @@ create() {
 		extra+=(--config "$home/node/kwokctl.yaml")
 	fi
 	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" "${extra[@]}" \
-		--kubeconfig "$kubeconfig" --timeout 60s \
+		--kubeconfig "$kubeconfig" --timeout "${patience}s" \
 		--etcd-binary "$bin/etcd" --kube-apiserver-binary "$bin/kube-apiserver" \
 		--kube-controller-manager-binary "$bin/kube-controller-manager" \
 		--kube-scheduler-binary "$bin/kube-scheduler" --kwok-controller-binary "$bin/kwok-by-uid" \
 		--kube-audit-policy "$here/audit-policy.yaml" &&
-		config >"$home/made-from.yaml" && await populate && join && await healthy
+		config >"$home/made-from.yaml" && await populate && join && await revived
 }
 
-# repair: kwokctl starts components without a pid file, so repair removes the pid files of dead processes first.
-repair() {
-	local component
-	echo "Repairing cluster $name: $(problem)" >&2
+# revived: tells whether the cluster is healthy, and starts what has ended. The controller manager and the scheduler end if the API server is
+# not there 10 seconds after their start, and on a busy machine it is not. kwokctl starts components that have no pid file.
+revived() {
+	local component ended=
+	healthy && return
 	for component in $components; do
-		pid "$component" >/dev/null || rm -f "$home/pids/$component.pid"
+		if ! pid "$component" >/dev/null; then
+			rm -f "$home/pids/$component.pid"
+			ended=$component
+		fi
 	done
-	ctl start cluster --timeout 60s && await populate && join && await healthy
+	[ -z "$ended" ] || ctl start cluster --timeout "${patience}s"
+	return 1
+}
+
+repair() {
+	echo "Repairing cluster $name: $(problem)" >&2
+	revived || true # it has started what had ended; the rest follows
+	await populate && join && await revived
 }
 
 # remove: kills the components, and deletes their data.
