@@ -58,6 +58,11 @@ func IsWrite(what string) bool {
 	return !slices.Contains([]string{"get", "list", "watch"}, verb) && !strings.HasPrefix(resource, "selfsubject")
 }
 
+// IsWriteOf tells whether the request was a write of a user to something in a namespace, other than a Lease.
+func (r Request) IsWriteOf(user, namespace string) bool {
+	return r.IsWrite() && r.User.Username == user && r.ObjectRef.Namespace == namespace && r.ObjectRef.Resource != "leases"
+}
+
 // Succeeded tells whether the API server has done what was asked.
 func (r Request) Succeeded() bool {
 	return r.ResponseStatus.Code >= http.StatusOK && r.ResponseStatus.Code < http.StatusMultipleChoices

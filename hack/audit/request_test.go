@@ -42,3 +42,22 @@ func TestRequest(t *testing.T) {
 		}
 	}
 }
+
+func TestIsWriteOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		verb, user, resource, namespace string
+		want                            bool
+	}{
+		"a write":        {"patch", "us", "pods", "ns", true},
+		"a read":         {"list", "us", "pods", "ns", false},
+		"a Lease":        {"update", "us", "leases", "ns", false},
+		"somebody else":  {"patch", "you", "pods", "ns", false},
+		"somewhere else": {"patch", "us", "pods", "other", false},
+	} {
+		var r Request
+		r.Verb, r.User.Username, r.ObjectRef.Resource, r.ObjectRef.Namespace = test.verb, test.user, test.resource, test.namespace
+		if got := r.IsWriteOf("us", "ns"); got != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/chaos/tenure"
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -35,8 +36,8 @@ const (
 type crew struct {
 	*arena
 	leases  coordinationclient.LeaseInterface
-	history *leaseHistory
-	ledger  *ledger
+	history *tenure.History
+	ledger  *tenure.Ledger
 	// replicas are those that run, all are also those that ran.
 	replicas, all []*crewReplica
 	// forced are the times at which a shard was taken by force.
@@ -74,11 +75,11 @@ func newCrew(a *arena) *crew {
 	a.must(err)
 	ctx, stop := context.WithCancel(a.ctx)
 	c := &crew{arena: a, leases: a.cluster.Kube.CoordinationV1().Leases(crewSpace), times: map[string][]time.Duration{}, stop: stop}
-	c.history, err = followLeases(ctx, c.leases)
+	c.history, err = tenure.Follow(ctx, c.leases)
 	a.must(err)
-	c.ledger, err = openLedger(a.cluster.AuditLog, a.contender.user(), a.namespace, a.namespace+"-replica-")
+	c.ledger, err = tenure.OpenLedger(a.cluster.AuditLog, a.contender.user(), a.namespace, a.namespace+"-replica-")
 	a.must(err)
-	go c.ledger.follow(ctx)
+	go c.ledger.Follow(ctx)
 	go c.pulse.follow(ctx, func(ctx context.Context) error {
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"pulse":"%d"}}}`, time.Now().UnixNano())
 		_, err := a.cluster.Kube.CoreV1().ServiceAccounts(a.namespace).Patch(ctx, "default", types.MergePatchType, patch, metav1.PatchOptions{})
@@ -95,11 +96,11 @@ func (c *crew) close() {
 		c.run.proxyLog(r.name, r.proxy.Log())
 	}
 	c.stop()
-	_ = c.ledger.log.Close()
+	_ = c.ledger.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), 30*time.Second)
 	defer cancel()
 	_ = c.leases.Delete(ctx, c.namespace, metav1.DeleteOptions{})
-	for name := range c.history.holders(c.namespace + "-") {
+	for name := range c.history.Holders(c.namespace + "-") {
 		_ = c.leases.Delete(ctx, name, metav1.DeleteOptions{})
 	}
 }
@@ -174,9 +175,9 @@ func (r *crewReplica) held() []int {
 
 // shardsOf are the shards whose Leases a replica holds, and those that are on their way from one replica to another.
 func (c *crew) shardsOf(r *crewReplica) []int {
-	c.must(c.ledger.read())
-	identity := c.history.firstHolder(c.ledger.leaseOf(r.credential)) // empty if it has just started
-	holders := c.history.holders(c.namespace + "-shard-")
+	c.must(c.ledger.Read())
+	identity := c.history.FirstHolder(c.ledger.LeaseOf(r.credential)) // empty if it has just started
+	holders := c.history.Holders(c.namespace + "-shard-")
 	var shards []int
 	for _, part := range shard.All(crewShards) {
 		if holder := holders[fmt.Sprintf("%s-shard-%v", c.namespace, part)]; holder == identity || holder == "" {
@@ -212,7 +213,7 @@ func (c *crew) awaitBalance() {
 		if !lab.Pause(ctx, 100*time.Millisecond) {
 			if c.ctx.Err() == nil {
 				c.violate(faults.Violation{Invariant: "I3", Object: "shards", What: fmt.Sprintf("the shards are not shared evenly %v after the last fault: %s; the Leases: %v",
-					balanceLimit, strings.Join(held, ", "), c.history.holders(c.namespace+"-"))})
+					balanceLimit, strings.Join(held, ", "), c.history.Holders(c.namespace+"-"))})
 			}
 			return
 		}
@@ -230,9 +231,10 @@ func (c *crew) story(credential string, at time.Time) string {
 			switch {
 			case at.Before(fault.from):
 			case fault.to.IsZero() || at.Before(fault.to):
-				told = fmt.Sprintf("%s was %s since %s", r.name, fault.what, clock(fault.from))
+				told = fmt.Sprintf("%s was %s since %s", r.name, fault.what, tenure.Clock(fault.from))
 			default:
-				told = fmt.Sprintf("%s had been %s from %s to %s, %v before", r.name, fault.what, clock(fault.from), clock(fault.to), ago(at, fault.to))
+				told = fmt.Sprintf("%s had been %s from %s to %s, %v before", r.name, fault.what,
+					tenure.Clock(fault.from), tenure.Clock(fault.to), at.Sub(fault.to).Round(time.Millisecond))
 			}
 		}
 		return told
@@ -242,13 +244,13 @@ func (c *crew) story(credential string, at time.Time) string {
 
 // judgeWrites checks that each write came from the replica that held the shard.
 func (c *crew) judgeWrites() {
-	c.must(c.ledger.read())
-	c.must(c.history.failure())
-	count, violations := c.ledger.judge(c.history, c.namespace, crewShards, c.story)
+	c.must(c.ledger.Read())
+	c.must(c.history.Err())
+	count, violations := c.ledger.Judge(c.history, c.namespace, crewShards, c.story)
 	for _, violation := range violations {
 		c.violate(violation)
 	}
-	handovers := c.history.handovers(c.namespace + "-shard-")
+	handovers := c.history.Handovers(c.namespace + "-shard-")
 	c.run.add(shardHandovers, handovers)
 	c.logf("judged %d writes of %d replicas, with %d handovers", count, len(c.all), handovers)
 	if count < 10*crewShards {

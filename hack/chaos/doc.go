@@ -18,7 +18,11 @@
 //	churn.go              users who create, scale, edit, relabel and delete at random
 //	settle.go             whether everything is as wanted in the end
 //	crew.go, takeover.go  replicas that share the work; how soon they take over from each other
-//	tenure.go, ledger.go  who held which shard when; who wrote what
 //	successor.go          a second controller that waits for the Lease
 //	pulse.go              how slow the machine is at the moment
+//
+//	tenure                who held which shard when, and who wrote what: judges I7
+//	fields                values for all fields of a spec, and what must come of each, for scenario_fields.go
+//
+// These two packages know nothing of arenas and scenarios, and do not import each other.
 package main

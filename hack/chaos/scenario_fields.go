@@ -1,146 +1,184 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/chaos/fields"
+	"github.com/mycompany/podmanager/hack/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// trial is a value for a field of the spec.
-type trial struct {
-	// path is the path of the field below spec; value is nil for a missing field.
-	path  []string
-	value any
-	// refused tells that the API server must refuse the value with a message that contains word, or the field's name if word is empty.
-	refused bool
-	word    string
-	// held are the reasons for which a PodManager with this value is not Ready; if there are none, it has to become Ready.
-	held []string
-}
+const (
+	// fieldWorkers is how many objects get values at the same time.
+	fieldWorkers = 6
+	// trialLimit is how long one value may take, and how long the way back.
+	trialLimit = 30 * time.Second
+	trialImage = "nginx:1.28"
+)
 
-func (t trial) String() string {
-	return fmt.Sprintf("spec.%s=%s", strings.Join(t.path, "."), asJSON(t.value))
-}
-
-// isGreedy tells that the value asks for more pods than there can be.
-func (t trial) isGreedy() bool { return slices.Contains(t.held, v1.ReasonForbidden) }
-
-// isShort tells that the field is the short form of a template.
-func (t trial) isShort() bool { return t.path[0] == "image" }
-
-// patch is a JSON merge patch with the value and a new image, so that there is a rollout at the same time.
-func (t trial) patch(image string) string {
-	spec := map[string]any{}
-	if !t.isShort() {
-		put(spec, []string{"template", "spec", "containers"}, []any{map[string]any{"name": "app", "image": image}})
-	}
-	put(spec, t.path, t.value)
-	return asJSON(map[string]any{"spec": spec})
-}
-
-// put sets the value at a path, and makes the objects on the way.
-func put(object map[string]any, path []string, value any) {
-	for _, name := range path[:len(path)-1] {
-		inner, found := object[name].(map[string]any)
-		if !found {
-			inner = map[string]any{}
-			object[name] = inner
+// everyField gives every field of the spec, according to the schema that the API server serves, valid and invalid values. The API
+// server refuses invalid values with a message that names the field. The controller carries out valid values, or the status tells why
+// it does not. Then the first spec is restored, and the controller must carry it out.
+func everyField(a *arena) {
+	a.start()
+	trials := fields.Trials(a.specSchema())
+	a.random.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
+	queue := make(chan fields.Trial, len(trials))
+	var greedy, short []fields.Trial
+	for _, t := range trials {
+		switch {
+		case t.IsGreedy():
+			greedy = append(greedy, t)
+		case t.IsShort():
+			short = append(short, t)
+		default:
+			queue <- t
 		}
-		object = inner
 	}
-	object[path[len(path)-1]] = value
+	close(queue)
+	var parts []func()
+	for i := range fieldWorkers {
+		name := fmt.Sprintf("field-%d", i)
+		a.create(name, 2, ownerOptions{})
+		parts = append(parts, func() {
+			for t := range queue {
+				a.try(name, t)
+			}
+		})
+	}
+	a.create("short", 2, ownerOptions{spec: func(spec *v1.PodManagerSpec) { spec.Image, spec.Template = defaultImage, nil }})
+	a.awaitCalm()
+	a.inParallel(append(parts, func() {
+		for _, t := range short {
+			a.try("short", t)
+		}
+	})...)
+	a.awaitCalm()
+	lift := a.imposeQuota(a.namespace, 20) // the other objects have all their pods by now
+	defer lift()
+	for _, t := range greedy {
+		a.try("field-0", t)
+	}
+	a.logf("%d values were tried", len(trials))
+	a.settle()
+	a.judge()
 }
 
-func asJSON(value any) string {
-	data, err := json.Marshal(value)
+// specSchema is the schema of the spec that the API server serves.
+func (a *arena) specSchema() map[string]any {
+	out, err := a.cluster.Kubectl(a.ctx, "get", "crd", crdName, "-o", "json")
+	a.must(err)
+	var crd map[string]any
+	a.must(json.Unmarshal([]byte(out), &crd))
+	versions, _ := descend(crd, "spec")["versions"].([]any)
+	schema := descend(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec")
+	if len(descend(schema, "properties")) == 0 {
+		a.must(errors.New("the CRD has no schema for spec"))
+	}
+	return schema
+}
+
+func (a *arena) wrongValue(invariant string, t fields.Trial, format string, arguments ...any) {
+	a.violate(faults.Violation{Invariant: invariant, Object: t.String(), What: t.String() + " " + fmt.Sprintf(format, arguments...)})
+}
+
+// try gives an object a value, checks the result, and restores the spec.
+func (a *arena) try(name string, t fields.Trial) {
+	managers := a.cluster.Managers.AppsV1().PodManagers(a.namespace)
+	if t.Refused {
+		_, err := managers.Patch(a.ctx, name, types.MergePatchType, []byte(t.Patch(trialImage)), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		a.checkRefusal(t, err)
+		return
+	}
+	first, err := managers.Get(a.ctx, name, metav1.GetOptions{})
+	a.must(err)
+	began := time.Now()
+	if err := a.contender.patch(a.ctx, a.namespace, name, t.Patch(trialImage)); err != nil {
+		a.wrongValue("I3", t, "is allowed by the schema, but refused: %v", err)
+		return
+	}
+	a.awaitVerdict(name, t, t.Held)
+	took := time.Since(began)
+	a.insist(func() error {
+		live, err := managers.Get(a.ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		live.Spec = first.Spec
+		_, err = managers.Update(a.ctx, live, metav1.UpdateOptions{})
+		return err
+	})
+	back := time.Now()
+	if a.awaitVerdict(name, t, nil) {
+		a.run.converged(time.Since(back))
+	}
+	a.logf("%s: %v with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+}
+
+// checkRefusal checks the message of the API server about an invalid value.
+func (a *arena) checkRefusal(t fields.Trial, err error) {
+	switch word := t.Word(); {
+	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+		a.wrongValue("I3", t, "is not allowed by the schema, but not refused: %v", err)
+	case !strings.Contains(err.Error(), word):
+		a.wrongValue("I3", t, "is refused without a word about %s: %v", word, err)
+	}
+}
+
+// awaitVerdict waits until the status is about the present spec, and the spec is carried out, or held up for one of the given
+// reasons.
+func (a *arena) awaitVerdict(name string, t fields.Trial, held []string) bool {
+	what, ctx := "Ready", a.ctx
+	if len(held) > 0 {
+		what = "Ready to be False because of " + strings.Join(held, " or ")
+	}
+	return a.expect("I5", name+" "+t.String(), what, trialLimit, func() (string, bool) {
+		m, err := a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error(), false
+		}
+		ready := meta.FindStatusCondition(m.Status.Conditions, v1.ConditionReady)
+		seen := fmt.Sprintf("generation %d, status of %d: %d pods, %d ready; Ready: %+v",
+			m.Generation, m.Status.ObservedGeneration, m.Status.Replicas, m.Status.ReadyReplicas, ready)
+		switch {
+		case m.Status.ObservedGeneration != m.Generation || ready == nil || ready.ObservedGeneration != m.Generation:
+			return seen, false
+		case len(held) > 0:
+			isHeld := ready.Status == metav1.ConditionFalse
+			return seen, isHeld && slices.Contains(held, ready.Reason) && ready.Message != ""
+		default:
+			active, isTrue := a.isCarriedOut(ctx, m)
+			return fmt.Sprintf("%s; there are %d", seen, active), ready.Status == metav1.ConditionTrue && isTrue
+		}
+	})
+}
+
+// isCarriedOut tells whether there are as many pods as wanted, all ready, and whether the status has counted them.
+func (a *arena) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, isTrue bool) {
+	list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + m.Name})
 	if err != nil {
-		panic(err) // plain values only
+		return 0, false
 	}
-	return string(data)
-}
-
-// heldBy has the reasons for which PodManagers with some values are not Ready. They are tried together with a rollout.
-var heldBy = map[string][]string{
-	"spec.replicas=2147483647": {v1.ReasonForbidden}, // by a quota: otherwise the pods would never end
-	"spec.paused=true":         {v1.ReasonPaused},
-}
-
-// contradictions are values that their own schema allows, but that contradict the defaults of other fields, such as a deadline that
-// passes too early.
-var contradictions = []string{
-	"spec.progressDeadlineSeconds=1", "spec.progressDeadlineSeconds=2",
-	"spec.minReadySeconds=2147483647", "spec.failurePolicy.gracePeriodSeconds=2147483647",
-}
-
-// trialsOf walks a schema and makes up values for all its fields, except for the hundreds of fields of the template.
-func trialsOf(schema map[string]any, path ...string) []trial {
-	var trials []trial
-	properties := descend(schema, "properties")
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if len(path) == 0 && name == "template" {
-			continue
+	ready := 0
+	for _, pod := range list.Items {
+		if metav1.IsControlledBy(&pod, m) && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
+			active++
+			if isReady(&pod) {
+				ready++
+			}
 		}
-		field := descend(properties, name)
-		inner := append(slices.Clone(path), name)
-		valid, invalid := valuesOf(field)
-		for _, value := range valid {
-			t := trial{path: inner, value: value}
-			t.held, t.refused = heldBy[t.String()], slices.Contains(contradictions, t.String())
-			trials = append(trials, t)
-		}
-		for _, value := range invalid {
-			trials = append(trials, trial{path: inner, value: value, refused: true})
-		}
-		trials = append(trials, trial{path: inner, refused: len(path) == 0 && name == "image"}) // one of image and template is needed
-		trials = append(trials, trialsOf(field, inner...)...)
 	}
-	return trials
-}
-
-// valuesOf makes up values that a schema allows, and values that it refuses: limits, values beyond the limits, and other types.
-func valuesOf(schema map[string]any) (valid, invalid []any) {
-	const beyond = int64(math.MaxInt32) + 1
-	switch {
-	case schema["enum"] != nil:
-		return schema["enum"].([]any), []any{"Nonsense", "", 7}
-	case schema["x-kubernetes-int-or-string"] == true:
-		least := leastOf(schema)
-		return []any{least, fmt.Sprintf("%d%%", least), "50%", "100%", int64(math.MaxInt32)},
-			[]any{least - 1, beyond, 1.5, "101%", "-1%", "3", "many", true}
-	case schema["type"] == "integer":
-		least := leastOf(schema)
-		return []any{least, least + 1, int64(math.MaxInt32)}, []any{least - 1, beyond, 1.5, "many", "1"}
-	case schema["type"] == "boolean":
-		return []any{true, false}, []any{"true", 1}
-	case schema["format"] == "date-time":
-		return []any{"2026-11-15T12:00:00Z", "1999-12-31T23:59:59.5+01:00"},
-			[]any{"", "now", "2026-11-15", "2026-11-15T12:00:00", "2026-11-15t12:00:00z", "2026-02-30T12:00:00Z", "0001-01-01T00:00:00Z", 5}
-	case schema["type"] == "string":
-		return []any{"nginx:1.26"}, []any{"", 5}
-	case schema["type"] == "object":
-		return []any{map[string]any{}}, []any{"text", []any{}}
-	default:
-		return nil, nil
-	}
-}
-
-var leastRule = regexp.MustCompile(`self >= ([0-9]+)`)
-
-// leastOf is the smallest number that a schema allows. A field that takes numbers and percentages has it in a rule.
-func leastOf(schema map[string]any) int64 {
-	if least, found := schema["minimum"].(float64); found {
-		return int64(least)
-	}
-	if parts := leastRule.FindStringSubmatch(fmt.Sprint(schema["x-kubernetes-validations"])); parts != nil {
-		least, _ := strconv.ParseInt(parts[1], 10, 64) // the expression lets only digits through
-		return least
-	}
-	return 0
+	return active, active == m.DesiredReplicas() && ready == active && int(m.Status.Replicas) == active && int(m.Status.ReadyReplicas) == ready
 }

@@ -61,7 +61,7 @@ func (c *crew) shortSteps() {
 // allSteps goes through all steps in random order, until there were enough handovers.
 func (c *crew) allSteps() {
 	steps := []func(){c.stopCleanly, c.killOne, c.disturbThree, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbThree}
-	for round := 0; c.ctx.Err() == nil && (round == 0 || c.history.handovers(c.namespace+"-shard-") < handoversPerRun); round++ {
+	for round := 0; c.ctx.Err() == nil && (round == 0 || c.history.Handovers(c.namespace+"-shard-") < handoversPerRun); round++ {
 		c.random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 		for _, step := range steps {
 			step()
@@ -195,7 +195,7 @@ func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand)
 			offset = -offset
 		}
 		offset = offset.Round(time.Second)
-		c.history.expectOffset(offset)
+		c.history.ExpectOffset(offset)
 		err := faults.SetClock(r.process.PID(), offset)
 		if errors.Is(err, errors.ErrUnsupported) {
 			c.logf("the clock of one process cannot be set on this platform: this is left out")
@@ -250,11 +250,11 @@ func (c *crew) force() (lease string) {
 	part := shard.Shard{Index: c.random.IntN(crewShards), Count: crewShards}
 	holder := "somebody-else"
 	if c.random.IntN(2) == 0 {
-		living := slices.Sorted(maps.Values(c.history.holders(c.namespace + "-replica-")))
+		living := slices.Sorted(maps.Values(c.history.Holders(c.namespace + "-replica-")))
 		holder = living[c.random.IntN(len(living))]
 	}
 	lease = fmt.Sprintf("%s-shard-%v", c.namespace, part)
-	c.insist(func() error { return c.history.force(c.ctx, c.leases, lease, holder) })
+	c.insist(func() error { return c.history.Force(c.ctx, c.leases, lease, holder) })
 	c.forced = append(c.forced, time.Now())
 	c.logf("gave shard %v to %s by force", part, holder)
 	return lease
@@ -266,7 +266,7 @@ func (c *crew) rob() {
 	robbed := time.Now()
 	lease := c.force()
 	limit := leaseDuration + takeoverAfterKill + takeoverSlack*c.usual
-	for !c.history.isTakenSince(lease, robbed) {
+	for !c.history.IsTakenSince(lease, robbed) {
 		if time.Since(robbed) > limit {
 			c.violate(faults.Violation{Invariant: "I3", Object: lease, What: fmt.Sprintf("no replica has taken %s within %v after it was taken by force", lease, limit)})
 			return

@@ -222,11 +222,7 @@ func (a *arena) auditFromNow() *audit.Log {
 func (a *arena) nextWrites(log *audit.Log) []audit.Request {
 	requests, err := log.Read(a.contender.user(), a.namespace)
 	a.must(err)
-	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !isWriteOf(r, a.contender.user(), a.namespace) })
-}
-
-func isWriteOf(r audit.Request, user, namespace string) bool {
-	return r.IsWrite() && r.User.Username == user && r.ObjectRef.Namespace == namespace && r.ObjectRef.Resource != "leases"
+	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !r.IsWriteOf(a.contender.user(), a.namespace) })
 }
 
 // judge asks the oracle for its report.

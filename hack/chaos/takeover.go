@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/chaos/tenure"
 	"github.com/mycompany/podmanager/hack/faults"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -79,9 +80,9 @@ func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 	asked = time.Now()
 	c.poke()
 	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+takeoverSlack*c.usual && lab.Pause(c.ctx, 50*time.Millisecond) {
-		c.must(c.ledger.read())
+		c.must(c.ledger.Read())
 		for index := range crewShards {
-			if at, found := c.ledger.firstOfPods(c.canary(index), asked); found {
+			if at, found := c.ledger.FirstOfPods(c.canary(index), asked); found {
 				reacted[index] = at
 			}
 		}
@@ -112,7 +113,7 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 		at, found := reacted[index]
 		if !found {
 			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
-				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, time.Since(since).Round(time.Second), c.history.holders(c.namespace+"-"))})
+				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, time.Since(since).Round(time.Second), c.history.Holders(c.namespace+"-"))})
 			continue
 		}
 		what, took, most := kind, at.Sub(since), limit
@@ -136,15 +137,15 @@ func (c *crew) judgeGaps() {
 	if times := c.times["no fault"]; len(times) > 0 {
 		usual = slices.Sorted(slices.Values(times))[len(times)/2]
 	}
-	for _, gap := range c.history.gaps(c.namespace + "-shard-") {
-		if c.wasDisturbed(gap.from.Add(-calmBefore), gap.to) {
+	for _, gap := range c.history.Gaps(c.namespace + "-shard-") {
+		if c.wasDisturbed(gap.From.Add(-calmBefore), gap.To) {
 			continue
 		}
-		took, most := gap.to.Sub(gap.from), takeoverAfterStop+takeoverSlack*max(usual, c.pulse.slowest(gap.from, gap.to))
+		took, most := gap.To.Sub(gap.From), takeoverAfterStop+takeoverSlack*max(usual, c.pulse.slowest(gap.From, gap.To))
 		c.times["release"] = append(c.times["release"], took)
 		if took > most {
-			c.violate(faults.Violation{Invariant: "I3", Object: gap.lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
-				gap.lease, clock(gap.from), took.Round(time.Millisecond), most.Round(time.Millisecond))})
+			c.violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
+				gap.Lease, tenure.Clock(gap.From), took.Round(time.Millisecond), most.Round(time.Millisecond))})
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package tenure
 
 import (
 	"fmt"
@@ -32,19 +32,19 @@ func TestLedger(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := &ledger{user: "us", namespace: "ns", prefix: "ns-replica-", leases: map[string]string{}}
+			l := &Ledger{user: "us", namespace: "ns", prefix: "ns-replica-", leases: map[string]string{}}
 			at := began.Add(time.Duration(test.second) * time.Second)
 			for token, replica := range map[string]string{"1": "one", "2": "two"} {
 				l.add(newRequest("create", "us", token, "leases", "", "system", "ns-replica-"+replica, 201, began))
 			}
 			l.add(newRequest(test.verb, test.user, test.token, test.resource, test.subresource, "ns", test.name, test.code, at))
 			part := shard.Of("ns", "web-a", 4)
-			h := &leaseHistory{versions: map[string][]leaseVersion{
+			h := &History{versions: map[string][]leaseVersion{
 				"ns-replica-one":              {{version: "1", holder: "host_one"}},
 				"ns-replica-two":              {{version: "2", holder: "host_two"}},
 				fmt.Sprint("ns-shard-", part): {{version: "3", holder: "host_one", from: began, acquired: began, until: began.Add(6 * time.Second)}},
 			}}
-			judged, violations := l.judge(h, "ns", 4, func(string, time.Time) string { return "" })
+			judged, violations := l.Judge(h, "ns", 4, func(string, time.Time) string { return "" })
 			if judged != test.judged || (len(violations) == 0) != (test.violation == "") || !strings.Contains(fmt.Sprint(violations), test.violation) {
 				t.Errorf("judged %d: %v; want %d, %q", judged, violations, test.judged, test.violation)
 			}
@@ -58,21 +58,4 @@ func newRequest(verb, user, token, resource, subresource, namespace, name string
 	r.ObjectRef.Resource, r.ObjectRef.Subresource, r.ObjectRef.Namespace, r.ObjectRef.Name = resource, subresource, namespace, name
 	r.ResponseStatus.Code = code
 	return r
-}
-
-func TestIsWriteOf(t *testing.T) {
-	for name, test := range map[string]struct {
-		verb, user, resource, namespace string
-		want                            bool
-	}{
-		"a write":        {"patch", "us", "pods", "ns", true},
-		"a read":         {"list", "us", "pods", "ns", false},
-		"a Lease":        {"update", "us", "leases", "ns", false},
-		"somebody else":  {"patch", "you", "pods", "ns", false},
-		"somewhere else": {"patch", "us", "pods", "other", false},
-	} {
-		if got := isWriteOf(newRequest(test.verb, test.user, "1", test.resource, "", test.namespace, "x", 200, time.Time{}), "us", "ns"); got != test.want {
-			t.Errorf("%s: got %v", name, got)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package tenure
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 func TestMayWrite(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := func(second float64) time.Time { return began.Add(time.Duration(second * float64(time.Second))) }
-	h := &leaseHistory{versions: map[string][]leaseVersion{}, forced: map[string]bool{"4": true, "5": true}}
+	h := &History{versions: map[string][]leaseVersion{}, forced: map[string]bool{"4": true, "5": true}}
 	for i, v := range []struct {
 		holder            string
 		acquired, renewed float64
@@ -60,26 +60,14 @@ func TestMayWrite(t *testing.T) {
 			}
 		})
 	}
-	if got := h.handovers("s-shard-"); got != 5 {
+	if got := h.Handovers("s-shard-"); got != 5 {
 		t.Errorf("%d handovers, want 5: a, b, c, a, b", got)
 	}
 	var gaps []time.Duration
-	for _, gap := range h.gaps("s-shard-") {
-		gaps = append(gaps, gap.to.Sub(gap.from))
+	for _, gap := range h.Gaps("s-shard-") {
+		gaps = append(gaps, gap.To.Sub(gap.From))
 	}
 	if !slices.Equal(gaps, []time.Duration{0, 3 * time.Second}) {
 		t.Errorf("gaps of %v, want none after c, and 3 s after a", gaps)
-	}
-}
-
-// The times of a replica whose clock is wrong are corrected.
-func TestTrueTime(t *testing.T) {
-	h := &leaseHistory{offsets: []time.Duration{10 * time.Minute, -30 * time.Minute}}
-	now := time.Now()
-	for _, offset := range append(h.offsets, 0) {
-		written := now.Add(-time.Second)
-		if got := h.trueTime(&metav1.MicroTime{Time: written.Add(offset)}, now); !got.Equal(written) {
-			t.Errorf("a clock that is off by %v: got %v, want %v", offset, got, written)
-		}
 	}
 }

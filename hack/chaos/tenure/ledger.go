@@ -1,4 +1,4 @@
-package main
+package tenure
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// ledger has the writes of replicas that share the work, from the audit log. Each replica has a token of its own.
-type ledger struct {
+// Ledger has the writes of replicas that share the work, from the audit log. Each replica has a token of its own.
+type Ledger struct {
 	log             *audit.Log
 	user, namespace string
 	// prefix is that of the names of the Leases by which replicas tell that they are alive.
@@ -26,20 +26,21 @@ type ledger struct {
 	leases map[string]string
 }
 
-func openLedger(file, user, namespace, prefix string) (*ledger, error) {
+// OpenLedger opens the audit log at its end. All replicas are this user, and work in this namespace; their own Leases have this prefix.
+func OpenLedger(file, user, namespace, prefix string) (*Ledger, error) {
 	log, err := audit.Open(file)
-	return &ledger{log: log, user: user, namespace: namespace, prefix: prefix, leases: map[string]string{}}, err
+	return &Ledger{log: log, user: user, namespace: namespace, prefix: prefix, leases: map[string]string{}}, err
 }
 
-// follow reads until ctx is done: the API server begins a new file now and then.
-func (l *ledger) follow(ctx context.Context) {
+// Follow reads until ctx is done: the API server begins a new file now and then.
+func (l *Ledger) Follow(ctx context.Context) {
 	for lab.Pause(ctx, 2*time.Second) {
-		_ = l.read() // the last call tells
+		_ = l.Read() // the last call tells
 	}
 }
 
-// read reads what was written since the last call.
-func (l *ledger) read() error {
+// Read reads what was written since the last call.
+func (l *Ledger) Read() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	requests, err := l.log.Read(l.user)
@@ -49,25 +50,28 @@ func (l *ledger) read() error {
 	return err
 }
 
-func (l *ledger) add(r audit.Request) {
+// Close closes the audit log.
+func (l *Ledger) Close() error { return l.log.Close() }
+
+func (l *Ledger) add(r audit.Request) {
 	switch {
 	case r.User.Username != l.user || !r.Succeeded():
 	case r.What() == "create leases" && strings.HasPrefix(r.ObjectRef.Name, l.prefix):
 		l.leases[r.Credential()] = r.ObjectRef.Name
-	case isWriteOf(r, l.user, l.namespace) && r.ObjectRef.Resource != "events":
+	case r.IsWriteOf(l.user, l.namespace) && r.ObjectRef.Resource != "events":
 		l.writes = append(l.writes, r)
 	}
 }
 
-// leaseOf is the Lease by which the replica with this token tells that it is alive.
-func (l *ledger) leaseOf(credential string) string {
+// LeaseOf is the Lease by which the replica with this token tells that it is alive.
+func (l *Ledger) LeaseOf(credential string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.leases[credential]
 }
 
-// firstOfPods is when the first create or delete of a pod of a PodManager after a time was received.
-func (l *ledger) firstOfPods(manager string, after time.Time) (at time.Time, found bool) {
+// FirstOfPods is when the first create or delete of a pod of a PodManager after a time was received.
+func (l *Ledger) FirstOfPods(manager string, after time.Time) (at time.Time, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, write := range l.writes {
@@ -103,15 +107,15 @@ func boundOf(r audit.Request) string {
 	}
 }
 
-// judge compares the writes with the history of the Leases: each has to come from the replica that held the shard at that time. It returns
+// Judge compares the writes with the history of the Leases: each has to come from the replica that held the shard at that time. It returns
 // how many writes it has judged.
-func (l *ledger) judge(history *leaseHistory, name string, shards int, tell func(credential string, at time.Time) string) (int, []faults.Violation) {
+func (l *Ledger) Judge(history *History, name string, shards int, tell func(credential string, at time.Time) string) (int, []faults.Violation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var violations []faults.Violation
 	for _, write := range l.writes {
 		part := shard.Of(l.namespace, managerOf(write), shards)
-		replica := history.firstHolder(l.leases[write.Credential()])
+		replica := history.FirstHolder(l.leases[write.Credential()])
 		why, may := "it has no Lease of its own", false
 		if replica != "" {
 			why, may = history.mayWrite(fmt.Sprintf("%s-shard-%v", name, part), replica, write.Received)
@@ -119,7 +123,7 @@ func (l *ledger) judge(history *leaseHistory, name string, shards int, tell func
 		if !may {
 			violations = append(violations, faults.Violation{Invariant: "I7", Object: write.ObjectRef.Name,
 				What: fmt.Sprintf("%v at %s by %s, which did not hold the Lease of shard %v: %s. %s. What bounds it: %s", write,
-					clock(write.Received), replica, part, why, tell(write.Credential(), write.Received), boundOf(write))})
+					Clock(write.Received), replica, part, why, tell(write.Credential(), write.Received), boundOf(write))})
 		}
 	}
 	return len(l.writes), violations

@@ -1,4 +1,4 @@
-package main
+package fields
 
 import (
 	"encoding/json"
@@ -48,36 +48,13 @@ func TestTrialsOf(t *testing.T) {
 			var got []string
 			for _, made := range trialsOf(schema) {
 				text := made.String()
-				if made.refused {
+				if made.Refused {
 					text += " refused"
 				}
 				got = append(got, text)
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
-			}
-		})
-	}
-}
-
-// A patch has a new image besides the value, unless the value is an image.
-func TestTrialPatch(t *testing.T) {
-	tests := map[string]struct {
-		trial trial
-		want  string
-	}{
-		"a field": {trial{path: []string{"updateStrategy", "type"}, value: "Recreate"},
-			`{"spec":{"template":{"spec":{"containers":[{"image":"new","name":"app"}]}},"updateStrategy":{"type":"Recreate"}}}`},
-		"inside the template": {trial{path: []string{"template", "spec", "restartPolicy"}, value: "Never"},
-			`{"spec":{"template":{"spec":{"containers":[{"image":"new","name":"app"}],"restartPolicy":"Never"}}}}`},
-		"the containers": {trial{path: []string{"template", "spec", "containers"}, value: []any{}},
-			`{"spec":{"template":{"spec":{"containers":[]}}}}`},
-		"the image": {trial{path: []string{"image"}}, `{"spec":{"image":null}}`},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := test.trial.patch("new"); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
 	}
