@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -20,12 +22,12 @@ type bench struct {
 	options
 	sizes    sizes
 	progress *progress
-	report   report
+	report   figures.Report
 
 	// What there is once the cluster is up.
 	*clients
 	cluster  *lab.Cluster
-	censuses *censuses
+	censuses *census.All
 	audit    *audit.Log
 	// watching ends the watches.
 	watching context.Context
@@ -38,45 +40,6 @@ type bench struct {
 	replicaSets *replicaSets
 	deployments *deployments
 	bare        *bare
-}
-
-// workload is something to be measured.
-type workload struct {
-	name string
-	// estimate is about how long a round takes at full scale on 2 cores.
-	estimate time.Duration
-	// once tells that it does its own repetitions.
-	once bool
-	// offline tells that it needs no cluster.
-	offline bool
-	// realNode tells that it needs a node on which containers run.
-	realNode bool
-	run      func(b *bench, ctx context.Context) error
-}
-
-// workloads are all, those that take the least time first.
-var workloads = []workload{
-	{name: "planner", estimate: 40 * time.Second, once: true, offline: true, run: (*bench).runPlanner},
-	{name: "on-paper", estimate: 10 * time.Second, once: true, offline: true, run: (*bench).runPaper},
-	{name: "1x1000-and-down", estimate: 100 * time.Second, run: (*bench).runOne},
-	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
-	{name: "1000x1", estimate: 110 * time.Second, run: (*bench).runSingles},
-	{name: "apply-storm", estimate: 40 * time.Second, run: (*bench).runApplies},
-	{name: "rollout", estimate: 60 * time.Second, run: (*bench).runRollout},
-	{name: "real-node", estimate: 2 * time.Minute, realNode: true, run: (*bench).runRealNode},
-	{name: "crowd", estimate: 150 * time.Second, once: true, run: (*bench).runCrowd},
-	{name: "standby", estimate: 3 * time.Minute, once: true, run: (*bench).runStandby},
-	{name: "restart-and-idle", estimate: 10 * time.Minute, once: true, run: (*bench).runRestart},
-	{name: "shards", estimate: 8 * time.Minute, once: true, run: (*bench).runShards},
-	{name: "growth", estimate: 7 * time.Minute, once: true, run: (*bench).runGrowth},
-}
-
-func workloadNames() string {
-	names := ""
-	for _, w := range workloads {
-		names += " " + w.name
-	}
-	return names[1:]
 }
 
 // run measures, and leaves a report however far it comes.
@@ -99,8 +62,7 @@ func run(ctx context.Context, o options) error {
 		}
 	}
 	b.progress = newProgress(chosen, o)
-	b.report = newReport(o)
-	b.report.LeftOut = leftOut
+	b.report = figures.Report{Scale: o.scale, Rounds: o.rounds, Flags: o.flags, LeftOut: leftOut, Machine: thisMachine()}
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	b.watching = watching
@@ -109,9 +71,9 @@ func run(ctx context.Context, o options) error {
 	if b.cluster != nil && !o.keep {
 		err = errors.Join(err, b.cluster.Down())
 	}
-	fmt.Print("\n", b.report.text(), "\n")
+	fmt.Print("\n", b.report.Text(), "\n")
 	fmt.Println("The report is in", filepath.Join(o.out, "report.md"))
-	if missed := b.report.missed(); err == nil && o.check && o.scale == 1 && missed > 0 {
+	if missed := b.report.Missed(); err == nil && o.check && o.scale == 1 && missed > 0 {
 		err = fmt.Errorf("%d goals are missed", missed)
 	}
 	return err
@@ -139,7 +101,7 @@ func (b *bench) runAll(ctx context.Context, chosen []workload) error {
 			b.progress.say("%s could not be measured: %v", w.name, err)
 			errs = append(errs, fmt.Errorf("%s could not be measured: %w", w.name, err))
 		}
-		if err := b.report.write(b.out); err != nil {
+		if err := b.report.Write(b.out); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -186,7 +148,7 @@ func (b *bench) setUp(ctx context.Context) error {
 	if b.clients, err = newClients(cluster); err != nil {
 		return err
 	}
-	if b.censuses, err = newCensuses(b.watching, b.clients); err != nil {
+	if b.censuses, err = census.New(b.watching, b.kube, b.clients.podManagers); err != nil {
 		return err
 	}
 	if b.audit, err = audit.Open(cluster.AuditLog); err != nil {
@@ -200,11 +162,11 @@ func (b *bench) setUp(ctx context.Context) error {
 		return err
 	}
 	b.report.Machine.Kubernetes = version.GitVersion
-	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.managers, policy: v1.RecreatePods,
+	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.Managers, policy: v1.RecreatePods,
 		template: template, grace: b.sizes.Grace, flags: b.flags}
-	b.replicaSets = &replicaSets{clients: b.clients, cluster: cluster, owners: b.censuses.replicaSets}
-	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.deployments, template: template}
-	b.bare = &bare{clients: b.clients, pods: b.censuses.pods}
+	b.replicaSets = &replicaSets{clients: b.clients, cluster: cluster, owners: b.censuses.ReplicaSets}
+	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.Deployments, template: template}
+	b.bare = &bare{clients: b.clients, pods: b.censuses.Pods}
 	return nil
 }
 

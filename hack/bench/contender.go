@@ -10,18 +10,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-)
-
-// The names of the contenders.
-const (
-	ours       = "PodManager"
-	inPlace    = "PodManager, in place"
-	replicaSet = "ReplicaSet"
-	deployment = "Deployment"
-	noSurge    = "Deployment, no surge"
-	limit      = "bare requests"
 )
 
 // The users that the controllers are, as the audit log has them.
@@ -41,7 +33,7 @@ type contender interface {
 	scale(ctx context.Context, space string, owner, replicas int) error
 	update(ctx context.Context, space string, owner int, image string) error
 	// statuses counts the owners by what their statuses say; nil if there are none.
-	statuses() *census[ownerState]
+	statuses() *census.Owners
 	// remove deletes the owners, once there is neither a controller nor a pod any more.
 	remove(ctx context.Context, space string) error
 }
@@ -58,7 +50,7 @@ var inBackground = metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeleteP
 type managers struct {
 	*clients
 	cluster *lab.Cluster
-	owners  *census[ownerState]
+	owners  *census.Owners
 	policy  v1.PodUpdatePolicy
 	// template is what the pods are like.
 	template func(owner string) corev1.PodTemplateSpec
@@ -77,9 +69,9 @@ func (m *managers) hasty() *managers {
 
 func (m *managers) name() string {
 	if m.policy == v1.InPlaceIfPossible {
-		return inPlace
+		return figures.InPlace
 	}
-	return ours
+	return figures.Ours
 }
 
 func (m *managers) made(r audit.Request) bool { return r.User.Username == ourUser }
@@ -111,11 +103,11 @@ func (m *managers) patch(ctx context.Context, space, name string, kind types.Pat
 	return err
 }
 
-func (m *managers) statuses() *census[ownerState] { return m.owners }
+func (m *managers) statuses() *census.Owners { return m.owners }
 
 // remove takes the finalizers off first, since no controller does.
 func (m *managers) remove(ctx context.Context, space string) error {
-	names := m.owners.names(space)
+	names := m.owners.Names(space)
 	err := inParallel(ctx, len(names), ownersAtOnce, func(ctx context.Context, i int) error {
 		return m.patch(ctx, space, names[i], types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	})

@@ -7,18 +7,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
 // bare makes the same pods with parallel requests and no controller: no controller can be faster than this.
 type bare struct {
 	*clients
-	pods *census[podState]
+	pods *census.Pods
 	// workers is how many requests are under way at a time; see bench.calibrate.
 	workers int
 }
 
-func (b *bare) name() string { return limit }
+func (b *bare) name() string { return figures.Limit }
 
 func (b *bare) made(r audit.Request) bool { return r.UserAgent == limitAgent }
 
@@ -36,7 +38,7 @@ func (b *bare) scale(ctx context.Context, space string, _, replicas int) error {
 	if replicas != 0 {
 		return errors.New("bare requests know only how to delete all pods")
 	}
-	names := b.pods.names(space)
+	names := b.pods.Names(space)
 	return inParallel(ctx, len(names), b.workers, func(ctx context.Context, i int) error {
 		return b.limit.CoreV1().Pods(space).Delete(ctx, names[i], metav1.DeleteOptions{})
 	})
@@ -46,6 +48,6 @@ func (b *bare) update(context.Context, string, int, string) error {
 	return errors.New("bare requests update nothing")
 }
 
-func (b *bare) statuses() *census[ownerState] { return nil }
+func (b *bare) statuses() *census.Owners { return nil }
 
 func (b *bare) remove(context.Context, string) error { return nil }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -18,10 +20,10 @@ import (
 type replicaSets struct {
 	*clients
 	cluster *lab.Cluster
-	owners  *census[ownerState]
+	owners  *census.Owners
 }
 
-func (r *replicaSets) name() string { return replicaSet }
+func (r *replicaSets) name() string { return figures.ReplicaSet }
 
 func (r *replicaSets) made(q audit.Request) bool { return q.User.Username == peerUser }
 
@@ -45,7 +47,7 @@ func (r *replicaSets) update(context.Context, string, int, string) error {
 	return errors.New("a ReplicaSet does not update its pods")
 }
 
-func (r *replicaSets) statuses() *census[ownerState] { return r.owners }
+func (r *replicaSets) statuses() *census.Owners { return r.owners }
 
 func (r *replicaSets) remove(ctx context.Context, space string) error {
 	return r.kube.AppsV1().ReplicaSets(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{})
@@ -55,7 +57,7 @@ func (r *replicaSets) remove(ctx context.Context, space string) error {
 type deployments struct {
 	*clients
 	cluster *lab.Cluster
-	owners  *census[ownerState]
+	owners  *census.Owners
 	// template is what the pods are like.
 	template func(owner string) corev1.PodTemplateSpec
 	// noSurge sets maxSurge to 0. Then a Deployment has as many pods under way as an update in place, which makes no surge pods.
@@ -64,9 +66,9 @@ type deployments struct {
 
 func (d *deployments) name() string {
 	if d.noSurge {
-		return noSurge
+		return figures.NoSurge
 	}
-	return deployment
+	return figures.Deployment
 }
 
 func (d *deployments) made(q audit.Request) bool { return q.User.Username == peerUser }
@@ -100,7 +102,7 @@ func (d *deployments) patch(ctx context.Context, space string, owner int, kind t
 	return err
 }
 
-func (d *deployments) statuses() *census[ownerState] { return d.owners }
+func (d *deployments) statuses() *census.Owners { return d.owners }
 
 func (d *deployments) remove(ctx context.Context, space string) error {
 	if err := d.kube.AppsV1().Deployments(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{}); err != nil {

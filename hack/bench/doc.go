@@ -3,17 +3,16 @@
 // alike; medians are what counts. `go run ./hack/bench -help` tells the flags.
 //
 //	main.go        flags
-//	bench.go       the run: workloads in turn, and a report after each
+//	bench.go       the run: workloads in turn, and a report after each; progress.go tells how far it is
 //	step.go        one contender at one workload: a fresh process, what it took, and cleaning up
 //	contender*.go  the contenders
-//	census.go      a watch that counts objects by state, and tells the time at which a count is reached
+//	workload*.go   the workloads; sizes.go how large they are
+//	objects.go     the pods and owners that are made; clients.go who makes them, many at a time
+//	replicas.go    several replicas of our controller, which share the work
 //	requests.go    how many requests of which kind, from the audit log
 //	counters.go    our controller's metrics
-//	workload_*.go  the workloads
-//	replicas.go    several replicas of our controller, which share the work
-//	paper.go       a cluster that is only computed
 //	machine.go     what it runs on
-//	results.go     samples and medians
-//	goals.go       what we want to reach
-//	report.go, table*.go, plot.go  the report
+//	census/        a watch that counts pods and owners by state, and tells the time at which a count is reached
+//	figures/       what was measured: results, goals and the report
+//	paper/         a cluster that is only computed
 package main

@@ -3,10 +3,26 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/bench/figures"
 )
+
+// thisMachine is what the bench runs on, and what it measures. The version of Kubernetes is known later.
+func thisMachine() figures.Machine {
+	commit := "unknown"
+	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
+		commit = strings.TrimSpace(string(out))
+	}
+	return figures.Machine{
+		Date: time.Now().UTC().Format(time.DateOnly), Commit: commit, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Busy: busy(),
+	}
+}
 
 // busy is the share of the machine's CPU that is in use, looked at for two seconds; 0 if that cannot be told.
 func busy() float64 {

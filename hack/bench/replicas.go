@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -17,7 +18,7 @@ type replicas []*lab.Process
 func (s *step) withReplicas(ctx context.Context, count int, flags []string, call func(replicas) error) error {
 	var all replicas
 	// The Leases last long: a replica that loses one because the machine is busy would spoil the figures.
-	flags = slices.Concat(s.flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", shardCount),
+	flags = slices.Concat(s.flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", figures.ShardCount),
 		"-leader-elect-lease-duration=3m", "-leader-elect-renew-deadline=2m"}, flags)
 	var err error
 	for range count {
@@ -37,7 +38,7 @@ func (s *step) withReplicas(ctx context.Context, count int, flags []string, call
 		err = errors.Join(err, p.Stop())
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", replicasName(count), err)
+		return fmt.Errorf("%s: %w", figures.ReplicasName(count), err)
 	}
 	return nil
 }
@@ -48,7 +49,7 @@ func (r replicas) awaitDivided(ctx context.Context) error {
 	defer cancel()
 	for since := time.Now(); time.Since(since) < dividedFor; {
 		held, err := r.held()
-		if err != nil || sum(held) != shardCount || slices.Max(held)-slices.Min(held) > 1 {
+		if err != nil || sum(held) != figures.ShardCount || slices.Max(held)-slices.Min(held) > 1 {
 			since = time.Now()
 		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -110,30 +112,30 @@ func (s *step) mark(ctx context.Context) error {
 func (s *step) since(at time.Time) float64 { return at.Sub(s.began).Seconds() }
 
 // take ends a sample once the contender writes nothing any more, and adds what that took.
-func (s *step) take(ctx context.Context, values map[metric]float64) (sample, error) {
+func (s *step) take(ctx context.Context, values figures.Values) (figures.Sample, error) {
 	requests, err := s.awaitQuiet(ctx)
 	if err != nil {
-		return sample{}, err
+		return figures.Sample{}, err
 	}
 	return s.complete(ctx, values, requests)
 }
 
 // complete adds what a sample took.
-func (s *step) complete(ctx context.Context, values map[metric]float64, requests requestCounts) (sample, error) {
-	values[allRequests] = float64(requests.sum(isAny))
-	values[writes] = float64(requests.sum(audit.IsWrite))
+func (s *step) complete(ctx context.Context, values figures.Values, requests requestCounts) (figures.Sample, error) {
+	values[figures.AllRequests] = float64(requests.sum(isAny))
+	values[figures.Writes] = float64(requests.sum(audit.IsWrite))
 	if s.process != nil {
 		usage, err := s.process.Usage()
 		if err != nil {
-			return sample{}, fmt.Errorf("the controller of %s has ended: %w\n%s", s.contender.name(), err, s.process.Tail(20))
+			return figures.Sample{}, fmt.Errorf("the controller of %s has ended: %w\n%s", s.contender.name(), err, s.process.Tail(20))
 		}
-		values[cpuTime] = (usage.CPU - s.before.CPU).Seconds()
-		values[memory], values[peak] = float64(usage.RSS), float64(usage.PeakRSS)
-		values[statusWrites] = float64(requests.sum(isStatusWrite))
+		values[figures.CPUTime] = (usage.CPU - s.before.CPU).Seconds()
+		values[figures.Memory], values[figures.PeakMemory] = float64(usage.RSS), float64(usage.PeakRSS)
+		values[figures.StatusWrites] = float64(requests.sum(isStatusWrite))
 	}
 	lost, err := s.lostWatches(ctx)
-	values[watchesLost] = lost - s.lost
-	return sample{Values: values, Requests: requests}, err
+	values[figures.WatchesLost] = lost - s.lost
+	return figures.Sample{Values: values, Requests: requests}, err
 }
 
 // awaitQuiet waits until the contender writes nothing any more, and returns its requests since the last sample began.
@@ -187,7 +189,7 @@ func (s *step) clean(ctx context.Context) error {
 	}
 	var errs []error
 	for _, space := range s.spaces {
-		names := s.censuses.pods.names(space)
+		names := s.censuses.Pods.Names(space)
 		err := inParallel(ctx, len(names), ownersAtOnce, func(ctx context.Context, i int) error {
 			err := s.kube.CoreV1().Pods(space).Delete(ctx, names[i], metav1.DeleteOptions{GracePeriodSeconds: s.grace})
 			if apierrors.IsNotFound(err) {
@@ -200,6 +202,6 @@ func (s *step) clean(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cleaning up: %w", err)
 	}
-	_, err := s.censuses.pods.expect(allGone, s.spaces...).await(ctx, patience, "the pods are gone")
+	_, err := s.censuses.Pods.Expect(census.AllGone, s.spaces...).Await(ctx, patience, "the pods are gone")
 	return err
 }

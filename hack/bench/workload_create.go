@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 )
 
 // liveReadsCounter counts the syncs that had to read from the API server.
@@ -21,7 +23,7 @@ func (b *bench) runOne(ctx context.Context) error {
 		return err
 	}
 	return b.inTurn(ctx, b.creators(), func(s *step) error {
-		if err := s.measureCreate(ctx, createOne, 1, b.sizes.One); err != nil {
+		if err := s.measureCreate(ctx, figures.CreateOne, 1, b.sizes.One); err != nil {
 			return err
 		}
 		return s.measureScaleDown(ctx, b.sizes.One)
@@ -33,7 +35,7 @@ func (b *bench) runTens(ctx context.Context) error {
 	if err := b.calibrate(ctx); err != nil {
 		return err
 	}
-	return b.inTurn(ctx, b.creators(), func(s *step) error { return s.measureCreate(ctx, createTens, b.sizes.Tens, replicasOfMany) })
+	return b.inTurn(ctx, b.creators(), func(s *step) error { return s.measureCreate(ctx, figures.CreateTens, b.sizes.Tens, replicasOfMany) })
 }
 
 // runSingles is very many owners of one pod.
@@ -42,7 +44,7 @@ func (b *bench) runSingles(ctx context.Context) error {
 		return err
 	}
 	creators := append(b.creators(), b.deployments) // somebody who wants one pod and its updates would take one of these
-	return b.inTurn(ctx, creators, func(s *step) error { return s.measureCreate(ctx, createSingles, b.sizes.Singles, 1) })
+	return b.inTurn(ctx, creators, func(s *step) error { return s.measureCreate(ctx, figures.CreateSingles, b.sizes.Singles, 1) })
 }
 
 // inTurn gives each contender its turn, and cleans up after it.
@@ -62,18 +64,18 @@ func (b *bench) inTurn(ctx context.Context, contenders []contender, measure func
 // measureCreate creates owners and waits for their pods.
 func (s *step) measureCreate(ctx context.Context, workload string, owners, replicas int) error {
 	pods := owners * replicas
-	exist := s.censuses.pods.expect(allExist(pods), s.spaces...)
-	ready := s.censuses.pods.expect(allReady(pods), s.spaces...)
+	exist := s.censuses.Pods.Expect(census.AllExist(pods), s.spaces...)
+	ready := s.censuses.Pods.Expect(census.AllReady(pods), s.spaces...)
 	s.began = time.Now()
 	if err := s.contender.create(ctx, s.spaces[0], owners, replicas); err != nil {
 		return err
 	}
-	values := map[metric]float64{ownersTime: s.since(time.Now())}
+	values := figures.Values{figures.OwnersTime: s.since(time.Now())}
 	for _, milestone := range []struct {
-		reached *expectation[podState]
-		metric  metric
-	}{{exist, existTime}, {ready, readyTime}} {
-		at, err := milestone.reached.await(ctx, patience, fmt.Sprintf("%d pods: %s", pods, milestone.metric))
+		reached *census.Expectation[census.PodState]
+		metric  figures.Metric
+	}{{exist, figures.ExistTime}, {ready, figures.ReadyTime}} {
+		at, err := milestone.reached.Await(ctx, patience, fmt.Sprintf("%d pods: %s", pods, milestone.metric))
 		if err != nil {
 			return err
 		}
@@ -92,27 +94,27 @@ func (s *step) measureCreate(ctx context.Context, workload string, owners, repli
 		}
 	}
 	title := fmt.Sprintf("%d x %d", owners, replicas)
-	if workload == realCreate {
+	if workload == figures.RealCreate {
 		title += " on a real node"
 	}
-	s.add(workload, title, taken, existTime, readyTime)
+	s.add(workload, title, taken, figures.ExistTime, figures.ReadyTime)
 	return nil
 }
 
 // countEach adds what each PodManager cost, and, in the first round with very many of them, what it costs later on: that takes as
 // long as pods are looked at before they are known to be good.
-func (s *step) countEach(ctx context.Context, workload string, owners int, values map[metric]float64) error {
+func (s *step) countEach(ctx context.Context, workload string, owners int, values figures.Values) error {
 	each := float64(owners)
-	values[writesEach], values[statusWritesEach] = values[writes]/each, values[statusWrites]/each
+	values[figures.WritesEach], values[figures.StatusWritesEach] = values[figures.Writes]/each, values[figures.StatusWrites]/each
 	found, err := readCounters(ctx, s.process)
 	if err != nil {
 		return err
 	}
-	values[liveReads] = found[liveReadsCounter]
-	if workload != createSingles || s.report.Results.find(workload, s.contender.name()) != nil {
+	values[figures.LiveReads] = found[liveReadsCounter]
+	if workload != figures.CreateSingles || s.report.Results.Find(workload, s.contender.name()) != nil {
 		return nil
 	}
-	at, err := s.awaitStatuses(ctx, allGood(owners), "the pods are known to be good")
+	at, err := s.awaitStatuses(ctx, census.AllGood(owners), "the pods are known to be good")
 	if err != nil {
 		return err
 	}
@@ -120,23 +122,23 @@ func (s *step) countEach(ctx context.Context, workload string, owners int, value
 	if err != nil {
 		return err
 	}
-	values[goodTime], values[laterWritesEach] = s.since(at), float64(later.sum(audit.IsWrite))/each
+	values[figures.GoodTime], values[figures.LaterWritesEach] = s.since(at), float64(later.sum(audit.IsWrite))/each
 	return nil
 }
 
 // timeSettled waits until the statuses say what is the case.
-func (s *step) timeSettled(ctx context.Context, owners int, values map[metric]float64) error {
+func (s *step) timeSettled(ctx context.Context, owners int, values figures.Values) error {
 	if s.contender.statuses() == nil {
 		return nil
 	}
-	at, err := s.awaitStatuses(ctx, allSettled(owners), "the statuses say that all is done")
-	values[settledTime] = s.since(at)
+	at, err := s.awaitStatuses(ctx, census.AllSettled(owners), "the statuses say that all is done")
+	values[figures.SettledTime] = s.since(at)
 	return err
 }
 
 // awaitStatuses returns the time at which the statuses say something.
-func (s *step) awaitStatuses(ctx context.Context, say func(tally[ownerState]) bool, what string) (time.Time, error) {
-	return s.contender.statuses().expect(say, s.spaces...).await(ctx, patience, what)
+func (s *step) awaitStatuses(ctx context.Context, say func(census.Tally[census.OwnerState]) bool, what string) (time.Time, error) {
+	return s.contender.statuses().Expect(say, s.spaces...).Await(ctx, patience, what)
 }
 
 // measureScaleDown sends all pods of one owner away.
@@ -144,16 +146,16 @@ func (s *step) measureScaleDown(ctx context.Context, pods int) error {
 	if err := s.mark(ctx); err != nil {
 		return err
 	}
-	gone := s.censuses.pods.expect(allGone, s.spaces...)
+	gone := s.censuses.Pods.Expect(census.AllGone, s.spaces...)
 	s.began = time.Now()
 	if err := s.contender.scale(ctx, s.spaces[0], 0, 0); err != nil {
 		return err
 	}
-	at, err := gone.await(ctx, patience, "the pods are gone")
+	at, err := gone.Await(ctx, patience, "the pods are gone")
 	if err != nil {
 		return err
 	}
-	values := map[metric]float64{goneTime: s.since(at)}
+	values := figures.Values{figures.GoneTime: s.since(at)}
 	if err := s.timeSettled(ctx, 1, values); err != nil {
 		return err
 	}
@@ -161,17 +163,17 @@ func (s *step) measureScaleDown(ctx context.Context, pods int) error {
 	if err != nil {
 		return err
 	}
-	s.add(scaleDown, fmt.Sprintf("%d -> 0", pods), taken, goneTime)
+	s.add(figures.ScaleDown, fmt.Sprintf("%d -> 0", pods), taken, figures.GoneTime)
 	return nil
 }
 
 // add puts a sample into the report and says what it shows.
-func (s *step) add(workload, title string, taken sample, shown ...metric) {
-	s.report.Results.add(workload, title, s.contender.name(), taken)
+func (s *step) add(workload, title string, taken figures.Sample, shown ...figures.Metric) {
+	s.report.Results.Add(workload, title, s.contender.name(), taken)
 	text := ""
 	for _, m := range shown {
-		if m == memory {
-			text += fmt.Sprintf(", %s %.1f MB", m, taken.Values[m]/mega)
+		if m == figures.Memory {
+			text += fmt.Sprintf(", %s %.1f MB", m, taken.Values[m]/figures.MB)
 		} else {
 			text += fmt.Sprintf(", %s %.2f s", m, taken.Values[m])
 		}
@@ -189,12 +191,12 @@ func (b *bench) calibrate(ctx context.Context) error {
 	for _, workers := range []int{16, 32, 64} {
 		b.bare.workers = workers
 		err := b.inTurn(ctx, []contender{b.bare}, func(s *step) error {
-			exist := b.censuses.pods.expect(allExist(b.sizes.Calibration), s.spaces...)
+			exist := b.censuses.Pods.Expect(census.AllExist(b.sizes.Calibration), s.spaces...)
 			began := time.Now()
 			if err := b.bare.create(ctx, s.spaces[0], 1, b.sizes.Calibration); err != nil {
 				return err
 			}
-			at, err := exist.await(ctx, patience, "the pods exist")
+			at, err := exist.Await(ctx, patience, "the pods exist")
 			if took := at.Sub(began); err == nil && (fastest == 0 || took < best) {
 				best, fastest = took, workers
 			}

@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -37,12 +39,12 @@ func (s *step) measureCrowd(ctx context.Context, samples int) error {
 	if err := s.contender.create(ctx, s.spaces[0], few, replicasOfMany); err != nil {
 		return err
 	}
-	if _, err := s.awaitStatuses(ctx, allGood(few), "the pods are known to be good"); err != nil {
+	if _, err := s.awaitStatuses(ctx, census.AllGood(few), "the pods are known to be good"); err != nil {
 		return err
 	}
 	size := fmt.Sprintf("%d x %d", few, replicasOfMany)
 	for range samples {
-		if err := s.measureAmong(ctx, alone, size+" alone", 0); err != nil {
+		if err := s.measureAmong(ctx, figures.Alone, size+" alone", 0); err != nil {
 			return err
 		}
 	}
@@ -50,7 +52,7 @@ func (s *step) measureCrowd(ctx context.Context, samples int) error {
 		return err
 	}
 	for range samples {
-		if err := s.measureAmong(ctx, crowd, fmt.Sprintf("%s among %d others", size, s.sizes.Crowd), s.sizes.Updates); err != nil {
+		if err := s.measureAmong(ctx, figures.Crowd, fmt.Sprintf("%s among %d others", size, s.sizes.Crowd), s.sizes.Updates); err != nil {
 			return err
 		}
 	}
@@ -78,11 +80,11 @@ func (s *step) measureAmong(ctx context.Context, workload, title string, updates
 			return err
 		}
 	}
-	taken, err := s.take(ctx, map[metric]float64{})
+	taken, err := s.take(ctx, figures.Values{})
 	if err != nil {
 		return err
 	}
-	s.add(workload, title, taken, memory, cpuTime)
+	s.add(workload, title, taken, figures.Memory, figures.CPUTime)
 	return nil
 }
 

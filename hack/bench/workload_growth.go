@@ -8,11 +8,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 )
-
-// growth is the prefix of the workloads that show what a sync costs in clusters of different sizes.
-const growth = "growth "
 
 // runGrowth fills the cluster, and measures at each size what a change of one small PodManager costs: that must not depend on
 // who else is there. It cleans up only if the cluster is kept: that would take minutes.
@@ -40,8 +39,8 @@ func (s *step) measureGrowth(ctx context.Context) error {
 				return err
 			}
 		}
-		filled := s.censuses.pods.expect(allExist(owners*each), s.spaces[0])
-		if _, err := filled.await(ctx, patience, "the cluster is full"); err != nil {
+		filled := s.censuses.Pods.Expect(census.AllExist(owners*each), s.spaces[0])
+		if _, err := filled.Await(ctx, patience, "the cluster is full"); err != nil {
 			return err
 		}
 		if err := s.measureSyncs(ctx, owners*each); err != nil {
@@ -94,15 +93,15 @@ func (s *step) measureSyncs(ctx context.Context, pods int) error {
 		if err != nil {
 			return err
 		}
-		taken, err := s.complete(ctx, map[metric]float64{syncMillis: after.since(before)}, nil)
+		taken, err := s.complete(ctx, figures.Values{figures.SyncMillis: after.since(before)}, nil)
 		if err != nil {
 			return err
 		}
-		taken.Values[cpuMillis] = 1000 * taken.Values[cpuTime] / float64(s.sizes.Operations)
-		s.report.Results.add(growth+title, title, ours, taken)
+		taken.Values[figures.CPUMillis] = 1000 * taken.Values[figures.CPUTime] / float64(s.sizes.Operations)
+		s.report.Results.Add(figures.Growth+title, title, figures.Ours, taken)
 	}
-	sync, _ := s.report.Results.median(growth+title, ours, syncMillis)
-	cpu, _ := s.report.Results.median(growth+title, ours, cpuMillis)
+	sync, _ := s.report.Results.Median(figures.Growth+title, figures.Ours, figures.SyncMillis)
+	cpu, _ := s.report.Results.Median(figures.Growth+title, figures.Ours, figures.CPUMillis)
 	s.progress.say("  %-10s  a sync takes %.1f ms, a change %.1f ms of CPU", title, sync, cpu)
 	return nil
 }
@@ -114,12 +113,12 @@ func (s *step) changeReplicas(ctx context.Context, times int) error {
 		if err := s.contender.scale(ctx, s.small(), 0, replicas); err != nil {
 			return err
 		}
-		there := s.censuses.pods.expect(func(t tally[podState]) bool { return t.total() == replicas }, s.small())
-		if _, err := there.await(ctx, time.Minute, fmt.Sprintf("there are %d pods", replicas)); err != nil {
+		there := s.censuses.Pods.Expect(census.Exactly(replicas), s.small())
+		if _, err := there.Await(ctx, time.Minute, fmt.Sprintf("there are %d pods", replicas)); err != nil {
 			return err
 		}
-		told := s.censuses.managers.expect(allCounted(1), s.small())
-		if _, err := told.await(ctx, time.Minute, "the status tells"); err != nil {
+		told := s.censuses.Managers.Expect(census.AllCounted(1), s.small())
+		if _, err := told.Await(ctx, time.Minute, "the status tells"); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -24,7 +26,7 @@ func (b *bench) runRealNode(ctx context.Context) error {
 	changed.policy, sameBudget.noSurge = v1.InPlaceIfPossible, true
 	return b.inTurn(ctx, []contender{&changed, &sameBudget, &deployments, replaced}, func(s *step) error {
 		s.grace = nil // the kubelet ends containers after their pods are gone if it is given no time, and that would count for the next
-		if err := s.measureCreate(ctx, realCreate, 1, b.sizes.RealNode); err != nil {
+		if err := s.measureCreate(ctx, figures.RealCreate, 1, b.sizes.RealNode); err != nil {
 			return err
 		}
 		return s.measureRealUpdate(ctx, b.sizes.RealNode)
@@ -47,7 +49,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err := b.censuses.pods.expect(allReady(len(images)), s.spaces...).await(ctx, nodePatience, "the pods are ready")
+		_, err := b.censuses.Pods.Expect(census.AllReady(len(images)), s.spaces...).Await(ctx, nodePatience, "the pods are ready")
 		return err
 	})
 	b.warm = err == nil
@@ -60,7 +62,7 @@ const nodePatience = 5 * time.Minute
 // measureRealUpdate changes the image of pods that there are. It counts, besides, how many are available meanwhile, and which pods
 // and addresses are left.
 func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
-	if _, err := s.awaitStatuses(ctx, allGood(1), "the pods are known to be good"); err != nil {
+	if _, err := s.awaitStatuses(ctx, census.AllGood(1), "the pods are known to be good"); err != nil {
 		return err
 	}
 	if _, err := s.awaitQuiet(ctx); err != nil {
@@ -73,7 +75,7 @@ func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 	if err := s.mark(ctx); err != nil {
 		return err
 	}
-	endAvailable, endActive := s.censuses.pods.follow(available, s.spaces...), s.censuses.pods.follow(active, s.spaces...)
+	endAvailable, endActive := s.censuses.Pods.Follow(census.Available, s.spaces...), s.censuses.Pods.Follow(census.Active, s.spaces...)
 	values, err := s.timeUpdate(ctx, pods)
 	least, _ := endAvailable()
 	_, most := endActive()
@@ -84,36 +86,36 @@ func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 	if err != nil {
 		return err
 	}
-	values[podCount], values[addressesKept] = float64(pods), float64(samePlaces(before, after))
-	values[leastAvailable], values[mostPods] = float64(least), float64(most)
+	values[figures.PodCount], values[figures.AddressesKept] = float64(pods), float64(samePlaces(before, after))
+	values[figures.LeastAvailable], values[figures.MostPods] = float64(least), float64(most)
 	taken, err := s.take(ctx, values)
 	if err != nil {
 		return err
 	}
-	s.add(realUpdate, fmt.Sprintf("update %d on a real node", pods), taken, updateTime, oldGoneTime)
+	s.add(figures.RealUpdate, fmt.Sprintf("update %d on a real node", pods), taken, figures.UpdateTime, figures.OldGoneTime)
 	s.progress.say("  %-10s  %-20s at least %.0f available, at most %.0f pods, addresses kept: %.0f of %d", "",
-		s.contender.name(), values[leastAvailable], values[mostPods], values[addressesKept], pods)
+		s.contender.name(), values[figures.LeastAvailable], values[figures.MostPods], values[figures.AddressesKept], pods)
 	return nil
 }
 
 // timeUpdate changes the image, and waits until all pods run the new one, the status says so, and the last old pod is gone.
-func (s *step) timeUpdate(ctx context.Context, pods int) (map[metric]float64, error) {
-	updated := s.censuses.pods.expect(allReplaced(pods, newWeb), s.spaces...)
-	oldGone := s.censuses.pods.expect(allUpdated(pods, newWeb), s.spaces...)
+func (s *step) timeUpdate(ctx context.Context, pods int) (figures.Values, error) {
+	updated := s.censuses.Pods.Expect(census.AllReplaced(pods, newWeb), s.spaces...)
+	oldGone := s.censuses.Pods.Expect(census.AllUpdated(pods, newWeb), s.spaces...)
 	s.began = time.Now()
 	if err := s.contender.update(ctx, s.spaces[0], 0, newWeb); err != nil {
 		return nil, err
 	}
-	at, err := updated.await(ctx, nodePatience, "all pods are updated and ready")
+	at, err := updated.Await(ctx, nodePatience, "all pods are updated and ready")
 	if err != nil {
 		return nil, err
 	}
-	values := map[metric]float64{updateTime: s.since(at)}
+	values := figures.Values{figures.UpdateTime: s.since(at)}
 	if err := s.timeSettled(ctx, 1, values); err != nil {
 		return nil, err
 	}
-	at, err = oldGone.await(ctx, nodePatience, "the old pods are gone")
-	values[oldGoneTime] = s.since(at)
+	at, err = oldGone.Await(ctx, nodePatience, "the old pods are gone")
+	values[figures.OldGoneTime] = s.since(at)
 	return values, err
 }
 

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/bench/figures"
+	"github.com/mycompany/podmanager/hack/bench/paper"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -28,7 +30,7 @@ import (
 
 // runPaper measures what single things cost, in this process, and computes a cluster that is too large for any machine of ours.
 func (b *bench) runPaper(context.Context) error {
-	c := costs{}
+	c := paper.Costs{}
 	objects := 20_000
 	long := 200 * time.Millisecond
 	if b.scale < 0.2 { // only to show that all works
@@ -57,16 +59,16 @@ func (b *bench) runPaper(context.Context) error {
 		return &appsv1.ControllerRevision{ObjectMeta: stored.ObjectMeta, Data: stored.Data, Revision: stored.Revision}
 	})
 	var pods []*corev1.Pod
-	for i := range paperPerManager {
+	for i := range paper.PerManager {
 		pods = append(pods, plantest.Pod(i, plantest.Runs("nginx", "id-1", 0)))
 	}
-	observed := plantest.Observe(plantest.Manager(paperPerManager), pods...)
+	observed := plantest.Observe(plantest.Manager(paper.PerManager), pods...)
 	report := plantest.ReportOf(observed)
 	c.Plan = secondsEach(long, func() { plan.Make(observed) })
 	c.Status = secondsEach(long, func() { status.Of(report) })
 	carried := labels.Set(typicalPod().Labels)
 	for selector, cost := range map[string]*float64{
-		shard.Shard{Index: 7, Count: paperShards}.Selector(): &c.Match, shard.StraySelector(paperShards): &c.StrayMatch,
+		shard.Shard{Index: 7, Count: paper.Shards}.Selector(): &c.Match, shard.StraySelector(paper.Shards): &c.StrayMatch,
 	} {
 		parsed, err := labels.Parse(selector)
 		if err != nil {
@@ -75,8 +77,8 @@ func (b *bench) runPaper(context.Context) error {
 		*cost = secondsEach(long, func() { parsed.Matches(carried) })
 	}
 	b.report.Paper = &c
-	for _, row := range onPaper(c, 8) {
-		b.progress.say("  %d pods on %d replicas: %.0f MB each, %.0f MB of that for the PodManagers of all", paperPods, row.Replicas, row.Memory/mega, row.Undivided/mega)
+	for _, row := range paper.Rows(c, 8) {
+		b.progress.say("  %d pods on %d replicas: %.0f MB each, %.0f MB of that for the PodManagers of all", paper.Pods, row.Replicas, row.Memory/figures.MB, row.Undivided/figures.MB)
 	}
 	return nil
 }
@@ -140,11 +142,11 @@ func cpuSeconds() float64 {
 
 // typicalManager is a PodManager in the middle of its life.
 func typicalManager() *v1.PodManager {
-	manager := newManager("web-12345", paperPerManager, v1.RecreatePods)
+	manager := newManager("web-12345", paper.PerManager, v1.RecreatePods)
 	manager.Namespace, manager.UID, manager.ResourceVersion, manager.Generation = "team-17", types.UID(strings.Repeat("1", 36)), "123456789", 7
 	manager.Labels = map[string]string{"app": "web", "team": "a", "env": "production"}
 	manager.Spec.Template.Spec = typicalPod().Spec
-	manager.Status = v1.PodManagerStatus{ObservedGeneration: 7, Replicas: paperPerManager, CurrentRevision: "web-12345-5d4f8c7b9", UpdateRevision: "web-12345-5d4f8c7b9"}
+	manager.Status = v1.PodManagerStatus{ObservedGeneration: 7, Replicas: paper.PerManager, CurrentRevision: "web-12345-5d4f8c7b9", UpdateRevision: "web-12345-5d4f8c7b9"}
 	for _, kind := range []string{v1.ConditionReady, v1.ConditionAvailable, v1.ConditionProgressing, v1.ConditionStalled, v1.ConditionReplicaFailure} {
 		manager.Status.Conditions = append(manager.Status.Conditions, metav1.Condition{
 			Type: kind, Status: metav1.ConditionTrue, Reason: "AllAvailable", Message: "All 10 pods are available and updated", LastTransitionTime: metav1.Now(), ObservedGeneration: 7})

@@ -7,13 +7,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/mycompany/podmanager/hack/bench/figures"
 )
-
-// planning is the prefix of the workloads that are benchmarks of the planner.
-const planning = "plan "
-
-// steadyThousand is the benchmark that has a goal.
-const steadyThousand = planning + "steady/pods=1000"
 
 // runPlanner runs the benchmarks of pkg/plan, which need no cluster.
 func (b *bench) runPlanner(ctx context.Context) error {
@@ -32,16 +28,16 @@ func (b *bench) runPlanner(ctx context.Context) error {
 		return fmt.Errorf("go %s measured nothing:\n%s", strings.Join(arguments, " "), out)
 	}
 	for _, benchmark := range found {
-		b.report.Results.add(planning+benchmark.name, benchmark.name, ours, sample{Values: benchmark.values})
+		b.report.Results.Add(figures.Planning+benchmark.name, benchmark.name, figures.Ours, figures.Sample{Values: benchmark.values})
 	}
-	took, _ := b.report.Results.median(steadyThousand, ours, planMillis)
+	took, _ := b.report.Results.Median(figures.SteadyThousand, figures.Ours, figures.PlanMillis)
 	b.progress.say("  the planner takes %.2f ms for 1000 pods at rest", took)
 	return nil
 }
 
 type benchmark struct {
 	name   string
-	values map[metric]float64
+	values figures.Values
 }
 
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\w+/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
@@ -50,11 +46,11 @@ var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\w+/(\S+?)(?:-\d+)?\s+\d+\
 func parseBenchmarks(out string) []benchmark {
 	var found []benchmark
 	for _, match := range benchmarkLine.FindAllStringSubmatch(out, -1) {
-		values := map[metric]float64{}
-		for i, m := range []metric{planMillis, planBytes, planAllocs} {
+		values := figures.Values{}
+		for i, m := range []figures.Metric{figures.PlanMillis, figures.PlanBytes, figures.PlanAllocs} {
 			values[m], _ = strconv.ParseFloat(match[i+2], 64) // the expression lets nothing else through
 		}
-		values[planMillis] /= 1e6
+		values[figures.PlanMillis] /= 1e6
 		found = append(found, benchmark{name: match[1], values: values})
 	}
 	return found

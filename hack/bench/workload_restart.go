@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
@@ -61,11 +63,11 @@ func (s *step) populate(ctx context.Context, owners int) error {
 			return err
 		}
 	}
-	ready := s.censuses.pods.expect(allReady(all*replicasOfMany), s.spaces...)
-	if _, err := ready.await(ctx, patience, "the pods are ready"); err != nil {
+	ready := s.censuses.Pods.Expect(census.AllReady(all*replicasOfMany), s.spaces...)
+	if _, err := ready.Await(ctx, patience, "the pods are ready"); err != nil {
 		return err
 	}
-	_, err := s.awaitStatuses(ctx, allGood(all), "the pods are known to be good")
+	_, err := s.awaitStatuses(ctx, census.AllGood(all), "the pods are known to be good")
 	return err
 }
 
@@ -76,28 +78,28 @@ func (s *step) measureStart(ctx context.Context, space string, owner, owners int
 	if err != nil {
 		return err
 	}
-	fewer := s.censuses.pods.expect(func(t tally[podState]) bool { return t.total() == pods-1 }, s.spaces...)
+	fewer := s.censuses.Pods.Expect(census.Exactly(pods-1), s.spaces...)
 	now := metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}
 	if err := s.kube.CoreV1().Pods(space).Delete(ctx, victim, now); err != nil {
 		return err
 	}
-	if _, err := fewer.await(ctx, patience, "the pod is gone"); err != nil {
+	if _, err := fewer.Await(ctx, patience, "the pod is gone"); err != nil {
 		return err
 	}
 	if err := s.mark(ctx); err != nil {
 		return err
 	}
-	replaced := s.censuses.pods.expect(allExist(pods), s.spaces...)
+	replaced := s.censuses.Pods.Expect(census.AllExist(pods), s.spaces...)
 	s.before, s.began = lab.Usage{}, time.Now() // a new process begins with nothing
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	at, err := replaced.await(ctx, patience, "the pod is replaced")
+	at, err := replaced.Await(ctx, patience, "the pod is replaced")
 	if err != nil {
 		return err
 	}
-	values := map[metric]float64{startTime: s.since(at)}
-	if _, err := s.censuses.pods.expect(allReady(pods), s.spaces...).await(ctx, patience, "it is ready"); err != nil {
+	values := figures.Values{figures.StartTime: s.since(at)}
+	if _, err := s.censuses.Pods.Expect(census.AllReady(pods), s.spaces...).Await(ctx, patience, "it is ready"); err != nil {
 		return err
 	}
 	if err := s.timeSettled(ctx, owners, values); err != nil {
@@ -107,7 +109,7 @@ func (s *step) measureStart(ctx context.Context, space string, owner, owners int
 	if err != nil {
 		return err
 	}
-	s.add(restart, fmt.Sprintf("restart with %d x %d", owners, replicasOfMany), taken, startTime)
+	s.add(figures.Restart, fmt.Sprintf("restart with %d x %d", owners, replicasOfMany), taken, figures.StartTime)
 	return nil
 }
 
@@ -137,10 +139,10 @@ func (s *step) measureIdle(ctx context.Context, owners int) error {
 	}
 	all := requestCounts{}
 	all.add(requests, s.contender.made)
-	taken, err := s.complete(ctx, map[metric]float64{}, all)
+	taken, err := s.complete(ctx, figures.Values{}, all)
 	if err != nil {
 		return err
 	}
-	s.add(idle, fmt.Sprintf("%.0f s idle with %d x %d", s.sizes.Idle.Seconds(), owners, replicasOfMany), taken, cpuTime)
+	s.add(figures.Idle, fmt.Sprintf("%.0f s idle with %d x %d", s.sizes.Idle.Seconds(), owners, replicasOfMany), taken, figures.CPUTime)
 	return nil
 }

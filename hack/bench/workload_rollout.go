@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -19,10 +21,10 @@ func (s *step) measureRollout(ctx context.Context, pods int) error {
 	if err := s.contender.create(ctx, s.spaces[0], 1, pods); err != nil {
 		return err
 	}
-	if _, err := s.censuses.pods.expect(allReady(pods), s.spaces...).await(ctx, patience, "the pods are ready"); err != nil {
+	if _, err := s.censuses.Pods.Expect(census.AllReady(pods), s.spaces...).Await(ctx, patience, "the pods are ready"); err != nil {
 		return err
 	}
-	if _, err := s.awaitStatuses(ctx, allGood(1), "the pods are known to be good"); err != nil {
+	if _, err := s.awaitStatuses(ctx, census.AllGood(1), "the pods are known to be good"); err != nil {
 		return err
 	}
 	if _, err := s.awaitQuiet(ctx); err != nil {
@@ -31,16 +33,16 @@ func (s *step) measureRollout(ctx context.Context, pods int) error {
 	if err := s.mark(ctx); err != nil {
 		return err
 	}
-	updated := s.censuses.pods.expect(allUpdated(pods, newImage), s.spaces...)
+	updated := s.censuses.Pods.Expect(census.AllUpdated(pods, newImage), s.spaces...)
 	s.began = time.Now()
 	if err := s.contender.update(ctx, s.spaces[0], 0, newImage); err != nil {
 		return err
 	}
-	at, err := updated.await(ctx, patience, "all pods are updated and ready")
+	at, err := updated.Await(ctx, patience, "all pods are updated and ready")
 	if err != nil {
 		return err
 	}
-	values := map[metric]float64{updateTime: s.since(at)}
+	values := figures.Values{figures.UpdateTime: s.since(at)}
 	if err := s.timeSettled(ctx, 1, values); err != nil {
 		return err
 	}
@@ -48,6 +50,6 @@ func (s *step) measureRollout(ctx context.Context, pods int) error {
 	if err != nil {
 		return err
 	}
-	s.add(rollout, fmt.Sprintf("update %d", pods), taken, updateTime)
+	s.add(figures.Rollout, fmt.Sprintf("update %d", pods), taken, figures.UpdateTime)
 	return nil
 }

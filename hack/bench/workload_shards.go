@@ -10,38 +10,20 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// sharing is the prefix of the workloads of replicas that share the work. The contenders are named by replicasName.
 const (
-	sharing        = "shards "
-	sharedMaking   = sharing + "throughput"
-	sharedNothing  = sharing + "empty"
-	sharedCaches   = sharing + "caches"
 	shardRights    = "artifacts/shards/rbac.yaml"
-	shardCount     = 16
 	podsOfSharded  = 50
 	ownerGauge     = "podmanager_shard_owner"
 	podEventsTotal = "podmanager_pod_events_total"
+	// dividedFor is how long the shards have to stay divided.
+	dividedFor = 2 * time.Second
 )
-
-// dividedFor is how long the shards have to stay divided.
-const dividedFor = 2 * time.Second
-
-// sharedQPS is how many requests a second each replica may send.
-const sharedQPS = 5
-
-// replicaCounts are how many replicas share the work.
-var replicaCounts = []int{1, 2, 4, 8}
-
-func replicasName(count int) string {
-	if count == 1 {
-		return "1 replica"
-	}
-	return fmt.Sprintf("%d replicas", count)
-}
 
 // sharers is PodManager with several replicas, which the workload starts by itself.
 type sharers struct{ *managers }
@@ -51,7 +33,7 @@ func (sharers) launch() (*lab.Process, func() bool, error) { return nil, nil, ni
 // runShards lets replicas share the work: it measures how fast they make pods together, and which part of the caches and of the watch
 // traffic each of them has. It cleans up only if the cluster is kept.
 func (b *bench) runShards(ctx context.Context) error {
-	s, err := b.begin(ctx, sharers{b.managers}, 1+len(replicaCounts))
+	s, err := b.begin(ctx, sharers{b.managers}, 1+len(figures.ReplicaCounts))
 	if err != nil {
 		return err
 	}
@@ -66,11 +48,11 @@ func (s *step) measureShards(ctx context.Context) error {
 	if _, err := s.cluster.Kubectl(ctx, "apply", "-f", shardRights); err != nil {
 		return err
 	}
-	for i, count := range replicaCounts {
+	for i, count := range figures.ReplicaCounts {
 		// The API server could take much more, also on a busy machine: the limit is what each replica is allowed.
-		throttle := []string{"-kube-api-qps", fmt.Sprint(sharedQPS), "-kube-api-burst", "1"}
+		throttle := []string{"-kube-api-qps", fmt.Sprint(figures.SharedQPS), "-kube-api-burst", "1"}
 		err := s.withReplicas(ctx, count, throttle, func(all replicas) error {
-			if err := s.measureMemory(ctx, sharedNothing, all); err != nil {
+			if err := s.measureMemory(ctx, figures.SharedNothing, all); err != nil {
 				return err
 			}
 			return s.measureMaking(ctx, s.spaces[1+i], count)
@@ -82,7 +64,7 @@ func (s *step) measureShards(ctx context.Context) error {
 	if err := s.withReplicas(ctx, 1, nil, func(replicas) error { return s.fill(ctx) }); err != nil {
 		return err
 	}
-	for _, count := range replicaCounts {
+	for _, count := range figures.ReplicaCounts {
 		if err := s.withReplicas(ctx, count, nil, func(all replicas) error { return s.measureCaches(ctx, all) }); err != nil {
 			return err
 		}
@@ -96,24 +78,24 @@ func (s *step) measureMaking(ctx context.Context, space string, count int) error
 		return err
 	}
 	owners := s.sizes.Shares
-	exist := s.censuses.pods.expect(allExist(shardCount+owners), space)
+	exist := s.censuses.Pods.Expect(census.AllExist(figures.ShardCount+owners), space)
 	s.began = time.Now()
 	if err := s.createAllIdle(ctx, space, owners, 1); err != nil {
 		return err
 	}
-	at, err := exist.await(ctx, patience, "the pods exist")
+	at, err := exist.Await(ctx, patience, "the pods exist")
 	if err != nil {
 		return err
 	}
-	s.addShared(sharedMaking, count, map[metric]float64{existTime: s.since(at), podCount: float64(owners)}, existTime)
+	s.addShared(figures.SharedMaking, count, figures.Values{figures.ExistTime: s.since(at), figures.PodCount: float64(owners)}, figures.ExistTime)
 	return nil
 }
 
 // warmUp waits until all shards are worked on: each makes a pod.
 func (s *step) warmUp(ctx context.Context, space string) error {
 	isWarm := map[shard.Shard]bool{}
-	for owner := s.sizes.Shares; len(isWarm) < shardCount; owner++ {
-		part := shard.Of(space, ownerName(owner), shardCount)
+	for owner := s.sizes.Shares; len(isWarm) < figures.ShardCount; owner++ {
+		part := shard.Of(space, ownerName(owner), figures.ShardCount)
 		if isWarm[part] {
 			continue
 		}
@@ -122,7 +104,7 @@ func (s *step) warmUp(ctx context.Context, space string) error {
 			return err
 		}
 	}
-	_, err := s.censuses.pods.expect(allExist(shardCount), space).await(ctx, patience, "each shard has made a pod")
+	_, err := s.censuses.Pods.Expect(census.AllExist(figures.ShardCount), space).Await(ctx, patience, "each shard has made a pod")
 	return err
 }
 
@@ -139,12 +121,12 @@ func (s *step) fill(ctx context.Context) error {
 	if err := s.createAllIdle(ctx, s.spaces[0], owners, podsOfSharded); err != nil {
 		return err
 	}
-	full := s.censuses.pods.expect(allExist(owners*podsOfSharded), s.spaces[0])
-	if _, err := full.await(ctx, patience, "the pods exist"); err != nil {
+	full := s.censuses.Pods.Expect(census.AllExist(owners*podsOfSharded), s.spaces[0])
+	if _, err := full.Await(ctx, patience, "the pods exist"); err != nil {
 		return err
 	}
-	told := s.censuses.managers.expect(allCounted(owners), s.spaces[0])
-	_, err := told.await(ctx, patience, "the statuses tell")
+	told := s.censuses.Managers.Expect(census.AllCounted(owners), s.spaces[0])
+	_, err := told.Await(ctx, patience, "the statuses tell")
 	return err
 }
 
@@ -166,8 +148,10 @@ func (s *step) measureMemory(ctx context.Context, workload string, all replicas)
 	if list.RemainingItemCount != nil {
 		pods += float64(*list.RemainingItemCount)
 	}
-	s.addShared(workload, len(all), map[metric]float64{
-		memory: slices.Max(sizes), memoryMean: sum(sizes) / float64(len(sizes)), memoryOwn: slices.Max(own), podCount: pods}, memory, memoryMean, memoryOwn)
+	s.addShared(workload, len(all), figures.Values{
+		figures.Memory: slices.Max(sizes), figures.MemoryMean: sum(sizes) / float64(len(sizes)), figures.MemoryOwn: slices.Max(own),
+		figures.PodCount: pods,
+	}, figures.Memory, figures.MemoryMean, figures.MemoryOwn)
 	return nil
 }
 
@@ -177,7 +161,7 @@ func (s *step) measureCaches(ctx context.Context, all replicas) error {
 	if !lab.Pause(ctx, s.sizes.Settle) {
 		return ctx.Err()
 	}
-	if err := s.measureMemory(ctx, sharedCaches, all); err != nil {
+	if err := s.measureMemory(ctx, figures.SharedCaches, all); err != nil {
 		return err
 	}
 	bytesBefore, eventsBefore, err := all.traffic(ctx)
@@ -201,24 +185,25 @@ func (s *step) measureCaches(ctx context.Context, all replicas) error {
 	if sum(events) < float64(s.sizes.Updates) {
 		return fmt.Errorf("the replicas heard of %v of %d updates", events, s.sizes.Updates)
 	}
-	s.addShared(sharedCaches, len(all), map[metric]float64{
-		received: slices.Max(bytes), receivedMean: sum(bytes) / float64(len(all)), heard: slices.Max(events), heardMean: sum(events) / float64(len(all)),
-	}, received, heard)
+	s.addShared(figures.SharedCaches, len(all), figures.Values{
+		figures.Received: slices.Max(bytes), figures.ReceivedMean: sum(bytes) / float64(len(all)),
+		figures.PodEvents: slices.Max(events), figures.PodEventsMean: sum(events) / float64(len(all)),
+	}, figures.Received, figures.PodEvents)
 	return nil
 }
 
-func (s *step) addShared(workload string, count int, values map[metric]float64, shown ...metric) {
-	s.report.Results.add(workload, strings.TrimPrefix(workload, sharing), replicasName(count), sample{Values: values})
+func (s *step) addShared(workload string, count int, values figures.Values, shown ...figures.Metric) {
+	s.report.Results.Add(workload, strings.TrimPrefix(workload, figures.Sharing), figures.ReplicasName(count), figures.Sample{Values: values})
 	text := ""
 	for _, m := range shown {
 		switch m {
-		case existTime:
-			text += fmt.Sprintf(", %.0f pods exist after %.2f s", values[podCount], values[m])
-		case heard:
+		case figures.ExistTime:
+			text += fmt.Sprintf(", %.0f pods exist after %.2f s", values[figures.PodCount], values[m])
+		case figures.PodEvents:
 			text += fmt.Sprintf(", hears of %.0f pods at most", values[m])
 		default:
-			text += fmt.Sprintf(", %s %.1f MB", m, values[m]/mega)
+			text += fmt.Sprintf(", %s %.1f MB", m, values[m]/figures.MB)
 		}
 	}
-	s.progress.say("  %-10s  %-10s %s", strings.TrimPrefix(workload, sharing), replicasName(count), text[2:])
+	s.progress.say("  %-10s  %-10s %s", strings.TrimPrefix(workload, figures.Sharing), figures.ReplicasName(count), text[2:])
 }

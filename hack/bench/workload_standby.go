@@ -10,6 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
 )
 
 // The Lease of our controller, as artifacts/rbac.yaml lets it have.
@@ -32,11 +35,11 @@ func (s *step) measureStandby(ctx context.Context) error {
 			return err
 		}
 	}
-	there := s.censuses.pods.expect(allExist(owners*replicasOfMany), s.spaces...)
-	if _, err := there.await(ctx, patience, "the pods exist"); err != nil {
+	there := s.censuses.Pods.Expect(census.AllExist(owners*replicasOfMany), s.spaces...)
+	if _, err := there.Await(ctx, patience, "the pods exist"); err != nil {
 		return err
 	}
-	if _, err := s.awaitStatuses(ctx, allCounted(owners), "the statuses tell"); err != nil {
+	if _, err := s.awaitStatuses(ctx, census.AllCounted(owners), "the statuses tell"); err != nil {
 		return err
 	}
 	if _, err := s.awaitQuiet(ctx); err != nil {
@@ -73,7 +76,7 @@ func (s *step) measureEvents(ctx context.Context) error {
 	for _, part := range []struct {
 		workload string
 		events   int
-	}{{standbyBefore, few}, {standby, s.sizes.Events}} {
+	}{{figures.StandbyBefore, few}, {figures.Standby, s.sizes.Events}} {
 		if err := s.mark(ctx); err != nil {
 			return err
 		}
@@ -84,14 +87,14 @@ func (s *step) measureEvents(ctx context.Context) error {
 		if err := s.rest(ctx); err != nil {
 			return err
 		}
-		taken, err := s.take(ctx, map[metric]float64{})
+		taken, err := s.take(ctx, figures.Values{})
 		if err != nil {
 			return err
 		}
-		if taken.Values[writes] > 0 {
+		if taken.Values[figures.Writes] > 0 {
 			return fmt.Errorf("it is no standby: it has written %v", taken.Requests)
 		}
-		s.add(part.workload, fmt.Sprintf("standby after %d events", part.events), taken, memory, cpuTime)
+		s.add(part.workload, fmt.Sprintf("standby after %d events", part.events), taken, figures.Memory, figures.CPUTime)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package census
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
-// tally is how many objects there are in each state.
-type tally[S comparable] map[S]int
+// Tally is how many objects there are in each state.
+type Tally[S comparable] map[S]int
 
 // count is how many are in a state that is asked for.
-func (t tally[S]) count(is func(S) bool) int {
+func (t Tally[S]) count(is func(S) bool) int {
 	sum := 0
 	for state, number := range t {
 		if is(state) {
@@ -25,30 +26,30 @@ func (t tally[S]) count(is func(S) bool) int {
 	return sum
 }
 
-func (t tally[S]) total() int { return t.count(func(S) bool { return true }) }
+func (t Tally[S]) total() int { return t.count(func(S) bool { return true }) }
 
-// census counts the objects of one kind by namespace and state, as a watch tells of them, and nothing else of them is
+// Census counts the objects of one kind by namespace and state, as a watch tells of them, and nothing else of them is
 // kept. It is the store of a client-go reflector, which sees to it that no event is missed.
 //
 // All contenders are timed by the same watch. It is that of whole objects, in the encoding that the controllers ask for:
 // the API server encodes an event once for all who want the same, while a watch of metadata alone would cost it more.
-type census[S comparable] struct {
+type Census[S comparable] struct {
 	stateOf func(object runtime.Object) S
 
 	mu       sync.Mutex
 	states   map[cache.ObjectName]S
-	tallies  map[string]tally[S]
-	expected map[*expectation[S]]bool
+	tallies  map[string]Tally[S]
+	expected map[*Expectation[S]]bool
 	ranges   map[*countRange[S]]bool
 	filled   chan struct{}
 	once     sync.Once
 }
 
-// expectation waits for what the objects in some namespaces come to.
-type expectation[S comparable] struct {
-	census *census[S]
+// Expectation waits for what the objects in some namespaces come to.
+type Expectation[S comparable] struct {
+	census *Census[S]
 	spaces []string
-	holds  func(tally[S]) bool
+	holds  func(Tally[S]) bool
 	// met gets the time at which it first held.
 	met chan time.Time
 }
@@ -56,21 +57,21 @@ type expectation[S comparable] struct {
 // countRange is the least and the most that a count of the objects in some namespaces comes to.
 type countRange[S comparable] struct {
 	spaces      []string
-	count       func(tally[S]) int
+	count       func(Tally[S]) int
 	least, most int
 }
 
-func emptyCensus[S comparable](stateOf func(runtime.Object) S) *census[S] {
-	return &census[S]{
-		stateOf: stateOf, states: map[cache.ObjectName]S{}, tallies: map[string]tally[S]{},
-		expected: map[*expectation[S]]bool{}, ranges: map[*countRange[S]]bool{}, filled: make(chan struct{}),
+func empty[S comparable](stateOf func(runtime.Object) S) *Census[S] {
+	return &Census[S]{
+		stateOf: stateOf, states: map[cache.ObjectName]S{}, tallies: map[string]Tally[S]{},
+		expected: map[*Expectation[S]]bool{}, ranges: map[*countRange[S]]bool{}, filled: make(chan struct{}),
 	}
 }
 
-// newCensus starts to watch, and returns when it knows of everything there is.
-func newCensus[S comparable](ctx context.Context, source *cache.ListWatch, client any, kind runtime.Object, stateOf func(runtime.Object) S) (*census[S], error) {
-	c := emptyCensus(stateOf)
-	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(source, client), kind, c, cache.ReflectorOptions{})
+// start begins to watch, and returns when it knows of everything there is.
+func start[L runtime.Object, S comparable](ctx context.Context, source lister[L], client any, kind runtime.Object, stateOf func(runtime.Object) S) (*Census[S], error) {
+	c := empty(stateOf)
+	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(listWatch(source), client), kind, c, cache.ReflectorOptions{})
 	go reflector.RunWithContext(ctx)
 	select {
 	case <-c.filled:
@@ -82,18 +83,33 @@ func newCensus[S comparable](ctx context.Context, source *cache.ListWatch, clien
 	}
 }
 
-// expect begins to wait for something about the objects in namespaces; it may hold already.
-func (c *census[S]) expect(holds func(tally[S]) bool, spaces ...string) *expectation[S] {
+// lister is a typed client for one kind in all namespaces.
+type lister[L runtime.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+func listWatch[L runtime.Object](client lister[L]) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, options)
+		},
+		WatchFuncWithContext: client.Watch,
+	}
+}
+
+// Expect begins to wait for something about the objects in namespaces; it may hold already.
+func (c *Census[S]) Expect(holds func(Tally[S]) bool, spaces ...string) *Expectation[S] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := &expectation[S]{census: c, spaces: spaces, holds: holds, met: make(chan time.Time, 1)}
+	e := &Expectation[S]{census: c, spaces: spaces, holds: holds, met: make(chan time.Time, 1)}
 	c.expected[e] = true
 	c.check(e)
 	return e
 }
 
-// await returns the time at which it held.
-func (e *expectation[S]) await(ctx context.Context, limit time.Duration, what string) (time.Time, error) {
+// Await returns the time at which it held.
+func (e *Expectation[S]) Await(ctx context.Context, limit time.Duration, what string) (time.Time, error) {
 	select {
 	case at := <-e.met:
 		return at, nil
@@ -107,8 +123,8 @@ func (e *expectation[S]) await(ctx context.Context, limit time.Duration, what st
 	}
 }
 
-// follow notes the least and the most that a count comes to, from now until end is called.
-func (c *census[S]) follow(count func(tally[S]) int, spaces ...string) (end func() (least, most int)) {
+// Follow notes the least and the most that a count comes to, from now until end is called.
+func (c *Census[S]) Follow(count func(Tally[S]) int, spaces ...string) (end func() (least, most int)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := count(c.sum(spaces))
@@ -122,8 +138,8 @@ func (c *census[S]) follow(count func(tally[S]) int, spaces ...string) (end func
 	}
 }
 
-// names are the names of the objects in a namespace.
-func (c *census[S]) names(space string) []string {
+// Names are the names of the objects in a namespace.
+func (c *Census[S]) Names(space string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var names []string
@@ -136,8 +152,8 @@ func (c *census[S]) names(space string) []string {
 }
 
 // sum is the tally of several namespaces. The lock is held.
-func (c *census[S]) sum(spaces []string) tally[S] {
-	sum := tally[S]{}
+func (c *Census[S]) sum(spaces []string) Tally[S] {
+	sum := Tally[S]{}
 	for _, space := range spaces {
 		for state, number := range c.tallies[space] {
 			sum[state] += number
@@ -147,7 +163,7 @@ func (c *census[S]) sum(spaces []string) tally[S] {
 }
 
 // check tells an expectation if it is met. The lock is held.
-func (c *census[S]) check(e *expectation[S]) {
+func (c *Census[S]) check(e *Expectation[S]) {
 	if e.holds(c.sum(e.spaces)) {
 		e.met <- time.Now()
 		delete(c.expected, e)
@@ -155,7 +171,7 @@ func (c *census[S]) check(e *expectation[S]) {
 }
 
 // changed looks at all that somebody waits for or counts. The lock is held.
-func (c *census[S]) changed() {
+func (c *Census[S]) changed() {
 	for r := range c.ranges {
 		now := r.count(c.sum(r.spaces))
 		r.least, r.most = min(r.least, now), max(r.most, now)
@@ -166,7 +182,7 @@ func (c *census[S]) changed() {
 }
 
 // set notes the state of an object; nil for one that is gone. The lock is held.
-func (c *census[S]) set(key cache.ObjectName, state *S) {
+func (c *Census[S]) set(key cache.ObjectName, state *S) {
 	if old, found := c.states[key]; found {
 		if c.tallies[key.Namespace][old]--; c.tallies[key.Namespace][old] == 0 {
 			delete(c.tallies[key.Namespace], old)
@@ -178,13 +194,13 @@ func (c *census[S]) set(key cache.ObjectName, state *S) {
 	}
 	c.states[key] = *state
 	if c.tallies[key.Namespace] == nil {
-		c.tallies[key.Namespace] = tally[S]{}
+		c.tallies[key.Namespace] = Tally[S]{}
 	}
 	c.tallies[key.Namespace][*state]++
 }
 
 // Add is called by the reflector, as are the following.
-func (c *census[S]) Add(object any) error {
+func (c *Census[S]) Add(object any) error {
 	state := c.stateOf(object.(runtime.Object))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -194,10 +210,10 @@ func (c *census[S]) Add(object any) error {
 }
 
 // Update is the same as Add.
-func (c *census[S]) Update(object any) error { return c.Add(object) }
+func (c *Census[S]) Update(object any) error { return c.Add(object) }
 
 // Delete takes an object out.
-func (c *census[S]) Delete(object any) error {
+func (c *Census[S]) Delete(object any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.set(cache.MetaObjectToName(object.(metav1.Object)), nil)
@@ -206,7 +222,7 @@ func (c *census[S]) Delete(object any) error {
 }
 
 // Replace is called with all there is, at the beginning and when events were missed.
-func (c *census[S]) Replace(objects []any, _ string) error {
+func (c *Census[S]) Replace(objects []any, _ string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.states)
@@ -221,4 +237,4 @@ func (c *census[S]) Replace(objects []any, _ string) error {
 }
 
 // Resync has nothing to do.
-func (c *census[S]) Resync() error { return nil }
+func (c *Census[S]) Resync() error { return nil }

@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"fmt"
@@ -31,63 +31,36 @@ func (t table) isNumeric(column int) bool {
 
 // headline is the time that a workload is about, and what it means.
 var headline = map[string]struct {
-	metric metric
+	metric Metric
 	means  string
 }{
-	createOne:     {existTime, "pods exist"},
-	createTens:    {existTime, "pods exist"},
-	createSingles: {existTime, "pods exist"},
-	scaleDown:     {goneTime, "pods are gone"},
-	rollout:       {updateTime, "pods are updated and Ready"},
-	realCreate:    {existTime, "pods exist"},
-	realUpdate:    {updateTime, "pods are updated and Ready"},
-	restart:       {startTime, "first useful sync"},
+	CreateOne:     {ExistTime, "pods exist"},
+	CreateTens:    {ExistTime, "pods exist"},
+	CreateSingles: {ExistTime, "pods exist"},
+	ScaleDown:     {GoneTime, "pods are gone"},
+	Rollout:       {UpdateTime, "pods are updated and Ready"},
+	RealCreate:    {ExistTime, "pods exist"},
+	RealUpdate:    {UpdateTime, "pods are updated and Ready"},
+	Restart:       {StartTime, "first useful sync"},
 }
 
 // peerOf is who the others are compared with.
 func peerOf(workload string) string {
 	switch workload {
-	case rollout, realCreate, realUpdate:
-		return deployment
+	case Rollout, RealCreate, RealUpdate:
+		return Deployment
 	default:
-		return replicaSet
+		return ReplicaSet
 	}
 }
 
 // tables are those that there is something to say in.
-func (r *report) tables() []table {
+func (r *Report) tables() []table {
 	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.shardTable(), r.paperTable(), r.plannerTable(), r.applyTable(), r.goalTable()}
 	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
 }
 
-// withPrefix are the results of the workloads that are named so.
-func (r *results) withPrefix(prefix string) []*result {
-	var found []*result
-	for _, candidate := range *r {
-		if strings.HasPrefix(candidate.Workload, prefix) {
-			found = append(found, candidate)
-		}
-	}
-	return found
-}
-
-// compared are the results of contenders that keep pods, those of a workload together.
-func (r *results) compared() []*result {
-	isAlone := func(c *result) bool {
-		return slices.ContainsFunc([]string{growth, planning, applying, sharing}, func(prefix string) bool { return strings.HasPrefix(c.Workload, prefix) })
-	}
-	found := slices.DeleteFunc(slices.Clone(*r), isAlone)
-	first := map[string]int{}
-	for i, candidate := range found {
-		if _, seen := first[candidate.Workload]; !seen {
-			first[candidate.Workload] = i
-		}
-	}
-	slices.SortStableFunc(found, func(a, b *result) int { return first[a.Workload] - first[b.Workload] })
-	return found
-}
-
-func (r *report) sideBySide() table {
+func (r *Report) sideBySide() table {
 	t := table{title: "Side by side", columns: []string{
 		"workload", "contender", "time s", "x peer", "x limit", "Ready s", "x peer", "settled s", "owners s",
 		"requests", "writes", "status writes", "CPU s", "RSS MB", "peak MB", "lost watches",
@@ -101,7 +74,7 @@ func (r *report) sideBySide() table {
 		if timed {
 			title += ": " + head.means
 		}
-		number := func(m metric, format string, unit float64) string {
+		number := func(m Metric, format string, unit float64) string {
 			value, measured := one.median(m)
 			if !measured {
 				return ""
@@ -109,19 +82,19 @@ func (r *report) sideBySide() table {
 			return fmt.Sprintf(format, value/unit)
 		}
 		t.rows = append(t.rows, []string{title, one.Contender, number(head.metric, "%.2f", 1),
-			r.speed(one, head.metric, peerOf(one.Workload)), r.speed(one, head.metric, limit),
-			number(readyTime, "%.2f", 1), r.speed(one, readyTime, peerOf(one.Workload)), number(settledTime, "%.2f", 1), number(ownersTime, "%.2f", 1),
-			number(allRequests, "%.0f", 1), number(writes, "%.0f", 1), number(statusWrites, "%.0f", 1),
-			number(cpuTime, "%.2f", 1), number(memory, "%.0f", mega), number(peak, "%.0f", mega),
-			number(watchesLost, "%.0f", 1)})
+			r.speed(one, head.metric, peerOf(one.Workload)), r.speed(one, head.metric, Limit),
+			number(ReadyTime, "%.2f", 1), r.speed(one, ReadyTime, peerOf(one.Workload)), number(SettledTime, "%.2f", 1), number(OwnersTime, "%.2f", 1),
+			number(AllRequests, "%.0f", 1), number(Writes, "%.0f", 1), number(StatusWrites, "%.0f", 1),
+			number(CPUTime, "%.2f", 1), number(Memory, "%.0f", MB), number(PeakMemory, "%.0f", MB),
+			number(WatchesLost, "%.0f", 1)})
 	}
 	return t
 }
 
 // speed is how many times as fast one is as another at the same workload; empty if that was not measured.
-func (r *report) speed(one *result, m metric, than string) string {
+func (r *Report) speed(one *Result, m Metric, than string) string {
 	own, measured := one.median(m)
-	other, comparable := r.Results.median(one.Workload, than, m)
+	other, comparable := r.Results.Median(one.Workload, than, m)
 	if !measured || !comparable || own == 0 {
 		return ""
 	}
@@ -129,7 +102,7 @@ func (r *report) speed(one *result, m metric, than string) string {
 }
 
 // realNodeTable has what users see of an update where containers run: that the budget holds, and what becomes of the addresses.
-func (r *report) realNodeTable() table {
+func (r *Report) realNodeTable() table {
 	t := table{title: "On the real node", columns: []string{
 		"contender", "pods", "created: Ready s", "least to most s", "x Deployment", "updated: Ready s", "least to most s", "x Deployment",
 		"old pods gone s", "least available", "most pods", "addresses kept",
@@ -139,19 +112,19 @@ func (r *report) realNodeTable() table {
 		"Updated: as many pods as wanted run the new image and are Ready, and the others, if any, are on their way out. " +
 		"Least available, most pods: seen during an update, in all rounds, without pods on their way out; a pod whose image was changed in place is not available " +
 		"from the change on. Addresses kept: pods that are the same and have the same address after the update."}
-	for _, one := range r.Results.withPrefix(realUpdate) {
-		created := r.Results.find(realCreate, one.Contender)
+	for _, one := range r.Results.withPrefix(RealUpdate) {
+		created := r.Results.Find(RealCreate, one.Contender)
 		if created == nil {
 			continue
 		}
-		pods, _ := one.median(podCount)
-		gone, _ := one.median(oldGoneTime)
-		least, _, _ := r.Results.extremes(realUpdate, one.Contender, leastAvailable)
-		_, most, _ := r.Results.extremes(realUpdate, one.Contender, mostPods)
-		kept, _, _ := r.Results.extremes(realUpdate, one.Contender, addressesKept)
+		pods, _ := one.median(PodCount)
+		gone, _ := one.median(OldGoneTime)
+		least, _, _ := r.Results.extremes(RealUpdate, one.Contender, LeastAvailable)
+		_, most, _ := r.Results.extremes(RealUpdate, one.Contender, MostPods)
+		kept, _, _ := r.Results.extremes(RealUpdate, one.Contender, AddressesKept)
 		row := []string{one.Contender, fmt.Sprintf("%.0f", pods)}
-		row = append(row, r.spread(created, readyTime)...)
-		row = append(row, r.spread(one, updateTime)...)
+		row = append(row, r.spread(created, ReadyTime)...)
+		row = append(row, r.spread(one, UpdateTime)...)
 		t.rows = append(t.rows, append(row, fmt.Sprintf("%.2f", gone), fmt.Sprintf("%.0f of %.0f", least, pods), fmt.Sprintf("%.0f", most),
 			fmt.Sprintf("%.0f of %.0f", kept, pods)))
 	}
@@ -159,13 +132,13 @@ func (r *report) realNodeTable() table {
 }
 
 // spread is the median of a time, its least and its most, and how many times as fast that is as the peer.
-func (r *report) spread(one *result, m metric) []string {
+func (r *Report) spread(one *Result, m Metric) []string {
 	value, _ := one.median(m)
 	least, most, _ := r.Results.extremes(one.Workload, one.Contender, m)
 	return []string{fmt.Sprintf("%.2f", value), fmt.Sprintf("%.2f to %.2f", least, most), r.speed(one, m, peerOf(one.Workload))}
 }
 
-func (r *report) requestTable() table {
+func (r *Report) requestTable() table {
 	t := table{title: "Requests of the controllers", columns: []string{"workload", "contender", "requests"}}
 	for _, one := range r.Results.compared() {
 		requests := one.requests()
@@ -181,16 +154,16 @@ func (r *report) requestTable() table {
 }
 
 // eachTable has what one PodManager costs the API server.
-func (r *report) eachTable() table {
+func (r *Report) eachTable() table {
 	t := table{title: "Writes for each PodManager", columns: []string{"workload", "until Ready", "of the status", "later", "known to be good s", "live reads"},
 		note: "Later: when its pods have been looked at for a while and are known to be good, the revision is stored and the status says so. " +
 			"Live reads: how often, in all, the controller had to ask because its cache was behind."}
 	for _, one := range r.Results {
-		if _, counted := one.median(writesEach); !counted || one.Workload == createOne {
+		if _, counted := one.median(WritesEach); !counted || one.Workload == CreateOne {
 			continue
 		}
 		row := []string{one.Title}
-		for _, m := range []metric{writesEach, statusWritesEach, laterWritesEach, goodTime, liveReads} {
+		for _, m := range []Metric{WritesEach, StatusWritesEach, LaterWritesEach, GoodTime, LiveReads} {
 			text := ""
 			if value, measured := one.median(m); measured {
 				text = fmt.Sprintf("%.2f", value)
@@ -202,30 +175,30 @@ func (r *report) eachTable() table {
 	return t
 }
 
-func (r *report) growthTable() table {
+func (r *Report) growthTable() table {
 	t := table{title: "What changing one small PodManager costs, by the number of pods in the cluster",
 		columns: []string{"in the cluster", "a sync takes ms", "CPU for one change ms", "RSS MB"}}
-	for _, one := range r.Results.withPrefix(growth) {
-		sync, _ := one.median(syncMillis)
-		cpu, _ := one.median(cpuMillis)
-		rss, _ := one.median(memory)
-		t.rows = append(t.rows, []string{one.Title, fmt.Sprintf("%.2f", sync), fmt.Sprintf("%.2f", cpu), fmt.Sprintf("%.0f", rss/mega)})
+	for _, one := range r.Results.withPrefix(Growth) {
+		sync, _ := one.median(SyncMillis)
+		cpu, _ := one.median(CPUMillis)
+		rss, _ := one.median(Memory)
+		t.rows = append(t.rows, []string{one.Title, fmt.Sprintf("%.2f", sync), fmt.Sprintf("%.2f", cpu), fmt.Sprintf("%.0f", rss/MB)})
 	}
 	return t
 }
 
-func (r *report) plannerTable() table {
+func (r *Report) plannerTable() table {
 	t := table{title: "The planner (pkg/plan, one decision)", columns: []string{"benchmark", "ms", "KB allocated", "allocations"}}
-	for _, one := range r.Results.withPrefix(planning) {
-		took, _ := one.median(planMillis)
-		size, _ := one.median(planBytes)
-		allocations, _ := one.median(planAllocs)
+	for _, one := range r.Results.withPrefix(Planning) {
+		took, _ := one.median(PlanMillis)
+		size, _ := one.median(PlanBytes)
+		allocations, _ := one.median(PlanAllocs)
 		t.rows = append(t.rows, []string{one.Title, fmt.Sprintf("%.3f", took), fmt.Sprintf("%.0f", size/1024), fmt.Sprintf("%.0f", allocations)})
 	}
 	return t
 }
 
-func (r *report) goalTable() table {
+func (r *Report) goalTable() table {
 	t := table{title: "Goals", columns: []string{"goal", "verdict", "figures"}}
 	for _, g := range r.Goals {
 		t.rows = append(t.rows, []string{g.Want, g.verdict(), g.Got})

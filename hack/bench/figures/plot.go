@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"encoding/xml"
@@ -39,7 +39,7 @@ text { font: 13px sans-serif; fill: #24292f }
 `
 
 // plot is a bar chart of ratios, as SVG.
-func plot(r results) string {
+func plot(r Results) string {
 	out := &strings.Builder{}
 	y := 0
 	for _, p := range []panel{speedPanel(r), costPanel(r)} {
@@ -53,7 +53,7 @@ func plot(r results) string {
 }
 
 // speedPanel has how many times as fast as the peer everybody is.
-func speedPanel(r results) panel {
+func speedPanel(r Results) panel {
 	p := panel{title: "Speed: ReplicaSet (Deployment for updates and on the real node) = 1, longer is better"}
 	for _, one := range r.compared() {
 		head, timed := headline[one.Workload]
@@ -61,13 +61,13 @@ func speedPanel(r results) panel {
 			continue
 		}
 		for _, speed := range []struct {
-			metric metric
+			metric Metric
 			until  string
-		}{{head.metric, ""}, {readyTime, " until Ready"}} {
+		}{{head.metric, ""}, {ReadyTime, " until Ready"}} {
 			own, measured := one.median(speed.metric)
-			other, comparable := r.median(one.Workload, peerOf(one.Workload), speed.metric)
+			other, comparable := r.Median(one.Workload, peerOf(one.Workload), speed.metric)
 			if measured && comparable && own > 0 {
-				p.bars = append(p.bars, bar{label: one.Title + speed.until + ", " + one.Contender, value: other / own, isLimit: one.Contender == limit})
+				p.bars = append(p.bars, bar{label: one.Title + speed.until + ", " + one.Contender, value: other / own, isLimit: one.Contender == Limit})
 			}
 		}
 	}
@@ -75,19 +75,19 @@ func speedPanel(r results) panel {
 }
 
 // costPanel has what it takes, as a share of what the peer takes.
-func costPanel(r results) panel {
+func costPanel(r Results) panel {
 	p := panel{title: "Cost: ReplicaSet (Deployment for updates and on the real node) = 1, shorter is better"}
 	costs := []struct {
-		metric metric
+		metric Metric
 		name   string
-	}{{writes, "writes"}, {statusWrites, "status writes"}, {cpuTime, "CPU"}, {peak, "peak RSS"}}
+	}{{Writes, "writes"}, {StatusWrites, "status writes"}, {CPUTime, "CPU"}, {PeakMemory, "peak RSS"}}
 	for _, one := range r.compared() {
-		if one.Contender == peerOf(one.Workload) || one.Contender == limit {
+		if one.Contender == peerOf(one.Workload) || one.Contender == Limit {
 			continue
 		}
 		for _, cost := range costs {
 			own, measured := one.median(cost.metric)
-			other, comparable := r.median(one.Workload, peerOf(one.Workload), cost.metric)
+			other, comparable := r.Median(one.Workload, peerOf(one.Workload), cost.metric)
 			if measured && comparable && other > 0 {
 				p.bars = append(p.bars, bar{label: one.Title + ", " + one.Contender + ": " + cost.name, value: own / other})
 			}

@@ -1,20 +1,19 @@
-package main
+package figures
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"text/tabwriter"
-	"time"
+
+	"github.com/mycompany/podmanager/hack/bench/paper"
 )
 
-// report is all that a run has found out.
-type report struct {
-	Machine machine
+// Report is all that a run has found out.
+type Report struct {
+	Machine Machine
 	Scale   float64
 	Rounds  int
 	// Flags are those that our controller was given besides.
@@ -24,32 +23,21 @@ type report struct {
 	// LeftOut are the workloads that were not run because they need a real node.
 	LeftOut []string `json:",omitempty"`
 	// Paper is what single things cost, for the cluster that is only computed.
-	Paper   *costs `json:",omitempty"`
-	Results results
-	Goals   []goal
+	Paper   *paper.Costs `json:",omitempty"`
+	Results Results
+	Goals   []Goal
 }
 
-// machine is what it was found out on.
-type machine struct {
+// Machine is what it was found out on.
+type Machine struct {
 	Date, Commit, Go, Kubernetes, Platform string
 	Cores                                  int
 	// Busy is the share of the CPU that others took before the run began.
 	Busy float64
 }
 
-func newReport(o options) report {
-	commit := "unknown"
-	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
-		commit = strings.TrimSpace(string(out))
-	}
-	return report{Scale: o.scale, Rounds: o.rounds, Flags: o.flags, Machine: machine{
-		Date: time.Now().UTC().Format(time.DateOnly), Commit: commit, Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Busy: busy(),
-	}}
-}
-
-// write writes all files. It is called after each workload, so that an interrupted run has a report too.
-func (r *report) write(folder string) error {
+// Write writes all files. It is called after each workload, so that an interrupted run has a report too.
+func (r *Report) Write(folder string) error {
 	r.Goals = goals(r.Results)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -65,8 +53,8 @@ func (r *report) write(folder string) error {
 	return nil
 }
 
-// missed is how many goals were measured and not reached.
-func (r *report) missed() int {
+// Missed is how many goals were measured and not reached.
+func (r *Report) Missed() int {
 	missed := 0
 	for _, g := range r.Goals {
 		if g.Got != "" && !g.Reached {
@@ -77,7 +65,7 @@ func (r *report) missed() int {
 }
 
 // about says what the figures are worth.
-func (r *report) about() []string {
+func (r *Report) about() []string {
 	m := r.Machine
 	kubernetes := m.Kubernetes
 	if kubernetes == "" {
@@ -89,7 +77,7 @@ func (r *report) about() []string {
 		"Nodes are simulated (KWOK): pods are scheduled and become Ready, but no container runs, so that starting one, or giving it " +
 			"another image, takes no time but that of the requests. All parts of the cluster share the machine, so compare within this report only.",
 	}
-	if r.Results.withPrefix(realUpdate) != nil {
+	if r.Results.withPrefix(RealUpdate) != nil {
 		lines = append(lines, "The node of the workload real-node is a real one, with containers that run; it shares the machine, too.")
 	}
 	for _, name := range r.LeftOut {
@@ -110,8 +98,8 @@ func (r *report) about() []string {
 	return lines
 }
 
-// text is the report for a terminal.
-func (r *report) text() string {
+// Text is the report for a terminal.
+func (r *Report) Text() string {
 	out := &strings.Builder{}
 	for _, line := range r.about() {
 		fmt.Fprintln(out, line)
@@ -128,7 +116,7 @@ func (r *report) text() string {
 }
 
 // markdown is the report as a page.
-func (r *report) markdown() string {
+func (r *Report) markdown() string {
 	out := &strings.Builder{}
 	fmt.Fprint(out, "# Bench\n\n", strings.Join(r.about(), "\n"), "\n\n![Ratios to ReplicaSet](report.svg)\n")
 	for _, t := range r.tables() {
