@@ -84,7 +84,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 	failuresBefore(first, 0)
 
 	s.fail(first.Name, time.Now())
-	second := s.awaitActive(5*time.Second, first)
+	second := s.awaitActive(9*time.Second, first) // a backoff would be 10 s
 	failuresBefore(second, 1)
 
 	failed := s.fail(second.Name, time.Now())
@@ -92,14 +92,14 @@ func TestFailedPodsBackOff(t *testing.T) {
 	s.restart(controller)
 	third := s.awaitActive(patience, second)
 	failuresBefore(third, 2)
-	if waited := third.CreationTimestamp.Sub(failed); waited < 10*time.Second || waited > 15*time.Second {
-		t.Errorf("the next try came after %v, want 10 s", waited)
+	if waited := third.CreationTimestamp.Sub(failed); waited < 10*time.Second || waited >= 20*time.Second {
+		t.Errorf("the next try came after %v, want 10 s, and not 20 s, which are for the try after it", waited)
 	}
 
 	failed = s.fail(third.Name, time.Now())
 	s.awaitBackOff(3, failed.Add(20*time.Second))
 	s.applyPrivate("web", fmt.Sprintf(nowhere, "replicas: 1", "second"))
-	fourth := s.awaitActive(5*time.Second, third)
+	fourth := s.awaitActive(15*time.Second, third) // the backoff would be 20 s
 	failuresBefore(fourth, 0)
 	if got := fourth.Spec.Containers[0].Image; got != "second" {
 		t.Errorf("%s runs %s", fourth.Name, got)
