@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // inPlace are the limits of most tests: one pod at a time, and never another pod.
@@ -98,5 +99,9 @@ func TestImageWithGracePeriod(t *testing.T) {
 	s.answers("2")
 	for _, pod := range before {
 		w.leftBefore(&pod, grace)
+		// Without it, each drain would be 10 s longer.
+		if _, isKnown := podstate.ReadyWritten(&pod); !isKnown {
+			t.Errorf("%s does not show when the kubelet wrote Ready: %v", pod.Name, pod.ManagedFields)
+		}
 	}
 }

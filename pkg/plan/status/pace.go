@@ -37,7 +37,7 @@ type Pace struct {
 // congestion is how much longer than at best the API server takes for a write at the moment.
 func (p *Pace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *requeue.Failure, congestion time.Duration, now time.Time) time.Duration {
 	isNew := old.ObservedGeneration < 1
-	isFirst := isNew && (meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) ||
+	firstIsDue := isNew && (meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) ||
 		meta.IsStatusConditionTrue(status.Conditions, v1.ConditionStalled))
 	if p.pending.IsZero() {
 		p.pending = now
@@ -58,7 +58,7 @@ func (p *Pace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *reque
 	case wait <= 0 && !isNews(old, status):
 		wait = p.written.Add(latest.Sub(p.pending)).Sub(now)
 	}
-	if wait = min(wait, latest.Sub(now)); isFirst || IsUrgent(old, status, failure) || wait <= 0 {
+	if wait = min(wait, latest.Sub(now)); firstIsDue || IsUrgent(old, status, failure) || wait <= 0 {
 		p.written, p.pending = now, time.Time{}
 		return 0
 	}
