@@ -177,6 +177,6 @@ func withoutController(t *testing.T) {
 
 // client asks pods: each request is a connection of its own, since the container behind an address changes. The controller's certificate
 // is self-signed.
-var client = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 	DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 }}

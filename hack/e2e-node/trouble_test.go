@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// tell asks the web server of a pod to do something. It may end before it can answer.
+// tell asks the web server of a pod to do something, once. It may end before it can answer.
 func (s *space) tell(pod *corev1.Pod, what string) {
 	s.t.Helper()
 	if pod.Spec.NodeName != realNode {
@@ -40,7 +40,9 @@ func TestUnready(t *testing.T) {
 
 // A container that ends is restarted by the kubelet; the PodManager leaves the pod alone and is Ready again.
 func TestRestarts(t *testing.T) {
-	liveness := ", livenessProbe: {httpGet: {path: /livez, port: 8080}, periodSeconds: 1, failureThreshold: 1}"
+	// On a slow machine a server may not listen for a while, or answer late, and must not be taken for dead.
+	const livez = "httpGet: {path: /livez, port: 8080}, periodSeconds: 1, timeoutSeconds: 30"
+	liveness := ", startupProbe: {" + livez + ", failureThreshold: 60}, livenessProbe: {" + livez + ", failureThreshold: 1}"
 	limits := ", resources: {limits: {memory: 64Mi}}"
 	tests := map[string]struct{ more, do, reason string }{
 		"crash":            {"", "/crash", "Error"},

@@ -22,7 +22,7 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	writes []audit.Request
-	// leases are the names of these Leases, by the token that has created them.
+	// leases are the names of these Leases, by the token of the replica.
 	leases map[string]string
 }
 
@@ -56,11 +56,17 @@ func (l *Ledger) Close() error { return l.log.Close() }
 func (l *Ledger) add(r audit.Request) {
 	switch {
 	case r.User.Username != l.user || !r.Succeeded():
-	case r.What() == "create leases" && strings.HasPrefix(r.ObjectRef.Name, l.prefix):
+	case isWriteOfLease(r) && strings.HasPrefix(r.ObjectRef.Name, l.prefix):
 		l.leases[r.Credential()] = r.ObjectRef.Name
 	case r.IsWriteOf(l.user, l.namespace) && r.ObjectRef.Resource != "events":
 		l.writes = append(l.writes, r)
 	}
+}
+
+// isWriteOfLease tells of a create or a renewal: if the answer to the create was lost, the API server may have created the Lease all the same, and
+// the replica goes on with renewals. Nobody renews the Lease of another replica.
+func isWriteOfLease(r audit.Request) bool {
+	return r.What() == "create leases" || r.What() == "update leases"
 }
 
 // LeaseOf is the Lease by which the replica with this token tells that it is alive.

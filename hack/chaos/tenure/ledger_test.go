@@ -25,6 +25,7 @@ func TestLedger(t *testing.T) {
 		"not of the holder":  {"patch", "us", "2", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
 		"too late":           {"delete", "us", "1", "pods", "", "web-a-0", 200, 9, 1, "it had run out"},
 		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "it has no Lease of its own"},
+		"a Lease unanswered": {"patch", "us", "4", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
 		"refused":            {"patch", "us", "2", "pods", "", "web-a-0", 409, 1, 0, ""},
 		"a read":             {"get", "us", "2", "pods", "", "web-a-0", 200, 1, 0, ""},
 		"an event":           {"create", "us", "2", "events", "", "web-a.1", 201, 1, 0, ""},
@@ -37,11 +38,15 @@ func TestLedger(t *testing.T) {
 			for token, replica := range map[string]string{"1": "one", "2": "two"} {
 				l.add(newRequest("create", "us", token, "leases", "", "system", "ns-replica-"+replica, 201, began))
 			}
+			for verb, code := range map[string]int{"create": 504, "update": 200} {
+				l.add(newRequest(verb, "us", "4", "leases", "", "system", "ns-replica-four", code, began))
+			}
 			l.add(newRequest(test.verb, test.user, test.token, test.resource, test.subresource, "ns", test.name, test.code, at))
 			part := shard.Of("ns", "web-a", 4)
 			h := &History{versions: map[string][]leaseVersion{
 				"ns-replica-one":              {{version: "1", holder: "host_one"}},
 				"ns-replica-two":              {{version: "2", holder: "host_two"}},
+				"ns-replica-four":             {{version: "4", holder: "host_four"}},
 				fmt.Sprint("ns-shard-", part): {{version: "3", holder: "host_one", from: began, acquired: began, until: began.Add(6 * time.Second)}},
 			}}
 			judged, violations := l.Judge(h, "ns", 4, func(string, time.Time) string { return "" })
