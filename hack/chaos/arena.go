@@ -124,7 +124,7 @@ func (a *arena) start(flags ...string) {
 	process, ready, err := a.contender.launch(a.kubeconfig, a.namespace, flags...)
 	a.must(err)
 	a.process = process
-	a.await("the controller to be ready", time.Minute, func() (string, bool) { return process.Tail(5), ready() })
+	a.await("the controller to be ready", func() (string, bool) { return process.Tail(5), ready() })
 }
 
 // kill ends the controller like a crash.
@@ -139,9 +139,12 @@ func (a *arena) restart(flags ...string) {
 	a.start(flags...)
 }
 
+// patience is how long a run waits for what has to be there before it can go on, on a slow machine with other things to do.
+const patience = 3 * time.Minute
+
 // await polls until a condition holds. If it does not hold in time, the run is void.
-func (a *arena) await(what string, limit time.Duration, holds func() (seen string, ok bool)) {
-	ctx, cancel := context.WithTimeout(a.ctx, limit)
+func (a *arena) await(what string, holds func() (seen string, ok bool)) {
+	ctx, cancel := context.WithTimeout(a.ctx, patience)
 	defer cancel()
 	for {
 		seen, ok := holds()

@@ -23,6 +23,7 @@ var goals = []struct {
 // campaign is a series of runs.
 type campaign struct {
 	cluster   *lab.Cluster
+	pulse     *pulse
 	scenarios []scenario
 	seed      uint64
 	duration  time.Duration
@@ -34,6 +35,9 @@ type campaign struct {
 
 	mu      sync.Mutex
 	results []result
+	// running is how many runs there are at the moment, started when the last one has started.
+	running int
+	started time.Time
 }
 
 // runAll makes all runs: first each scenario once with all contenders, so that an interrupted campaign has seen every scenario; then
@@ -124,7 +128,7 @@ type job struct {
 	seed      uint64
 }
 
-// runJobs makes runs in their order, up to parallel of them at the same time.
+// runJobs makes runs in their order, up to parallel of them at the same time, and fewer on a machine that cannot keep up.
 func (c *campaign) runJobs(ctx context.Context, jobs []job, parallel int, isOver func() bool) {
 	queue := make(chan job, len(jobs))
 	for _, j := range jobs {
@@ -135,11 +139,39 @@ func (c *campaign) runJobs(ctx context.Context, jobs []job, parallel int, isOver
 	for range parallel {
 		running.Go(func() {
 			for j := range queue {
+				for !c.enter(time.Now()) && lab.Pause(ctx, time.Second) {
+				}
 				c.runOne(ctx, j, isOver)
+				c.leave()
 			}
 		})
 	}
 	running.Wait()
+}
+
+// A machine keeps up if no write of the pulse took longer than keepsUp within the last pulseWindow. So long it takes to see what a run does to it.
+const (
+	keepsUp     = time.Second
+	pulseWindow = 5 * time.Second
+)
+
+// enter tells whether a run may start, which then has to leave: at once if there is no other, and else only on a machine that keeps up.
+func (c *campaign) enter(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since := now.Add(-pulseWindow)
+	if c.running > 0 && (c.started.After(since) || c.pulse.slowest(since, now) > keepsUp) {
+		return false
+	}
+	c.running++
+	c.started = now
+	return true
+}
+
+func (c *campaign) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
 }
 
 // runOne plays a scenario with a contender, if the scenario fits the contender and there is time.
@@ -147,7 +179,7 @@ func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
 	if isOver() || j.scenario.oursOnly && j.contender.name() != (ours{}).name() {
 		return
 	}
-	r, err := newRun(j.scenario, j.contender, c.cluster, j.seed, c.short)
+	r, err := newRun(j.scenario, j.contender, c.cluster, c.pulse, j.seed, c.short)
 	if err != nil {
 		c.add(result{Scenario: j.scenario.name, Contender: j.contender.name(), Seed: j.seed, Error: err.Error()})
 		return

@@ -103,7 +103,7 @@ func (c *campaign) conduct(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = cluster.Down() }()
-	c.cluster = cluster
+	c.cluster, c.pulse = cluster, startPulse(ctx, cluster)
 	c.runAll(ctx)
 	return c.conclude(ctx)
 }

@@ -148,18 +148,19 @@ func (t *table) markdown() string {
 
 // summary is the campaign in a sentence.
 func (t *table) summary() string {
-	runs, versions, gaps := 0, 0, 0
+	runs, versions, gaps, slowest := 0, 0, 0, time.Duration(0)
 	for _, r := range t.Results {
 		runs++
 		versions += r.Versions
 		gaps += r.Gaps
+		slowest = max(slowest, r.Slowest)
 	}
 	counts := make([]string, 0, len(goals))
 	for _, goal := range goals {
 		counts = append(counts, fmt.Sprintf("%d %s", t.Counts[goal.what], goal.what))
 	}
-	text := fmt.Sprintf("SEED=%d: %d runs on %d cores; PodManager's part had %s. The oracle judged %d versions of objects (%d gaps, where the API server was restarted).",
-		t.Seed, runs, t.Cores, strings.Join(counts, ", "), versions, gaps)
+	text := fmt.Sprintf("SEED=%d: %d runs on %d cores; PodManager's part had %s. The oracle judged %d versions of objects (%d gaps, where the API server was restarted). "+
+		"The slowest write took %.1f s, and the judges allow for that.", t.Seed, runs, t.Cores, strings.Join(counts, ", "), versions, gaps, slowest.Seconds())
 	if len(t.Missed) > 0 {
 		text += " Too few: " + strings.Join(t.Missed, ", ") + "."
 	}

@@ -27,9 +27,11 @@ type run struct {
 	scenario  scenario
 	contender contender
 	cluster   *lab.Cluster
+	pulse     *pulse
 	seed      uint64
 	short     bool
 
+	began  time.Time
 	mu     sync.Mutex
 	result result
 	known  map[string]bool
@@ -48,14 +50,16 @@ type result struct {
 	// Versions is how many versions of objects the oracle has judged, Gaps how often it may have missed some.
 	Versions, Gaps int
 	Took           time.Duration
+	// Slowest is how long the slowest write of the pulse took: the judges allow for that.
+	Slowest time.Duration
 	// Error is why the run is void and proves nothing.
 	Error string
 	// Log is the path of the log.
 	Log string
 }
 
-func newRun(s scenario, c contender, cluster *lab.Cluster, seed uint64, short bool) (*run, error) {
-	r := &run{scenario: s, contender: c, cluster: cluster, seed: seed, short: short, known: map[string]bool{}}
+func newRun(s scenario, c contender, cluster *lab.Cluster, pulse *pulse, seed uint64, short bool) (*run, error) {
+	r := &run{scenario: s, contender: c, cluster: cluster, pulse: pulse, seed: seed, short: short, began: time.Now(), known: map[string]bool{}}
 	r.result = result{Scenario: s.name, Contender: c.name(), Seed: seed, Counts: map[string]int{},
 		Log: filepath.Join(cluster.Folder, fmt.Sprintf("%s-%s-%d.log", s.name, c.name(), seed))}
 	var err error
@@ -65,7 +69,6 @@ func newRun(s scenario, c contender, cluster *lab.Cluster, seed uint64, short bo
 
 // play plays the scenario to its end.
 func (r *run) play(ctx context.Context) result {
-	began := time.Now()
 	defer r.log.Close()
 	limit := 6 * time.Minute // a run without violations takes a fraction of it, even on a busy machine
 	if r.scenario.limit > 0 {
@@ -81,7 +84,8 @@ func (r *run) play(ctx context.Context) result {
 		r.result.Error = err.Error()
 		r.logf("ERROR: %v", err)
 	}
-	r.result.Took = time.Since(began)
+	r.result.Took = time.Since(r.began)
+	r.result.Slowest = r.pulse.slowest(r.began, time.Now())
 	return r.result
 }
 

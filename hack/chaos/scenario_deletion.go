@@ -28,7 +28,7 @@ func namespaceTerminating(a *arena) {
 	log := a.auditFromNow()
 	a.create("web", replicas, ownerOptions{})
 	a.create("db", 3, ownerOptions{})
-	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= replicas/10 })
+	a.await("some pods", func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= replicas/10 })
 	a.must(a.cluster.Kube.CoreV1().Namespaces().Delete(a.ctx, a.namespace, metav1.DeleteOptions{}))
 	a.logf("deleted the namespace at %d pods", len(a.pods()))
 	for name := range a.wants() {

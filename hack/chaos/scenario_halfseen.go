@@ -58,7 +58,7 @@ func (a *arena) losePod(owner string) {
 		return manager.ResourceVersion
 	}
 	before, count, lost := version(), len(a.podsOf(owner)), time.Time{}
-	a.await("a lost pod to be replaced and told", time.Minute, func() (string, bool) {
+	a.await("a lost pod to be replaced and told", func() (string, bool) {
 		pods := a.podsOf(owner)
 		if !lost.IsZero() && len(pods) == count && (version() != before || !a.contender.updates()) {
 			return "", true
@@ -85,7 +85,7 @@ func (a *arena) takeNames(owner string, from, to int) (names []string) {
 
 // awaitOwned waits until an owner has at least count pods.
 func (a *arena) awaitOwned(name string, count int) {
-	a.await(fmt.Sprintf("%d pods of %s", count, name), time.Minute, func() (string, bool) {
+	a.await(fmt.Sprintf("%d pods of %s", count, name), func() (string, bool) {
 		n := len(a.podsOf(name))
 		return fmt.Sprint(n), n >= count
 	})

@@ -60,7 +60,7 @@ func (a *arena) replace(name string, replicas int) {
 	before := a.wants()[name]
 	a.remove(name)
 	patience := time.Now().Add(time.Duration(a.random.IntN(2000)) * time.Millisecond)
-	a.await(name+" to be gone", time.Minute, func() (string, bool) {
+	a.await(name+" to be gone", func() (string, bool) {
 		owners, err := a.contender.owners(a.ctx, a.namespace)
 		if err != nil {
 			return err.Error(), false
@@ -122,7 +122,7 @@ func foreignName(a *arena) {
 	a.decoy("web-2", nil, other)
 	a.decoy("web-3", label, other)
 	a.decoy("web-old", label, other)
-	a.await("the decoys to run, after which nobody has a reason to change them", time.Minute, func() (string, bool) {
+	a.await("the decoys to run, after which nobody has a reason to change them", func() (string, bool) {
 		ready := 0
 		for _, pod := range a.pods() {
 			if isReady(&pod) {

@@ -144,7 +144,7 @@ func (a *arena) imposeBan(b ban) (lift func()) {
 	kube, err := kubernetes.NewForConfig(config)
 	a.must(err)
 	pod := a.pods()[0]
-	a.await("the policy to be in force", time.Minute, func() (string, bool) {
+	a.await("the policy to be in force", func() (string, bool) {
 		err := b.attempt(a.ctx, kube, pod)
 		return fmt.Sprint(err), err != nil && strings.Contains(err.Error(), banWords)
 	})

@@ -63,7 +63,7 @@ func ambiguousCreate(a *arena) {
 	for i := range owners {
 		a.create(fmt.Sprintf("web-%d", i), 5, ownerOptions{})
 	}
-	a.await("all pods", 2*time.Minute, func() (string, bool) {
+	a.await("all pods", func() (string, bool) {
 		n := len(a.pods())
 		return fmt.Sprint(n), n >= 5*owners
 	})
@@ -114,7 +114,7 @@ func blackHole(a *arena) {
 
 	slow := a.proxy.Inject(faults.Rule{Name: "slow", Match: a.own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 200 * time.Millisecond}}})
 	a.scale("web", 12)
-	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n > 3 })
+	a.await("some pods", func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n > 3 })
 	if link.Sever() == 0 {
 		a.must(errors.New("there is no connection to cut"))
 	}

@@ -57,7 +57,7 @@ func nodeDidIt(a *arena) {
 	a.inParallel(func() { a.openGates(ctx, &slow) }, func() {
 		defer stop()
 		a.awaitCalm()
-		a.await("a revision to go back to", time.Minute, func() (string, bool) {
+		a.await("a revision to go back to", func() (string, bool) {
 			manager := a.manager("web")
 			return fmt.Sprint(manager.Status), manager.Status.CurrentRevision != ""
 		})
@@ -104,7 +104,7 @@ func (a *arena) endPods(name, image string) {
 	}
 	for _, fault := range all {
 		var victim corev1.Pod
-		a.await("an updated pod to end", time.Minute, func() (string, bool) {
+		a.await("an updated pod to end", func() (string, bool) {
 			updated := slices.DeleteFunc(a.podsOf(name), func(pod corev1.Pod) bool {
 				return pod.Spec.Containers[0].Image != image || pod.Status.Phase != corev1.PodRunning || pod.Annotations[v1.AnnotationFailuresBefore] != ""
 			})

@@ -36,7 +36,7 @@ func (a *arena) orphanUnseen(name string, lost bool) {
 	podWatch, ownerWatch := a.own("watch", "pods"), a.own("watch", a.contender.resource())
 	pods, owners := a.proxy.Stall(podWatch), a.proxy.Stall(ownerWatch)
 	a.removeWith(name, metav1.DeletePropagationOrphan)
-	a.await("the garbage collector to let the pods go", time.Minute, func() (string, bool) {
+	a.await("the garbage collector to let the pods go", func() (string, bool) {
 		all, err := a.contender.owners(a.ctx, a.namespace)
 		a.must(err)
 		waits := slices.ContainsFunc(all, func(o owner) bool { return slices.Contains(o.finalizers, metav1.FinalizerOrphanDependents) })

@@ -106,7 +106,7 @@ func (a *arena) besideUndecodable(swamp string) bool {
 	manifest := fmt.Sprintf(bad, swamp)
 	defer a.restoreCRD(manifest)
 	a.loosenCRD()
-	a.await("the loose schema to admit the object", time.Minute, func() (string, bool) {
+	a.await("the loose schema to admit the object", func() (string, bool) {
 		out, err := a.cluster.KubectlWith(a.ctx, manifest, "apply", "-f", "-")
 		return out, err == nil
 	})
@@ -159,7 +159,7 @@ func (a *arena) restoreCRD(bad string) {
 	defer cancel()
 	_, err := a.cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml")
 	a.must(err)
-	a.await("the real schema to be in force", time.Minute, func() (string, bool) {
+	a.await("the real schema to be in force", func() (string, bool) {
 		out, err := a.cluster.KubectlWith(ctx, bad, "apply", "--dry-run=server", "-f", "-")
 		return out, err != nil
 	})

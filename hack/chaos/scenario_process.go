@@ -131,17 +131,17 @@ func (a *arena) splitOnce() {
 	a.proxy.Inject(faults.Rule{Name: "slow", Match: a.own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 100 * time.Millisecond}}})
 	a.start(a.leaseFlags()...)
 	first := a.process
-	a.await("a leader", time.Minute, func() (string, bool) { return first.Tail(3), a.leader() != "" })
+	a.await("a leader", func() (string, bool) { return first.Tail(3), a.leader() != "" })
 	former := a.leader()
 	second := a.launchSuccessor(a.leaseFlags()...)
 	defer second.kill()
 
 	a.create("web", many, ownerOptions{})
-	a.await("some pods", time.Minute, func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= 5 })
+	a.await("some pods", func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= 5 })
 	a.must(first.Signal(syscall.SIGSTOP))
 	a.run.count(splitBrains)
 	a.logf("stopped the leader at %d pods", len(a.pods()))
-	a.await("the second controller to lead", time.Minute, func() (string, bool) { return second.tail(), a.leader() != former })
+	a.await("the second controller to lead", func() (string, bool) { return second.tail(), a.leader() != former })
 	a.awaitPods(many)
 	a.scale("web", few)
 	if a.random.IntN(2) == 0 {
@@ -149,7 +149,7 @@ func (a *arena) splitOnce() {
 	}
 	a.must(first.Signal(syscall.SIGCONT))
 	a.logf("woke the old leader up")
-	a.await("the old leader to end", time.Minute, func() (string, bool) {
+	a.await("the old leader to end", func() (string, bool) {
 		select {
 		case <-first.Exited:
 			return "", true
@@ -158,6 +158,7 @@ func (a *arena) splitOnce() {
 		}
 	})
 	a.settle()
+	a.blind = time.Duration(second.away.Load())
 	a.judge()
 }
 

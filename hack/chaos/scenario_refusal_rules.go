@@ -14,7 +14,7 @@ import (
 // imposeQuota limits the number of pods in a namespace.
 func (a *arena) imposeQuota(namespace string, pods int) (lift func()) {
 	lift = a.impose(fmt.Sprintf("{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: %s}, spec: {hard: {pods: %d}}}", namespace, pods))
-	a.await("the quota to be in force", time.Minute, func() (string, bool) {
+	a.await("the quota to be in force", func() (string, bool) {
 		out, err := a.cluster.Kubectl(a.ctx, "get", "quota", "few", "--namespace", namespace, "-o", "jsonpath={.status.hard.pods}")
 		return out, err == nil && out == fmt.Sprint(pods)
 	})
@@ -87,7 +87,7 @@ func (a *arena) impose(manifest string) (lift func()) {
 // awaitDenial waits until no pod can be created: rules reach the API server's caches a little later.
 func (a *arena) awaitDenial() {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: (ownerOptions{}).template(nil).Spec}
-	a.await("pods to be refused", time.Minute, func() (string, bool) {
+	a.await("pods to be refused", func() (string, bool) {
 		_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return fmt.Sprint(err), apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 	})

@@ -265,9 +265,8 @@ func (c *crew) rob() {
 	c.calibrate()
 	robbed := time.Now()
 	lease := c.force()
-	limit := leaseDuration + takeoverAfterKill + takeoverSlack*c.usual
 	for !c.history.IsTakenSince(lease, robbed) {
-		if time.Since(robbed) > limit {
+		if limit := leaseDuration + takeoverAfterKill + c.longer(robbed, time.Now()); time.Since(robbed) > limit {
 			c.violate(faults.Violation{Invariant: "I3", Object: lease, What: fmt.Sprintf("no replica has taken %s within %v after it was taken by force", lease, limit)})
 			return
 		}

@@ -41,11 +41,11 @@ func standby(a *arena) {
 	flags := append(a.leaseFlags(), "-leader-elect-lease-duration=1m", "-leader-elect-renew-deadline=50s")
 	a.start(flags...)
 	leader := a.process
-	a.await("a leader", time.Minute, func() (string, bool) { return leader.Tail(3), a.leader() != "" })
+	a.await("a leader", func() (string, bool) { return leader.Tail(3), a.leader() != "" })
 	second, ready, err := a.contender.launch(a.contender.kubeconfig(), a.namespace, flags...)
 	a.must(err)
 	defer func() { _ = second.Kill() }()
-	a.await("the second controller to be ready", time.Minute, func() (string, bool) { return second.Tail(3), ready() })
+	a.await("the second controller to be ready", func() (string, bool) { return second.Tail(3), ready() })
 	a.create("web", 2, ownerOptions{})
 	a.awaitCalm()
 	// Nobody schedules these pods, so that events about them cost less.
@@ -108,7 +108,7 @@ func (a *arena) heap(process *lab.Process) int64 {
 	const live, cycles, count = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total", 8
 	began := a.metrics(process)[cycles] + 1 // the first collection may have begun before
 	least := math.Inf(1)
-	a.await("some garbage collections", 2*time.Minute, func() (string, bool) {
+	a.await("some garbage collections", func() (string, bool) {
 		for range 20 { // the requests make garbage
 			now := a.metrics(process)
 			if now[cycles] > began {
@@ -138,7 +138,7 @@ func (a *arena) awaitIdle(process *lab.Process) {
 		return usage.CPU
 	}
 	before, quiet := spent(), 0
-	a.await("the standby to be idle", time.Minute, func() (string, bool) {
+	a.await("the standby to be idle", func() (string, bool) {
 		lab.Pause(a.ctx, 500*time.Millisecond)
 		now := spent()
 		if quiet++; now-before > little {

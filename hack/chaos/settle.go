@@ -24,7 +24,7 @@ const (
 	// quietTime is how long the controller must write nothing then, within quietTries tries.
 	quietTime, quietTries = 2500 * time.Millisecond, 6
 	// recent is how long a scale-down may take before the remaining pods count as too many, and how old a status may be. It is above
-	// the controller's staleLimit, the time for which it waits for a stalled watch.
+	// the controller's staleLimit, the time for which it waits for a stalled watch. On a busy machine it is longer, see slack.
 	recent = 20 * time.Second
 )
 
@@ -229,7 +229,9 @@ func (a *arena) nextWrites(log *audit.Log) []audit.Request {
 func (a *arena) judge() {
 	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
 	defer cancel()
-	report, err := a.oracle.Report(ctx, recent, a.blind)
+	slowest := a.run.pulse.slowest(a.run.began, time.Now())
+	a.logf("the slowest write took %v", slowest.Round(time.Millisecond))
+	report, err := a.oracle.Report(ctx, recent+slack*slowest, a.blind)
 	a.must(err)
 	for _, violation := range report.Violations {
 		a.violate(violation)

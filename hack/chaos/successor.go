@@ -12,12 +12,17 @@ import (
 // on a machine that is busy it may lose it without a fault.
 type successor struct {
 	current atomic.Pointer[lab.Process]
+	// away is for how long it could do nothing, in nanoseconds: it may be that much later.
+	away    atomic.Int64
 	stopped chan struct{}
 	running sync.WaitGroup
 }
 
 // lostLease is the exit code of a controller that has lost its Lease. That of a panic is another one.
 const lostLease = 1
+
+// relaunchAfter is how long it takes until it is started again.
+const relaunchAfter = time.Second
 
 // launchSuccessor starts a second controller, which runs until it is killed.
 func (a *arena) launchSuccessor(flags ...string) *successor {
@@ -39,13 +44,15 @@ func (a *arena) launchSuccessor(flags ...string) *successor {
 			case <-last.Exited:
 			}
 			a.logf("the second controller has ended with %v: %s", last.Err, last.Tail(3))
-			if last.ExitCode() != lostLease || !lab.Pause(a.ctx, time.Second) {
+			if last.ExitCode() != lostLease || !lab.Pause(a.ctx, relaunchAfter) {
 				return
 			}
 			if err := launch(); err != nil {
 				a.logf("the second controller cannot be started again: %v", err)
 				return
 			}
+			// Before it ended it had tried in vain to renew the Lease, which the next one cannot have before it has run out.
+			s.away.Add(int64(renewDeadline + relaunchAfter + leaseDuration))
 		}
 	})
 	return s

@@ -18,11 +18,7 @@ const (
 	takeoverAfterStop = time.Second
 	// noPause is how soon all other shards must react meanwhile.
 	noPause = time.Second
-	// takeoverSlack is how many times as long as a shard needs to react at the moment, without a fault, or a write takes, all these may take
-	// in addition. A takeover has that many requests one after the other where a reaction has one. On a machine that is not busy it comes to
-	// a fraction of a second.
-	takeoverSlack = 5
-	// takeoverPatience is how long a shard is waited for, with the same addition.
+	// takeoverPatience is how long a shard is waited for.
 	takeoverPatience = 40 * time.Second
 )
 
@@ -79,7 +75,7 @@ func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 	reacted = map[int]time.Time{}
 	asked = time.Now()
 	c.poke()
-	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+takeoverSlack*c.usual && lab.Pause(c.ctx, 50*time.Millisecond) {
+	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+c.longer(asked, time.Now()) && lab.Pause(c.ctx, 50*time.Millisecond) {
 		c.must(c.ledger.Read())
 		for index := range crewShards {
 			if at, found := c.ledger.FirstOfPods(c.canary(index), asked); found {
@@ -121,7 +117,7 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 			what, took, most = kind+", other shards", at.Sub(asked), noPause
 		}
 		c.times[what] = append(c.times[what], took)
-		if most += takeoverSlack * max(c.usual, c.pulse.slowest(since, at)); took > most {
+		if most += c.longer(since, at); took > most {
 			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index), What: fmt.Sprintf("%s: shard %d was at work after %v, not within %v; without a fault it reacted within %v",
 				what, index, took.Round(time.Millisecond), most.Round(time.Millisecond), c.usual.Round(time.Millisecond))})
 		}
@@ -133,15 +129,11 @@ const calmBefore = 10 * time.Second
 
 // judgeGaps checks that an ordinary handover takes no longer than one after a clean stop: after a release, somebody takes the shard.
 func (c *crew) judgeGaps() {
-	usual := time.Duration(0)
-	if times := c.times["no fault"]; len(times) > 0 {
-		usual = slices.Sorted(slices.Values(times))[len(times)/2]
-	}
 	for _, gap := range c.history.Gaps(c.namespace + "-shard-") {
 		if c.wasDisturbed(gap.From.Add(-calmBefore), gap.To) {
 			continue
 		}
-		took, most := gap.To.Sub(gap.From), takeoverAfterStop+takeoverSlack*max(usual, c.pulse.slowest(gap.From, gap.To))
+		took, most := gap.To.Sub(gap.From), takeoverAfterStop+c.longer(gap.From, gap.To)
 		c.times["release"] = append(c.times["release"], took)
 		if took > most {
 			c.violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
@@ -150,10 +142,24 @@ func (c *crew) judgeGaps() {
 	}
 }
 
-// wasDisturbed tells whether something was done to a replica or a Lease within a time, or whether the machine stood still for longer than a
-// request for a Lease may take: then replicas give up what they hold, as when they are cut off.
+// longer is how much longer than on a machine that is not busy something may take. If the machine stood still, it is another takeover.
+func (c *crew) longer(from, to time.Time) time.Duration {
+	more := slack * max(c.usual, c.run.pulse.slowest(from, to))
+	if c.stoodStill(from, to) {
+		more += leaseDuration + takeoverAfterKill
+	}
+	return more
+}
+
+// stoodStill tells whether the machine needed more time for a write than a request for a Lease may take: then replicas give up what they hold,
+// as when they are cut off.
+func (c *crew) stoodStill(from, to time.Time) bool {
+	return c.run.pulse.slowest(from, to) > renewDeadline/2
+}
+
+// wasDisturbed tells whether something was done to a replica or a Lease within a time, or whether the machine stood still.
 func (c *crew) wasDisturbed(from, to time.Time) bool {
-	if c.pulse.slowest(from, to) > renewDeadline/2 {
+	if c.stoodStill(from, to) {
 		return true
 	}
 	for _, forced := range c.forced {

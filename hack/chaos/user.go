@@ -122,7 +122,7 @@ func (a *arena) podsOf(name string) []corev1.Pod {
 
 // awaitPods waits until there are count pods.
 func (a *arena) awaitPods(count int) {
-	a.await(fmt.Sprintf("%d pods", count), time.Minute, func() (string, bool) {
+	a.await(fmt.Sprintf("%d pods", count), func() (string, bool) {
 		n := len(a.pods())
 		return fmt.Sprint(n), n == count
 	})

@@ -113,9 +113,10 @@ func boundOf(r audit.Request) string {
 	}
 }
 
-// Judge compares the writes with the history of the Leases: each has to come from the replica that held the shard at that time. It returns
-// how many writes it has judged.
-func (l *Ledger) Judge(history *History, name string, shards int, tell func(credential string, at time.Time) string) (int, []faults.Violation) {
+// Judge compares the writes with the history of the Leases: each has to come from the replica that held the shard when it was received, or when
+// it was sent: onTheWay is how long it may have been under way. It returns how many writes it has judged.
+func (l *Ledger) Judge(history *History, name string, shards int, onTheWay func(received time.Time) time.Duration,
+	tell func(credential string, at time.Time) string) (int, []faults.Violation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var violations []faults.Violation
@@ -124,7 +125,10 @@ func (l *Ledger) Judge(history *History, name string, shards int, tell func(cred
 		replica := history.FirstHolder(l.leases[write.Credential()])
 		why, may := "it has no Lease of its own", false
 		if replica != "" {
-			why, may = history.mayWrite(fmt.Sprintf("%s-shard-%v", name, part), replica, write.Received)
+			lease := fmt.Sprintf("%s-shard-%v", name, part)
+			if why, may = history.mayWrite(lease, replica, write.Received); !may {
+				_, may = history.mayWrite(lease, replica, write.Received.Add(-onTheWay(write.Received)))
+			}
 		}
 		if !may {
 			violations = append(violations, faults.Violation{Invariant: "I7", Object: write.ObjectRef.Name,

@@ -23,6 +23,7 @@ func TestLedger(t *testing.T) {
 		"a revision":         {"create", "us", "1", "controllerrevisions", "", "web-a-5f7c", 201, 1, 1, ""},
 		"the status":         {"update", "us", "1", "podmanagers", "status", "web-a", 200, 1, 1, ""},
 		"not of the holder":  {"patch", "us", "2", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
+		"late on the way":    {"delete", "us", "1", "pods", "", "web-a-0", 200, 7, 1, ""},
 		"too late":           {"delete", "us", "1", "pods", "", "web-a-0", 200, 9, 1, "it had run out"},
 		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "it has no Lease of its own"},
 		"a Lease unanswered": {"patch", "us", "4", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
@@ -49,7 +50,8 @@ func TestLedger(t *testing.T) {
 				"ns-replica-four":             {{version: "4", holder: "host_four"}},
 				fmt.Sprint("ns-shard-", part): {{version: "3", holder: "host_one", from: began, acquired: began, until: began.Add(6 * time.Second)}},
 			}}
-			judged, violations := l.Judge(h, "ns", 4, func(string, time.Time) string { return "" })
+			onTheWay := func(time.Time) time.Duration { return 2 * time.Second }
+			judged, violations := l.Judge(h, "ns", 4, onTheWay, func(string, time.Time) string { return "" })
 			if judged != test.judged || (len(violations) == 0) != (test.violation == "") || !strings.Contains(fmt.Sprint(violations), test.violation) {
 				t.Errorf("judged %d: %v; want %d, %q", judged, violations, test.judged, test.violation)
 			}
