@@ -82,7 +82,7 @@ func newArena(ctx context.Context, r *run, part string) (a *arena, err error) {
 
 // awaitServiceAccount waits for the account without which no pod can be created.
 func (a *arena) awaitServiceAccount() error {
-	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(a.ctx, patience)
 	defer cancel()
 	for {
 		_, err := a.cluster.Kube.CoreV1().ServiceAccounts(a.namespace).Get(ctx, "default", metav1.GetOptions{})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"strings"
@@ -191,14 +190,13 @@ func foreignPod(name string, labels map[string]string, controller *metav1.OwnerR
 
 // expectNamesTaken checks that our controller tells about taken names: in the message of Ready, and by an event for each name.
 func (a *arena) expectNamesTaken(names ...string) {
-	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second) // the controller sends events in the background
-	defer cancel()
-	for {
+	const limit = 10 * time.Second // the controller sends events in the background
+	for began := time.Now(); ; {
 		silence := a.silenceAbout(names)
 		if silence == "" {
 			return
 		}
-		if !lab.Pause(ctx, 100*time.Millisecond) {
+		if a.isOver(began, limit) || !lab.Pause(a.ctx, 100*time.Millisecond) {
 			a.violate(faults.Violation{Invariant: "I3", Object: "web", What: silence})
 			return
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -147,7 +146,7 @@ func (a *arena) expectGrowth(name string, replicas int, patience time.Duration) 
 		if n := len(a.podsOf(name)); n > most {
 			most, since = n, time.Now()
 		}
-		if time.Since(since) > patience {
+		if a.isOver(since, patience) {
 			a.violate(faults.Violation{Invariant: "I3", Object: name + " growth",
 				What: fmt.Sprintf("%s has %d of %d pods, and no new one for %v although nothing refuses pods any more", name, most, replicas, patience)})
 			return
@@ -187,14 +186,12 @@ func (a *arena) condition(name, kind string) string { return a.conditions(name)[
 
 // expect polls until a condition holds. If it does not hold in time, expect records a violation, and the run goes on.
 func (a *arena) expect(invariant, object, what string, limit time.Duration, holds func() (seen string, ok bool)) bool {
-	ctx, cancel := context.WithTimeout(a.ctx, limit)
-	defer cancel()
-	for {
+	for began := time.Now(); ; {
 		seen, ok := holds()
 		if ok {
 			return true
 		}
-		if !lab.Pause(ctx, 100*time.Millisecond) {
+		if a.isOver(began, limit) || !lab.Pause(a.ctx, 100*time.Millisecond) {
 			a.violate(faults.Violation{Invariant: invariant, Object: object, What: fmt.Sprintf("%s: waited %v for %s; seen: %s", object, limit, what, seen)})
 			return false
 		}

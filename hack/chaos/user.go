@@ -17,7 +17,7 @@ import (
 
 // insist repeats a request until it succeeds: the API server may be away.
 func (a *arena) insist(request func() error) {
-	ctx, cancel := context.WithTimeout(a.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(a.ctx, patience)
 	defer cancel()
 	for {
 		err := request()
