@@ -42,7 +42,7 @@ run() {
 	PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 	export PODMANAGER_AUDIT_LOG
 	export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
-	go test -tags e2e "$@" -p 1 -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-30m}" ${arguments[@]+"${arguments[@]}"}
+	go test -tags e2e "$@" -p 1 -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-60m}" ${arguments[@]+"${arguments[@]}"}
 }
 
 # stream CLUSTER PARALLEL PACKAGE...: runs tests in the background. Only the first stream is seen while it runs, so that outputs do not mix.

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/dynamic"
 
@@ -53,7 +52,7 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 // tearDown stops the controller, and installs the CRD that the other tests expect. It has no v1alpha1, which the API server allows as no
 // object is stored so.
 func tearDown(bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Patience)
 	defer cancel()
 	return errors.Join(shared.controller.Stop(), shared.hook.start(), shared.cluster.InstallCRD(ctx), shared.hook.stop())
 }

@@ -45,7 +45,7 @@ func (n namespace) apply(name, spec string) {
 
 func (n namespace) awaitReady(name string) {
 	n.t.Helper()
-	if _, err := shared.cluster.Kubectl(n.t.Context(), "--namespace", n.name, "wait", "--for=condition=Ready", "--timeout=60s", "pm/"+name); err != nil {
+	if _, err := shared.cluster.Kubectl(n.t.Context(), "--namespace", n.name, "wait", "--for=condition=Ready", "--timeout=3m", "pm/"+name); err != nil {
 		n.t.Fatal(err)
 	}
 }
@@ -186,7 +186,8 @@ func TestShardUnowned(t *testing.T) {
 	awaitOver(t, unowned)
 	const stolen = lease + "-shard-1-of-2"
 	holdLease(t, stolen, "somebody-else")
-	if alert := awaitFiring(t, unowned); alert.Labels["shard"] != "1-of-2" || alert.Labels["severity"] != "critical" {
+	// On a slow machine the group may lose the other shard for a moment, too.
+	if alert := awaitFiring(t, map[string]string{"alertname": unowned["alertname"], "shard": "1-of-2"}); alert.Labels["severity"] != "critical" {
 		t.Errorf("the alert has the labels %v", alert.Labels)
 	}
 	if found, err := active(t, map[string]string{"alertname": "PodManagerNoLeader"}); err != nil || len(found) > 0 {

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long to wait for what should take seconds, on a slow machine with other things to do.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // space is a test's namespace.
 type space struct {

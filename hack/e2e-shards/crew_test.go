@@ -25,7 +25,7 @@ import (
 const leaseDuration = 8 * time.Second
 
 // patience is how long a test waits for what has no limit of its own.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // crew is a group of replicas, with a namespace for its PodManagers.
 type crew struct {
@@ -48,7 +48,7 @@ func newCrew(t *testing.T) *crew {
 func (c *crew) start(shards int) *lab.Process {
 	c.t.Helper()
 	c.replicas++
-	ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
 	defer cancel()
 	p, err := cluster.Start(ctx, fmt.Sprintf("%s-%d", c.namespace, c.replicas), "-v", "4", "-namespace", c.namespace, "-leader-elect",
 		"-leader-elect-resource-namespace=podmanager-system", "-leader-elect-resource-name="+c.namespace,

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/mycompany/podmanager/hack/lab"
 	"github.com/mycompany/podmanager/hack/suite"
@@ -30,7 +29,7 @@ func setUp(ctx context.Context, attached *lab.Cluster) error {
 
 // tearDown leaves the cluster as the tests of other packages expect it.
 func tearDown(bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Patience)
 	defer cancel()
 	_, rights := cluster.Kubectl(ctx, "delete", "--ignore-not-found", "-f", rightsFile)
 	return errors.Join(rights, cluster.InstallCRD(ctx))

@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mycompany/podmanager/hack/lab"
 )
 
 // startController starts a controller, and waits until it is ready.
 func startController(name string, flags ...string) (*lab.Process, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return shared.cluster.Start(ctx, name, append([]string{"-v", "4"}, flags...)...)
 }

@@ -24,7 +24,7 @@ func TestDelete(t *testing.T) {
 			s.awaitReady("web", 3)
 			s.awaitReady("other", 2)
 			before := uids(s.pods())
-			s.kubectl("delete", "pm", "web", "--cascade="+cascade, "--timeout=30s")
+			s.kubectl("delete", "pm", "web", "--cascade="+cascade, "--timeout=3m")
 			s.await("its pods to be gone, and no others", func() (any, bool) {
 				left := podNames(s.allPods())
 				return left, slices.Equal(left, []string{"other-0", "other-1"})
@@ -44,7 +44,7 @@ func TestDeleteOrphan(t *testing.T) {
 	s.apply("web", "{replicas: 3, image: 'nginx:2'}")
 	s.awaitReady("web", 3)
 	before := uids(s.pods())
-	s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=30s")
+	s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=3m")
 	for _, pod := range s.pods() {
 		if pod.UID != before[pod.Name] || len(pod.OwnerReferences) != 0 {
 			t.Errorf("%s: uid %s, owners %v", pod.Name, pod.UID, pod.OwnerReferences)
@@ -79,7 +79,7 @@ func TestDeleteWhileCreating(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 200, image: nginx}")
 	s.await("the first pods", func() (any, bool) { n := len(s.allPods()); return n, n > 5 })
-	s.kubectl("delete", "pm", "web", "--timeout=60s")
+	s.kubectl("delete", "pm", "web", "--timeout=3m")
 	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
 }
 
@@ -129,7 +129,7 @@ func TestDeleteWithoutController(t *testing.T) {
 		return got, len(got) == 0
 	})
 	kill(t, controller)
-	s.kubectl("delete", "pm", "web", "--timeout=30s")
+	s.kubectl("delete", "pm", "web", "--timeout=3m")
 	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
 }
 
@@ -140,7 +140,7 @@ func TestNamesakeAfterDeletion(t *testing.T) {
 	held := "{replicas: 2, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}"
 	s.apply("web", held)
 	s.awaitReady("web", 2)
-	s.kubectl("delete", "pm", "web", "--timeout=30s")
+	s.kubectl("delete", "pm", "web", "--timeout=3m")
 	s.apply("web", "{replicas: 2, image: nginx}")
 	manager := s.awaitReady("web", 2)
 	if want := []string{"web-2", "web-3"}; !slices.Equal(manager.Status.PodNames, want) {

@@ -230,7 +230,7 @@ func TestWaitForReady(t *testing.T) {
 	}
 	s.kubectl("delete", "pm", "web")
 	s.apply("web", "{replicas: 3, image: nginx}")
-	s.kubectl("wait", "--for=condition=Ready", "--timeout=30s", "pm/web")
+	s.kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
 	if manager := s.manager("web"); manager.Status.AvailableReplicas != 3 {
 		t.Errorf("kubectl wait returned too soon: %s", brief(manager))
 	}
@@ -267,7 +267,7 @@ func TestOnDelete(t *testing.T) {
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:2'}")
 	const still = " 2 available: Ready=True/UpdateOnDelete Available=True/EnoughReplicas Progressing=False/Complete"
 	s.awaitState("web", "2 pods, 2 current, 0 updated,"+still)
-	s.kubectl("wait", "--for=condition=Ready", "--timeout=5s", "pm/web")
+	s.kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
 	deleteOther := func() { s.deletePod(podNames(s.pods())[1]) } // web-0 is the first pod
 	deleteOther()
 	manager := s.awaitState("web", "2 pods, 1 current, 1 updated,"+still)

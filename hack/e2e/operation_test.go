@@ -128,8 +128,8 @@ func TestStartUpErrors(t *testing.T) {
 			t.Cleanup(func() { _ = p.Kill() })
 			select {
 			case <-p.Exited:
-			case <-time.After(20 * time.Second):
-				t.Fatalf("it goes on for 20 s: %s", p.Tail(30))
+			case <-time.After(patience):
+				t.Fatalf("it goes on for %v: %s", patience, p.Tail(30))
 			}
 			if out := p.Tail(30); p.Err == nil || !strings.Contains(out, test.want) {
 				t.Errorf("%v: %s\nwant it to name %s", p.Err, out, test.want)

@@ -40,7 +40,7 @@ func TestUndecodableObject(t *testing.T) {
 	if n := metric(t, second, "podmanager_panics_total", ""); n != 0 {
 		t.Errorf("%v panics", n)
 	}
-	s.kubectl("delete", "pm", "bad", "--timeout=30s")
+	s.kubectl("delete", "pm", "bad", "--timeout=3m")
 }
 
 // loosenCRD makes the CRD accept any value as the number of replicas.

@@ -23,11 +23,11 @@ func TestPodRightsOfKubernetes(t *testing.T) {
 		act            func(s *space)
 	}{
 		"foreground deletion": {"generic-garbage-collector", "patch podmanagers", func(s *space) {
-			s.kubectl("delete", "pm", "web", "--cascade=foreground", "--timeout=60s")
+			s.kubectl("delete", "pm", "web", "--cascade=foreground", "--timeout=3m")
 			s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
 		}},
 		"orphans": {"generic-garbage-collector", "patch podmanagers", func(s *space) {
-			s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=60s")
+			s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=3m")
 			if got := len(s.pods()); got != 1 {
 				s.t.Errorf("%d pods are left, want 1", got)
 			}

@@ -70,7 +70,7 @@ func (s *space) keepsCRD() {
 	s.t.Helper()
 	for _, value := range []string{"", "no"} {
 		s.kubectl("annotate", crdObject, "apps.mycompany.com/allow-deletion="+value, "--overwrite")
-		out, err := s.try("", "delete", "-f", "artifacts/crd.yaml", "--timeout=30s")
+		out, err := s.try("", "delete", "-f", "artifacts/crd.yaml", "--timeout=3m")
 		want := `Error from server (Forbidden): error when deleting "artifacts/crd.yaml": customresourcedefinitions.apiextensions.k8s.io ` +
 			`"podmanagers.apps.mycompany.com" is forbidden: ` + crdNotice
 		if err == nil || !strings.HasSuffix(strings.TrimSpace(out), want) {
@@ -83,7 +83,7 @@ func (s *space) keepsCRD() {
 	if err := all.Error(); !apierrors.IsForbidden(err) || !strings.HasSuffix(err.Error(), crdNotice) {
 		s.t.Errorf("deleting all CRDs: %v", err)
 	}
-	s.kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--timeout=30s") // it may have gone with that
+	s.kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--timeout=3m") // it may have gone with that
 	if got := strings.Fields(s.kubectl("get", "pm", "-o", "name")); len(got) != 2 {
 		s.t.Errorf("PodManagers %v are left, want 2", got)
 	}

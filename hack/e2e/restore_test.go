@@ -25,7 +25,7 @@ func TestEtcdRestore(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = p.Kill() })
 	s.apply("web", "{replicas: 3, image: nginx}")
-	s.kubectl("wait", "--for=condition=Ready", "--timeout=30s", "pm/web")
+	s.kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
 
 	backup := filepath.Join(t.TempDir(), "etcd")
 	s.withEtcdStopped(func() error { return s.cluster.BackUpEtcd(s.ctx, backup) })

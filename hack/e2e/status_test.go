@@ -49,7 +49,7 @@ func TestStatusThatCannotBeWritten(t *testing.T) {
 		t.Fatal("no size was small enough")
 	}
 	s.awaitEvents("web", v1.EventFailedStatus)
-	s.kubectl("delete", "pm", "web", "--timeout=30s")
+	s.kubectl("delete", "pm", "web", "--timeout=3m")
 }
 
 // If the same thing happens again to an object that nobody has changed, its event is counted up instead of being written anew.

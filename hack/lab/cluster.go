@@ -195,7 +195,7 @@ func (c *Cluster) InstallCRD(ctx context.Context) error {
 	if _, err := c.Kubectl(ctx, "apply", "-f", "artifacts/crd.yaml"); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		_, err := c.Kubectl(ctx, "get", "podmanagers")

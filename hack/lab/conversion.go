@@ -50,7 +50,7 @@ func (c *Cluster) Convert(ctx context.Context) (*Conversion, error) {
 }
 
 func (v *Conversion) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		_, err := v.cluster.Managers.AppsV1alpha1().PodManagers(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{})

@@ -94,7 +94,7 @@ func (w *Webhook) configuration(namespaces []string) *admissionregistrationv1.Va
 
 // await waits until the API server knows the configuration.
 func (w *Webhook) await(ctx context.Context, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{GenerateName: "await-"}, Spec: v1.PodManagerSpec{Image: "a"}}
 	for w.Calls.Load() == 0 {
