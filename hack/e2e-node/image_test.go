@@ -13,8 +13,8 @@ import (
 // inPlace are the limits of most tests: one pod at a time, and never another pod.
 const inPlace = "podUpdatePolicy: InPlaceOnly, maxSurge: 0, maxUnavailable: 1"
 
-// probe makes a pod ready when the web server says so.
-const probe = "readinessProbe: {httpGet: {path: /readyz, port: %d}, periodSeconds: 1}"
+// probe makes a pod ready when the web server says so. On a slow machine the server may answer late, and is as ready as before.
+const probe = "readinessProbe: {httpGet: {path: /readyz, port: %d}, periodSeconds: 1, timeoutSeconds: 30}"
 
 // spec is that of a PodManager of the web server. A revision is the one to return to as soon as its pods are available, unless
 // more has a failure policy: the default of half a minute is what few tests are about.

@@ -13,7 +13,7 @@ import (
 )
 
 // late is a probe that leaves the time to see that a container is not ready.
-const late = "readinessProbe: {httpGet: {path: /readyz, port: 8080}, periodSeconds: 1, initialDelaySeconds: 3}"
+const late = "readinessProbe: {httpGet: {path: /readyz, port: 8080}, periodSeconds: 1, timeoutSeconds: 30, initialDelaySeconds: 3}"
 
 // container is the ID in the runtime of a pod's container, or of its sandbox.
 func (s *space) container(uid types.UID, kind string) string {

@@ -12,7 +12,7 @@ import (
 
 // started is a container with a startup probe, which fails with the image dead. The kubelet kills it after so many tries, 2 s each.
 func started(tag string, tries int) string {
-	return web(tag, fmt.Sprintf(", startupProbe: {httpGet: {path: /livez, port: 8080}, periodSeconds: 2, failureThreshold: %d}", tries))
+	return web(tag, fmt.Sprintf(", startupProbe: {httpGet: {path: /livez, port: 8080}, periodSeconds: 2, timeoutSeconds: 30, failureThreshold: %d}", tries))
 }
 
 // A container that is killed because its startup probe fails is a failure: the rollout halts there, and the next revision mends it. In

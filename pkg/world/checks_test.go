@@ -159,7 +159,7 @@ func (s *synced) checkResized() error {
 }
 
 // checkDrained: with a grace period, no pod that has our readiness gate is updated unless it has been out of its Services for that long, or its
-// kubelet has not answered the closed gate for 10 s more. What the kubelet's clock says makes no difference.
+// kubelet has not answered the closed gate for a minute more. What the kubelet's clock says makes no difference.
 func (s *synced) checkDrained() error {
 	grace := s.Manager.InPlaceGrace()
 	for _, c := range s.plan.Update {
@@ -173,7 +173,7 @@ func (s *synced) checkDrained() error {
 		}
 		closed := s.Now.Sub(gate.LastTransitionTime.Time)
 		unready := s.Now.Sub(s.hidden[c.Pod.UID].UnreadySince)
-		if closed < grace || closed < grace+10*time.Second && (nodes.IsReady(c.Pod) || unready < grace) {
+		if closed < grace || closed < grace+time.Minute && (nodes.IsReady(c.Pod) || unready < grace) {
 			return fmt.Errorf("%s is updated after %v with its gate closed and %v out of service, want %v", c.Pod.Name, closed, unready, grace)
 		}
 	}

@@ -54,9 +54,14 @@ func (m Means) ByDrained(manager *v1.PodManager, pods []*corev1.Pod) map[string]
 	return sorted
 }
 
-// maxReadinessLag bounds how long after the gate was closed the kubelet's answer to it, Ready=False, is waited for and believed: the
-// kubelet may be gone, nobody may have noted when it answered, and the API server's clock may not be ours.
-const maxReadinessLag = 10 * time.Second
+const (
+	// maxReadinessLag bounds how long after the gate was closed the kubelet's answer to it, Ready=False, is waited for and believed: the
+	// node may have no kubelet that heeds gates, and the API server's clock may not be ours. A busy kubelet may take many seconds, and if it
+	// is gone, the node controller answers in its place after less than a minute.
+	maxReadinessLag = time.Minute
+	// unknownReadinessLag is how late the answer is taken to have come if nobody has noted when it came.
+	unknownReadinessLag = 10 * time.Second
+)
 
 // drainStep is the first step to update the pod in place, if that is to drain it, or empty. The duration is how long the pod still has to
 // drain before the next step.
@@ -87,8 +92,10 @@ func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	switch {
 	case ready == nil:
 		return gate, true
-	case ready.Status == corev1.ConditionTrue || !isKnown || written.After(latest):
+	case ready.Status == corev1.ConditionTrue || isKnown && written.After(latest):
 		return latest, true
+	case !isKnown:
+		return gate.Add(unknownReadinessLag), true
 	case written.Before(gate):
 		return gate, true
 	default:

@@ -48,11 +48,12 @@ func TestNextStepWhileDraining(t *testing.T) {
 		wait time.Duration
 	}{
 		"the gate is open":                      {pod: Pod(0, Open), step: StepDrain},
-		"the kubelet has not answered":          {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(5*time.Second), written(time.Hour)), wait: 25 * time.Second},
+		"the kubelet has not answered":          {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(5*time.Second), written(time.Hour)), wait: 75 * time.Second},
 		"the kubelet answered a moment later":   {pod: answered(5, 3), wait: 18 * time.Second},
 		"the kubelet answered at once":          {pod: answered(5, 5), wait: 16 * time.Second},
 		"the answer is rounded down":            {pod: answered(5, 6), wait: 15 * time.Second},
 		"the answer came late":                  {pod: answered(9, 1), wait: 20 * time.Second},
+		"the answer came very late":             {pod: answered(40, 10), wait: 11 * time.Second},
 		"the pod was not ready a moment before": {pod: answered(5, 7), wait: 15 * time.Second},
 		"the pod was not ready before":          {pod: answered(5, 3600), wait: 15 * time.Second},
 		"the pod has no Ready condition":        {pod: Pod(0, NotReady, closed(5*time.Second)), wait: 15 * time.Second},
@@ -63,8 +64,9 @@ func TestNextStepWhileDraining(t *testing.T) {
 		"another wrote after the kubelet":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), written(3*time.Second), writes(gateField, 0)), wait: 18 * time.Second},
 		"the node controller wrote last":        {pod: Pod(0, ready(corev1.ConditionFalse, time.Second), closed(5*time.Second), written(time.Hour), written(time.Second)), wait: 20 * time.Second},
 		"nobody knows when the kubelet wrote":   {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second)), wait: 25 * time.Second},
-		"the API server's clock is ahead":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), written(-time.Hour)), wait: 25 * time.Second},
-		"the kubelet has not answered for long": {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(30*time.Second)), step: StepUpdate},
+		"the API server's clock is ahead":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), written(-time.Hour)), wait: 75 * time.Second},
+		"the kubelet has not answered for long": {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(79*time.Second)), wait: time.Second},
+		"the kubelet does not heed gates":       {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(80*time.Second)), step: StepUpdate},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
