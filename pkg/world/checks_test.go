@@ -108,7 +108,8 @@ func (s *synced) checkSurge() error {
 }
 
 // checkFloor: the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable would
-// stay available. A restored pod counts if a container has to restart. A pod that an old kubelet is about to restart is no loss.
+// stay available. A restored pod counts if a container has to restart. A pod that its kubelet is about to restart is no loss, even if the kubelet
+// has said nothing for long.
 func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
 		return nil
@@ -129,7 +130,8 @@ func (s *synced) checkFloor() error {
 			continue
 		}
 		available++
-		if s.isAvailable(p) && !(s.OldKubelets && s.willRestart(p)) && (isDeleted(s.plan, p) || changed[p]) {
+		isLost := s.willRestart(p) && (s.OldKubelets || !s.IsResizeDelayed(p))
+		if s.isAvailable(p) && !isLost && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}
 	}
