@@ -58,13 +58,13 @@ func (a *arena) blindfold() (see func()) {
 func (a *arena) replace(name string, replicas int) {
 	before := a.wants()[name]
 	a.remove(name)
-	patience := time.Now().Add(time.Duration(a.random.IntN(2000)) * time.Millisecond)
+	forceFrom := time.Now().Add(time.Duration(a.random.IntN(2000)) * time.Millisecond)
 	a.await(name+" to be gone", func() (string, bool) {
 		owners, err := a.contender.owners(a.ctx, a.namespace)
 		if err != nil {
 			return err.Error(), false
 		}
-		if len(owners) > 0 && time.Now().After(patience) {
+		if len(owners) > 0 && time.Now().After(forceFrom) {
 			a.insist(func() error { return a.contender.patch(a.ctx, a.namespace, name, `{"metadata":{"finalizers":null}}`) })
 			a.logf("removed the finalizers of %s by force", name)
 		}

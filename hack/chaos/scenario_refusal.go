@@ -140,15 +140,15 @@ func (a *arena) boundRefusals(r refusal, log *audit.Log) {
 }
 
 // expectGrowth waits until an owner has all its pods. The creates may take long, but the controller must not stand still.
-func (a *arena) expectGrowth(name string, replicas int, patience time.Duration) {
+func (a *arena) expectGrowth(name string, replicas int, limit time.Duration) {
 	began, most, since := time.Now(), 0, time.Now()
 	for most < replicas {
 		if n := len(a.podsOf(name)); n > most {
 			most, since = n, time.Now()
 		}
-		if a.isOver(since, patience) {
+		if a.isOver(since, limit) {
 			a.violate(faults.Violation{Invariant: "I3", Object: name + " growth",
-				What: fmt.Sprintf("%s has %d of %d pods, and no new one for %v although nothing refuses pods any more", name, most, replicas, patience)})
+				What: fmt.Sprintf("%s has %d of %d pods, and no new one for %v although nothing refuses pods any more", name, most, replicas, limit)})
 			return
 		}
 		if !lab.Pause(a.ctx, 200*time.Millisecond) {
