@@ -93,8 +93,8 @@ unit: ## Run the unit tests with the race detector
 	go test $$race ./pkg/... ./cmd/... ./hack/... $(ARGS); \
 	if [ -n "$$race" ]; then go test ./pkg/world $(ARGS); fi # all scenarios: the race detector is too slow for that
 	@# Modules of their own; the flags are those of hack/tool.sh, so that what is compiled here serves there.
-	@$(MODULE_GO) -C hack/kstatus test -trimpath -buildvcs=false ./...
-	@$(MODULE_GO) -C hack/image test -trimpath -buildvcs=false ./...
+	@$(MODULE_GO) -C hack/tools/kstatus test -trimpath -buildvcs=false ./...
+	@$(MODULE_GO) -C hack/release/image test -trimpath -buildvcs=false ./...
 
 fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
 	@hack/fuzz.sh -each $(or $(FUZZ_TIME),1m) $(TARGET)
@@ -136,7 +136,7 @@ cluster-down: ## Stop the local cluster and delete everything in it
 	@hack/cluster/cluster.sh down $(CLUSTER)
 
 node-deps: ## Install what NODE=real needs: containerd, runc and CNI plugins; Debian and Ubuntu, as root
-	@hack/node/deps.sh
+	@hack/cluster/node/deps.sh
 
 run: need-kubeconfig ## Run the controller against a cluster: make run KUBECONFIG=FILE
 	go run -buildvcs=false -ldflags '$(LDFLAGS)' ./cmd/controller -kubeconfig '$(KUBECONFIG)' $(ARGS)
@@ -198,7 +198,7 @@ image-push: image ## Build and push it, SBOMs attached, with the credentials of 
 	@"$$(hack/tool.sh image)" push -layout $(IMAGE_DIR)/layout -ref '$(IMG)'
 
 image-test: ## Check that the image is the same every time, agrees with the Dockerfile, and can be pushed and pulled
-	@$(MODULE_GO) -C hack/image test -trimpath -buildvcs=false -tags e2e -count 1 -timeout 30m -run '^TestE2E' -v ./... $(ARGS)
+	@$(MODULE_GO) -C hack/release/image test -trimpath -buildvcs=false -tags e2e -count 1 -timeout 30m -run '^TestE2E' -v ./... $(ARGS)
 
 docker-build: ## Build the same image with Docker: IMG, VERSION and BASE_IMAGE may be given
 	$(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg TREE=$(TREE) \

@@ -62,11 +62,11 @@ trap stop EXIT
 trap 'exit 130' INT TERM
 # The tests mostly wait, so more of them can run at a time than there are processors; on a real node they wait even more.
 if [ "${NODE:-}" = real ]; then
-	hack/node/node.sh check
-	stream "$name-node" 8 ./hack/e2e-node
+	hack/cluster/node/node.sh check
+	stream "$name-node" 8 ./hack/test/node
 else
-	stream "$name" 4 ./hack/e2e/...
-	stream "$name-2" 4 ./hack/e2e-plugin ./hack/e2e-chart ./hack/e2e-monitoring ./hack/e2e-conversion ./hack/e2e-webhook ./hack/e2e-shards
+	stream "$name" 4 ./hack/test/core/...
+	stream "$name-2" 4 ./hack/test/plugin ./hack/test/chart ./hack/test/monitoring ./hack/test/conversion ./hack/test/webhook ./hack/test/shards
 fi
 
 failed=''

@@ -12,7 +12,7 @@ failed=''
 obstacle() {
 	local output
 	case $1 in
-	e2e-node) hack/node/node.sh check 2>&1 | sed 's/^node.sh: //' ;;
+	e2e-node) hack/cluster/node/node.sh check 2>&1 | sed 's/^node.sh: //' ;;
 	vulncheck) output=$(hack/vulncheck.sh check 2>&1) || tail -1 <<<"$output" | sed 's/^vulncheck.sh: //' ;;
 	esac
 }

@@ -1,26 +1,29 @@
 #!/usr/bin/env bash
 # Prints the path of a program, and builds it into the cache if it is not there: a development tool in the version that
-# hack/tools/go.mod pins, golangci-lint, helm, krew, prometheus or promtool, which have modules of their own, or one of our own programs:
+# hack/tools/dev/go.mod pins, golangci-lint, helm, krew, prometheus or promtool, which have modules of their own, or one of our own programs:
 #   "$(hack/tool.sh golangci-lint)" run
-# `go tool -modfile=hack/tools/go.mod` would be shorter, but go refuses it beside a vendor folder.
+# `go tool -modfile=hack/tools/dev/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
 
 hack=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 name=${1:-}
-module=$hack/tools
+module=$hack/tools/dev
 pattern=tool
 takes=
-own="bundlecheck image kstatus registry"
+own="release/bundlecheck release/image release/registry tools/kstatus"
 apart="golangci-lint helm krew"
-if [[ " $own " == *" $name "* ]]; then
-	module=$hack/$name
-	pattern=.
-elif [[ " $apart " == *" $name "* ]]; then
-	module=$hack/$name
+for folder in $own; do
+	if [ "${folder#*/}" = "$name" ]; then
+		module=$hack/$folder
+		pattern=.
+	fi
+done
+if [[ " $apart " == *" $name "* ]]; then
+	module=$hack/tools/$name
 	takes=', which takes some minutes'
 elif [ "$name" = prometheus ] || [ "$name" = promtool ]; then
-	module=$hack/prometheus
+	module=$hack/tools/prometheus
 	takes=', which takes some minutes'
 fi
 # A module may say which build tags its programs want.

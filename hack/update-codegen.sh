@@ -32,7 +32,7 @@ controller_gen=$("$root/hack/tool.sh" controller-gen)
 crd() {
 	echo "Generating $2"
 	"$controller_gen" crd:generateEmbeddedObjectMeta=true paths="$1" output:crd:stdout |
-		go run ./hack/trimcrd "${@:3}" >"$root/$2.new"
+		go run ./hack/release/crd "${@:3}" >"$root/$2.new"
 	mv "$root/$2.new" "$root/$2"
 }
 
@@ -41,4 +41,4 @@ crd ./pkg/apis/podmanager/v1 artifacts/crd.yaml
 crd ./pkg/apis/... artifacts/webhook/crd-patch.yaml -patch v1alpha1
 
 echo "Generating artifacts/chart: CRD, alerts, dashboard and table of values"
-go run ./hack/chart generate
+go run ./hack/release/chart generate

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when artifacts/chart is not sound, or installs something else than artifacts/*.yaml. hack/chart/compare.go says which differences
+# Fails when artifacts/chart is not sound, or installs something else than artifacts/*.yaml. hack/release/chart/compare.go says which differences
 # are allowed. Changes no file.
 set -euo pipefail
 
@@ -18,7 +18,7 @@ render() {
 "$helm" lint --strict --quiet artifacts/chart
 "$kubectl" kustomize artifacts >"$work/manifests.yaml"
 render podmanager-system >"$work/chart.yaml"
-go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+go run ./hack/release/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 
 # The same for the controller of one namespace. The chart is told its name; the manifest lets the kubelet put it in.
 cat >"$work/kustomization.yaml" <<-'END'
@@ -30,7 +30,7 @@ cat >"$work/kustomization.yaml" <<-'END'
 END
 "$kubectl" kustomize "$work" | sed 's/\$(POD_NAMESPACE)/team-a/' >"$work/manifests.yaml"
 render team-a --set 'namespaces={team-a},crds.enabled=false,priorityClassName=' >"$work/chart.yaml"
-go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+go run ./hack/release/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 
 # with COMPONENT VALUES: compares them with a component of artifacts/ and the values that turn the same on in the chart.
 with() {
@@ -42,7 +42,7 @@ with() {
 	END
 	"$kubectl" kustomize "$work" >"$work/manifests.yaml"
 	render podmanager-system --set "$2" >"$work/chart.yaml"
-	go run ./hack/chart compare "$work/manifests.yaml" "$work/chart.yaml"
+	go run ./hack/release/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 }
 with webhook webhook.enabled=true
 with shards shards=16,replicaCount=3

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/bench/census"
 	"github.com/mycompany/podmanager/hack/bench/figures"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 

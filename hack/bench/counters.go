@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // counters are the metrics of our controller that have no labels.

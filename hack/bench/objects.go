@@ -42,7 +42,7 @@ func template(owner string) corev1.PodTemplateSpec {
 	}
 }
 
-// webTemplate is that of pods whose containers run: web servers, which are ready when they answer (see hack/node/web). The server
+// webTemplate is that of pods whose containers run: web servers, which are ready when they answer (see hack/cluster/node/web). The server
 // ends at once when it is asked to.
 func webTemplate(owner string) corev1.PodTemplateSpec {
 	answers := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromInt32(8080)}}

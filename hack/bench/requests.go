@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
 )
 
 // requestCounts is how often each kind of request was made, such as "update podmanagers/status".

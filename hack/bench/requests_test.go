@@ -4,7 +4,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
 )
 
 func TestRequestCounts(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/mycompany/podmanager/hack/bench/figures"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 

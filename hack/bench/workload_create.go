@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/audit"
 	"github.com/mycompany/podmanager/hack/bench/census"
 	"github.com/mycompany/podmanager/hack/bench/figures"
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
 )
 
 // liveReadsCounter counts the syncs that had to read from the API server.

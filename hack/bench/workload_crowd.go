@@ -9,7 +9,7 @@ import (
 
 	"github.com/mycompany/podmanager/hack/bench/census"
 	"github.com/mycompany/podmanager/hack/bench/figures"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // tick is an annotation that means nothing to anybody.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mycompany/podmanager/hack/bench/census"
 	"github.com/mycompany/podmanager/hack/bench/figures"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // runGrowth fills the cluster, and measures at each size what a change of one small PodManager costs: that must not depend on

@@ -11,7 +11,7 @@ import (
 
 	"github.com/mycompany/podmanager/hack/bench/census"
 	"github.com/mycompany/podmanager/hack/bench/figures"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // spacesOfMany is how many namespaces the owners are spread over, as in a cluster that several people use.

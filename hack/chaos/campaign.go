@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // goals are the faults that PodManager's controller must meet at the least in a complete campaign.

@@ -9,7 +9,7 @@
 //	I6  the controller never makes more available pods unavailable at a time than maxUnavailable allows
 //	I7  of replicas that share the work, only the one that holds the Lease of a PodManager's shard writes to its objects
 //
-// The oracle of hack/faults checks the invariants at every version of every object, and settle.go at the end of each run. A
+// The oracle of hack/test/harness/faults checks the invariants at every version of every object, and settle.go at the end of each run. A
 // scenario is a function; scenarios of one kind are in one file scenario_*.go.
 //
 //	main.go, campaign.go  what runs, in which order, for how long; report.go the table

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
 func TestTable(t *testing.T) {

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // scenario is one kind of bad day.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 

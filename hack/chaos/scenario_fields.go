@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/podmanager/hack/chaos/fields"
-	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 

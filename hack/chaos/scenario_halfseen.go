@@ -6,8 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/mycompany/podmanager/hack/faults"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // halfSeen lets the controller create pods and see only the first of them, while names that were taken become free: if it creates a pod

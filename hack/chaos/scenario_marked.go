@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/mycompany/podmanager/hack/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 

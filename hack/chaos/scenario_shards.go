@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/faults"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/faults"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // conflictStorm lets others write to the object all the time. Each scaling must be carried out nevertheless.

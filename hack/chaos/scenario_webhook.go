@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // webhookFaults are in the order in which they come.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // successor is a second controller. As a kubelet does, it is started again after it has ended by itself: a leader that loses its Lease ends, and

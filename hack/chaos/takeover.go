@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/mycompany/podmanager/hack/chaos/tenure"
-	"github.com/mycompany/podmanager/hack/faults"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # A real Kubernetes control plane on this machine, on loopback only: API server, etcd, controller manager, scheduler.
 # KWOK simulates the nodes: pods are scheduled, become Ready and go away, but no container runs. stages.yaml says how a
-# simulated pod changes, and which images fail. With NODE=real there is a real node, too: ../node.
+# simulated pod changes, and which images fail. With NODE=real there is a real node, too: node.
 # kwokctl does the work; this script gives it our programs and keeps it away from ~/.kube/config and ~/.kwok.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 state=${PODMANAGER_STATE:-${XDG_STATE_HOME:-$HOME/.local/state}/podmanager}
-node=$here/../node/node.sh
+node=$here/node/node.sh
 components="etcd kube-apiserver kube-controller-manager kube-scheduler kwok-controller"
 nodes=5
 # patience is for how many seconds a start may take. It takes 4 on an idle machine, and a minute or more on one that has next to no CPU to give.
@@ -174,7 +174,7 @@ config() {
 		cat "$here/campaign.yaml"
 	fi
 	if [ "${NODE:-}" = real ]; then
-		cat "$here"/../node/*.sh "$here"/../node/config/*
+		cat "$here"/node/*.sh "$here"/node/config/*
 	fi
 }
 

@@ -65,7 +65,7 @@ func (g group) has(path string) bool {
 // inside are the areas of subjects that are about tests, tools and docs, whatever else was touched on the way.
 var inside = []string{
 	"bench", "chaos", "demo", "docs", "e2e", "e2e-chart", "e2e-node", "e2e-plugin", "faults", "gofmt", "hack", "lab", "lint", "manual", "node",
-	"readme", "unit", "world",
+	"readme", "test", "tests", "unit", "world",
 }
 
 // heading is the group of a change; empty for tests, tools and docs.

@@ -16,7 +16,7 @@ func TestChanges(t *testing.T) {
 	commit(t, tree, "source: a field", "pkg/apis/podmanager/v1/types.go", "pkg/plan/plan.go", "artifacts/crd.yaml")
 	commit(t, tree, "chart: a value", "artifacts/chart/values.yaml")
 	commit(t, tree, "why: a sentence", "pkg/plugin/why/why.go")
-	commit(t, tree, "e2e-chart: a value", "hack/e2e-chart/testdata/values.yaml")
+	commit(t, tree, "e2e-chart: a value", "hack/test/chart/testdata/values.yaml")
 	commit(t, tree, "Docs: a comment", "pkg/plan/plan.go")
 	commit(t, tree, "trials: a folder that is new", "pkg/trials/trials.go", "pkg/plugin/why/why.go")
 	commit(t, tree, "courses: only simulated", "pkg/world/course.go")
@@ -56,7 +56,7 @@ func TestPreviousTag(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	changes := []change{{"e2e: a test", []string{"hack/e2e/a_test.go"}}, {"chart: a value", []string{"artifacts/chart/values.yaml"}}}
+	changes := []change{{"e2e: a test", []string{"hack/test/core/a_test.go"}}, {"chart: a value", []string{"artifacts/chart/values.yaml"}}}
 	for i := range mostLines + 3 {
 		changes = append(changes, change{fmt.Sprintf("plan: step %d", i), []string{"pkg/plan/plan.go"}})
 	}

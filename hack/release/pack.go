@@ -40,7 +40,7 @@ func packCommand(args []string) error {
 	flags.StringVar(&p.work, "work", "", "the folder with what is compiled: image, and plugin/OS/ARCH")
 	flags.StringVar(&p.out, "out", "", "the folder to write; the files of an older release there go")
 	flags.StringVar(&p.helm, "helm", "", "the program helm")
-	flags.StringVar(&p.imageTool, "image-tool", "", "the program of hack/image")
+	flags.StringVar(&p.imageTool, "image-tool", "", "the program of hack/release/image")
 	if err := parse(flags, args); err != nil {
 		return err
 	}

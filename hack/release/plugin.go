@@ -64,7 +64,7 @@ func packPlugin(program string, license []byte, imageTool string, stamps stamps)
 	return plugin, err
 }
 
-// describe lets hack/image write the SBOM, as it does for the images.
+// describe lets hack/release/image write the SBOM, as it does for the images.
 func describe(program, imageTool string, stamps stamps) ([]byte, error) {
 	out := filepath.Join(filepath.Dir(program), "sbom.spdx.json")
 	command := exec.Command(imageTool, "sbom", "-program", program, "-version", string(stamps.version),

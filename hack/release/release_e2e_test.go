@@ -169,7 +169,7 @@ func checkChart(t *testing.T, folder string) {
 		t.Fatal(err)
 	}
 	install := filepath.Join(folder, installFile)
-	command(t, "../..", "go", "run", "./hack/chart", "compare", install, rendered)
+	command(t, "../..", "go", "run", "./hack/release/chart", "compare", install, rendered)
 	data, err := os.ReadFile(install)
 	if err != nil || !bytes.Contains(data, []byte(" image: mycompany/podmanager:v0.2.0\n")) {
 		t.Errorf("both install another image than that of the release (error %v)", err)

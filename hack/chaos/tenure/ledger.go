@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/audit"
-	"github.com/mycompany/podmanager/hack/faults"
-	"github.com/mycompany/podmanager/hack/lab"
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 

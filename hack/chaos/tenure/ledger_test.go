@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/audit"
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 

@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# A real node for the local cluster: containerd, runc and the kubelet, with containers that run. cluster.sh calls this;
+# people say: make cluster-up NODE=real
+#
+# Everything of the node is in one folder, one bridge and one cgroup. Its processes are in process and mount namespaces
+# of their own: with the first of them all others end, and every mount goes, so that a kill in the middle leaves little.
+# The bridge is made first and removed last; its name, which is the cgroup's, too, comes from the folder's path.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+node=real-node
+# Tags of the image docker.io/local/web; what is not a number says how it misbehaves.
+versions='1 2 3 done crash crash-later unready dead'
+# What a kubelet changes for the whole machine, below /proc/sys.
+sysctls='vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes'
+# Places that containerd, CNI and the kubelet use whatever their configuration says. In the node's own mounts they are ours.
+fixed='/run/containerd /var/lib/cni /var/lib/kubelet /var/log/containers'
+
+# shellcheck source=hack/cluster/node/prepare.sh
+. "$here/prepare.sh"
+
+usage() {
+	cat <<-'EOT'
+	usage: node.sh COMMAND CLUSTER-FOLDER [FILE...]
+
+	  check    say what is missing for a real node on this machine; exit code 0 if nothing is
+	  claim    make the node's bridge, and its part of kwokctl's configuration: FOLDER/node/kwokctl.yaml
+	  claimed  exit code 0 if there is such a bridge, and so perhaps a node
+	  start    start the node, if it is not running, and wait until pods can run on it
+	  load     give the node the images in the FILEs, as docker save or hack/release/image make them
+	  problem  print what keeps the node from being healthy, and nothing if it is
+	  remove   end all its processes, and remove its cgroups, bridge and folder
+	EOT
+}
+
+fail() {
+	echo "node.sh: $*" >&2
+	exit 1
+}
+
+# plugins: prints the folder of the CNI plugins; Debian's package has another than everybody else.
+plugins() {
+	local folder
+	for folder in /usr/lib/cni /opt/cni/bin /usr/libexec/cni; do
+		if [ -x "$folder/bridge" ] && [ -x "$folder/host-local" ] && [ -x "$folder/loopback" ]; then
+			echo "$folder"
+			return
+		fi
+	done
+	return 1
+}
+
+check() {
+	local program missing=''
+	[ "$(uname -s)" = Linux ] || fail "a real node needs Linux; without NODE=real the nodes are simulated"
+	[ "$(id -u)" = 0 ] || fail "a real node needs root, for containers and their network; without NODE=real the nodes are simulated"
+	for program in containerd ctr runc ip unshare flock; do
+		type -P "$program" >/dev/null || missing+="${missing:+, }$program"
+	done
+	plugins >/dev/null || missing+="${missing:+, }the CNI plugins"
+	[ -z "$missing" ] || fail "missing for a real node: $missing. This installs it (Debian, Ubuntu): make node-deps"
+	permitted || fail "a real node needs more rights than this machine gives root: for namespaces, mounts, a bridge and cgroups"
+}
+
+# permitted: tries out what root may be denied inside a container.
+permitted() {
+	local parent try=podtry$$
+	unshare --fork --pid --mount --mount-proc true 2>/dev/null || return
+	ip link add "$try" type bridge 2>/dev/null || return
+	ip link delete "$try"
+	for parent in $(hierarchies); do
+		mkdir "$parent/$try" 2>/dev/null || return
+		rmdir "$parent/$try"
+	done
+}
+
+claimed() { [ -d "/sys/class/net/$link" ]; }
+
+# number: prints which of the networks is the bridge's. pods, services: the first three numbers of the addresses of pods
+# and of Services.
+number() { ip -4 -o addr show dev "$link" | sed -n 's|.* 10\.231\.\([0-9]*\)\.1/24 .*|\1|p'; }
+pods() { echo "10.231.$(number)"; }
+services() { echo "10.231.$((128 + $(number)))"; }
+
+# processes: prints the first process of the node's namespaces, and the one that waits for it: `node.sh inside HOME`.
+processes() {
+	local found
+	# It fails also where it finds some, if another process ends while it looks.
+	found=$(grep -lszxF -- "$home" /proc/[0-9]*/cmdline || true)
+	[ -n "$found" ] || return 0
+	# shellcheck disable=SC2013,SC2086 # one word each
+	for found in $(grep -lszxF inside $found); do
+		# One that has ended, and waits to be collected, holds nothing any more.
+		if ! grep -qs '^State:.*Z' "${found%cmdline}status"; then
+			basename "${found%/cmdline}"
+		fi
+	done
+}
+
+# inside: runs as the first process of the node's namespaces. Bash collects the processes that containerd leaves.
+inside() {
+	local place
+	umask 022 # users of containers must be able to enter their root
+	for place in $fixed; do
+		mkdir -p "$place" "$folder/fixed$place"
+		mount --bind "$folder/fixed$place" "$place"
+	done
+	"$folder/bin/supervisor" -folder "$folder" -api "$api" -listen "$(services).1:443,$(pods).1:${api##*:}" \
+		-containerd "containerd --config $folder/containerd.toml" \
+		-kubelet "$bin/kubelet --config $folder/kubelet.yaml --kubeconfig $folder/kubeconfig --root-dir $folder/kubelet --cert-dir $folder/kubelet/pki --hostname-override $node --node-ip $(pods).1 --node-labels type=real" &
+	wait $!
+}
+
+# await WHAT COMMAND...: repeats it until it succeeds, for a minute at most.
+await() {
+	local what=$1 deadline=$((SECONDS + 60))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$deadline" ] || fail "waited a minute for $what; the logs are in $folder"
+		sleep 0.2
+	done
+}
+
+ctr() { command ctr --address "$folder/containerd.sock" --namespace k8s.io "$@"; }
+listens() { ctr version >/dev/null 2>&1; }
+well() { [ -z "$(problem)" ]; }
+
+# load FILE...: gives the node images, so that pods need no registry.
+load() {
+	local file
+	for file in "$@"; do
+		ctr images import "$file" >>"$folder/supervisor.log"
+	done
+}
+
+start() {
+	check
+	if [ -n "$(processes)" ] && well; then return; fi
+	echo "Starting the node $node" >&2
+	stop
+	rm -f "$folder"/*.hold # of a test that was killed
+	claim
+	configure
+	build
+	setsid --fork unshare --fork --kill-child --pid --mount --mount-proc \
+		"$here/node.sh" inside "$home" >>"$folder/supervisor.log" 2>&1 </dev/null
+	await "containerd" listens
+	load "$folder"/images/*.tar
+	await "the node to be ready" well
+}
+
+problem() {
+	local ready
+	if [ -z "$(processes)" ]; then
+		echo "the node $node is not running"
+		return
+	fi
+	ready=$(kubectl get node "$node" --no-headers 2>/dev/null | awk '{print $2}')
+	[ "$ready" = Ready ] || echo "the node $node is ${ready:-not registered}"
+}
+
+kubectl() { "$bin/kubectl" --kubeconfig "$folder/kubeconfig" --request-timeout 5s "$@"; }
+
+# stop: with the first process of its namespace every other one ends, and with them the mounts.
+stop() {
+	local pids
+	while pids=$(processes) && [ -n "$pids" ]; do
+		# shellcheck disable=SC2086 # one word each
+		kill -9 $pids 2>/dev/null || true
+		sleep 0.05
+	done
+}
+
+# cgroups_gone: removes from the leaves up. The kernel may need a moment after the last process.
+cgroups_gone() {
+	local parent
+	for parent in $(hierarchies); do
+		if [ -d "$parent/$link" ]; then
+			find "$parent/$link" -depth -type d -exec rmdir {} + 2>/dev/null || true
+			[ ! -d "$parent/$link" ] || return 1
+		fi
+	done
+}
+
+remove() {
+	local place name value
+	claimed || [ -d "$folder" ] || return 0 # there is no node
+	stop
+	await "the cgroup $link to be empty" cgroups_gone
+	if [ -f "$folder/sysctls" ]; then
+		while IFS=: read -r name value; do
+			echo "$value" >"/proc/sys/$name"
+		done <"$folder/sysctls"
+	fi
+	if grep -qF " $folder/" /proc/self/mounts; then
+		fail "there are mounts below $folder; unmount them first: grep $folder /proc/self/mounts"
+	fi
+	rm -rf "$folder"
+	if claimed; then
+		ip link delete "$link"
+	fi
+	# Only when no other node is there: to remove a folder takes away what is mounted on it, also in the mounts of others.
+	if ! compgen -G '/sys/class/net/podm*' >/dev/null; then
+		for place in $fixed; do
+			rmdir "$place" 2>/dev/null || true # what is not empty is somebody else's
+		done
+	fi
+}
+
+command=${1:-}
+home=${2:-}
+if [ "$command" != check ] && [ ! "$home" ]; then
+	usage >&2
+	exit 2
+fi
+folder=$home/node
+link=podm$(cksum <<<"$folder" | cut -d ' ' -f 1)
+bin=$(dirname "$(readlink "$home/bin/kube-apiserver" || true)")
+api=$(sed -n "s|.*server: https://\(127[^ ]*\)\$|\1|p" "$home/kubeconfig.yaml" 2>/dev/null | head -n 1 || true)
+
+case $command in
+check | claim | claimed | start | load | problem | remove | inside) "$command" "${@:3}" ;;
+*) usage >&2 && exit 2 ;;
+esac

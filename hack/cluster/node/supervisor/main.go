@@ -1,0 +1,29 @@
+// Supervisor keeps containerd and the kubelet of the real node running, as systemd does elsewhere, and lets pods reach the
+// API server, which listens on 127.0.0.1 only. node.sh starts it in process and mount namespaces of its own: when it ends,
+// however it ends, the kernel ends all containers and takes down all mounts.
+package main
+
+import (
+	"flag"
+	"log"
+	"strings"
+)
+
+func main() {
+	folder := flag.String("folder", "", "the folder that takes the logs, and the files that hold a program back")
+	kubelet := flag.String("kubelet", "", "the kubelet and its arguments, separated by spaces")
+	containerd := flag.String("containerd", "", "containerd and its arguments, separated by spaces")
+	api := flag.String("api", "", "the address of the API server")
+	listen := flag.String("listen", "", "the addresses under which pods know the API server, separated by commas")
+	flag.Parse()
+	if *folder == "" || *kubelet == "" || *containerd == "" || *api == "" {
+		log.Fatal("supervisor: -folder, -kubelet, -containerd and -api are missing; hack/cluster/node/node.sh knows them")
+	}
+	for address := range strings.SplitSeq(*listen, ",") {
+		if err := forward(address, *api); err != nil {
+			log.Fatalf("supervisor: pods could not reach the API server: %v", err)
+		}
+	}
+	go keep(*folder, "containerd", strings.Fields(*containerd))
+	keep(*folder, "kubelet", strings.Fields(*kubelet))
+}

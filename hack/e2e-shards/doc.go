@@ -1,4 +1,0 @@
-// Package e2eshards tests, on a real API server, several replicas of the controller that share the work.
-//
-// Each test has a group of replicas of its own: a namespace for its PodManagers, and Leases of its own name.
-package e2eshards

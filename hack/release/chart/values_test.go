@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestReadValues(t *testing.T) {
+	got, err := readValues([]byte(`# About the file.
+
+# One
+one: 1
+two: # groups need no comment
+  # In two,
+  # on two lines
+  deep: ""
+# All of three
+three:
+  a: 1
+  b: [x]
+four:
+  five:
+    # Six
+    six: null
+# Seven
+seven:
+  - a: 1
+`))
+	want := []value{
+		{"one", "1", "One"}, {"two.deep", `""`, "In two, on two lines"}, {"three", `{"a":1,"b":["x"]}`, "All of three"},
+		{"four.five.six", "null", "Six"}, {"seven", `[{"a":1}]`, "Seven"},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q, %v\nwant %q", got, err, want)
+	}
+	if _, err := readValues([]byte("a:\n  b: 1\n")); err == nil || err.Error() != "a.b has no comment" {
+		t.Errorf("without a comment: got %v", err)
+	}
+}
+
+// What make generate writes is what is there.
+func TestGenerated(t *testing.T) {
+	t.Chdir("../../..")
+	readme, table := read(t, readmeFile), read(t, valuesFile)
+	updated, err := withTable(readme, []byte(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if updated != readme {
+		t.Errorf("%s is not made from %s: run make generate", readmeFile, valuesFile)
+	}
+	for to, from := range copies {
+		if read(t, to) != read(t, from) {
+			t.Errorf("%s is not a copy of %s: run make generate", to, from)
+		}
+	}
+	if _, err := os.Stat(patchFile); err == nil {
+		if version, err := addedVersion(read(t, patchFile)); err != nil || version != read(t, alphaFile) {
+			t.Errorf("%s is not made from %s (error %v): run make generate", alphaFile, patchFile, err)
+		}
+	}
+}
+
+func TestAddedVersion(t *testing.T) {
+	const want = "  - name: v2\n    schema:\n      a: 1\n"
+	const version = "- op: add\n  path: /spec/versions/-\n  value:\n    name: v2\n    schema:\n      a: 1\n"
+	const conversion = "- op: add\n  path: /spec/conversion\n  value: {}\n"
+	for name, patch := range map[string]string{"alone": version, "first": "# Generated.\n" + version + conversion, "last": conversion + version} {
+		if got, err := addedVersion(patch); err != nil || got != want {
+			t.Errorf("%s: got %q, error %v, want %q", name, got, err, want)
+		}
+	}
+	for name, patch := range map[string]string{"another path": conversion, "in one line": "- op: add\n  path: /spec/versions/-\n  value: {}\n", "nothing": ""} {
+		if got, err := addedVersion(patch); err == nil {
+			t.Errorf("%s: got %q, want an error", name, got)
+		}
+	}
+}
+
+// The schema knows every value and nothing else, and refuses what it does not know, wherever the chart decides what there is.
+func TestSchema(t *testing.T) {
+	t.Chdir("../../..")
+	var values map[string]any
+	if err := yaml.Unmarshal([]byte(read(t, valuesFile)), &values); err != nil {
+		t.Fatal(err)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal([]byte(read(t, "artifacts/chart/values.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	// A parent chart sets these.
+	known := schema["properties"].(map[string]any)
+	for _, name := range []string{"global", "enabled"} {
+		if known[name] == nil {
+			t.Errorf("the schema does not allow %s", name)
+		}
+		delete(known, name)
+	}
+	checkSchema(t, "", values, schema)
+}
+
+// ofKubernetes are mappings whose keys Kubernetes or the user decides.
+var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig",
+	"metrics.prometheusRule.labels", "metrics.prometheusRule.annotations", "metrics.dashboard.labels", "metrics.dashboard.annotations"}
+
+func checkSchema(t *testing.T, path string, values, schema map[string]any) {
+	t.Helper()
+	properties, _ := schema["properties"].(map[string]any)
+	if schema["additionalProperties"] != false {
+		t.Errorf("%q may have unknown values", path)
+	}
+	for name := range properties {
+		// A user may leave out resources.limits and the like, and so may values.yaml.
+		if _, ok := values[name]; !ok && !strings.HasPrefix(path, ".resources") {
+			t.Errorf("the schema has %s.%s, which values.yaml has not", path, name)
+		}
+	}
+	for name, value := range values {
+		property, ok := properties[name].(map[string]any)
+		if !ok {
+			t.Errorf("the schema lacks %s.%s", path, name)
+			continue
+		}
+		below := path + "." + name
+		if mapping, ok := value.(map[string]any); ok && !slices.Contains(ofKubernetes, below[1:]) {
+			checkSchema(t, below, mapping, property)
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/test/harness/monitoring"
+)
+
+// panelData is a panel with the answers to its queries.
+type panelData struct {
+	monitoring.Panel
+	began, ended time.Time
+	series       []series
+}
+
+// series is a line of a panel: a value for each step, NaN where there is none.
+type series struct {
+	name   string
+	labels map[string]string
+	values []float64
+}
+
+// last is the newest value.
+func (s series) last() float64 { return s.values[len(s.values)-1] }
+
+// ask asks Prometheus the queries of all panels.
+func ask(ctx context.Context, prometheus *monitoring.Prometheus, dashboard *monitoring.Dashboard, began, ended time.Time) ([]panelData, error) {
+	count := int(ended.Sub(began)/step) + 1
+	var panels []panelData
+	for _, panel := range dashboard.Panels {
+		data := panelData{Panel: panel, began: began, ended: began.Add(time.Duration(count-1) * step)}
+		for _, target := range panel.Targets {
+			results, err := prometheus.Range(ctx, target.Query(monitoring.Job, rateInterval), began, ended, step)
+			if err != nil {
+				return nil, err
+			}
+			var all []series
+			for _, result := range results {
+				one := newSeries(target.Legend(result.Labels), result, began, count)
+				// A quantile of nothing is no number; Grafana shows nothing then.
+				if slices.ContainsFunc(one.values, func(value float64) bool { return !math.IsNaN(value) }) {
+					all = append(all, one)
+				}
+			}
+			// Prometheus has no order of its own here; and a picture should not change without a reason.
+			slices.SortFunc(all, func(a, b series) int { return strings.Compare(a.name, b.name) })
+			data.series = append(data.series, all...)
+		}
+		panels = append(panels, data)
+	}
+	return panels, nil
+}
+
+func newSeries(name string, result monitoring.Result, began time.Time, count int) series {
+	s := series{name: name, labels: result.Labels, values: slices.Repeat([]float64{math.NaN()}, count)}
+	for _, point := range result.Points {
+		if i := int((point.At.Sub(began) + step/2) / step); i >= 0 && i < count {
+			s.values[i] = point.Value
+		}
+	}
+	return s
+}

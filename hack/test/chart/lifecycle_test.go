@@ -1,0 +1,152 @@
+//go:build e2e
+
+package chart
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
+)
+
+// A release takes over what kubectl apply has installed, is upgraded with its CRD, goes back, and goes away. PodManagers and their pods
+// are not touched by any of this, and a new release takes over the CRD that was left.
+func TestLifecycle(t *testing.T) {
+	namespace := newNamespace(t)
+	inSystem := []string{"--namespace", systemSpace, "--timeout", "3m"}
+	run := func(arguments ...string) string { t.Helper(); return helm(t, append(arguments, inSystem...)...) }
+
+	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // of a run before that was interrupted
+	notes := run("install", "podmanager", shared.previous, "--take-ownership", "--force-conflicts", "--wait")
+	if want := "kubectl --namespace " + systemSpace + " rollout status deployment/" + controllerName; !strings.Contains(notes, want) {
+		t.Errorf("the notes do not say what to type, %q:\n%s", want, notes)
+	}
+	if want := "kubectl annotate crd podmanagers.apps.mycompany.com apps.mycompany.com/allow-deletion=true"; !strings.Contains(notes, want) {
+		t.Errorf("the notes do not say how to delete the CRD, %q:\n%s", want, notes)
+	}
+	installed(t, "v0.9.0", formerShortName)
+	controller := runDeployed(t, systemSpace)
+	apply(t, namespace, "web", "replicas: 3, image: nginx")
+	before := awaitReady(t, namespace, "web", 3)
+
+	run("upgrade", "podmanager", shared.chart, "--wait")
+	installed(t, "v1.0.0", shortName)
+	stop(t, controller)
+	controller = runDeployed(t, systemSpace)
+	untouched(t, namespace, before, "helm upgrade")
+	kubectl(t, "", "scale", "podmanagers/web", "--replicas", "2", "--namespace", namespace)
+	before = awaitReady(t, namespace, "web", 2)
+	readsMetrics(t, controller, namespace, http.StatusForbidden) // the release lets the controller ask who that is
+
+	run("rollback", "podmanager", "1", "--wait")
+	installed(t, "v0.9.0", formerShortName)
+	stop(t, controller)
+	controller = runDeployed(t, systemSpace)
+	untouched(t, namespace, before, "helm rollback")
+
+	run("uninstall", "podmanager", "--wait")
+	stop(t, controller)
+	gone(t)
+	// The controller had no right any more to give its Lease back; the next one would wait until it ends.
+	kubectl(t, "", "delete", "lease", controllerName, "--namespace", systemSpace)
+	untouched(t, namespace, before, "helm uninstall")
+
+	run("install", "podmanager", shared.chart, "--wait")
+	installed(t, "v1.0.0", shortName)
+	controller = runDeployed(t, systemSpace)
+	kubectl(t, "", "scale", "podmanagers/web", "--replicas", "3", "--namespace", namespace)
+	awaitReady(t, namespace, "web", 3)
+	stop(t, controller)
+	run("uninstall", "podmanager", "--wait")
+}
+
+// The CRD of a release cannot be deleted, until crds.keep is false: then it goes with the release.
+func TestUninstallWithCRD(t *testing.T) {
+	namespace := newNamespace(t)
+	run := func(arguments ...string) {
+		t.Helper()
+		helm(t, append(arguments, "--namespace", systemSpace, "--wait", "--timeout", "3m")...)
+	}
+	run("uninstall", "podmanager", "--ignore-not-found") // of a run before that was interrupted
+	run("install", "podmanager", shared.chart, "--take-ownership", "--force-conflicts")
+	t.Cleanup(func() { // for the other tests
+		if err := shared.cluster.InstallCRD(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	apply(t, namespace, "web", "replicas: 1, image: nginx")
+	harness.Await(t, "the policy to be in force", func() (any, bool) {
+		out, err := shared.cluster.Kubectl(t.Context(), "delete", "crd/podmanagers.apps.mycompany.com", "--dry-run=server")
+		return out, err != nil && strings.Contains(out, "podmanager-crd-deletion")
+	})
+	run("upgrade", "podmanager", shared.chart, "--set", "crds.keep=false")
+	run("uninstall", "podmanager")
+	gone(t)
+	harness.Await(t, "the CRD to be gone", func() (any, bool) {
+		out := kubectl(t, "", "get", "crd", "--output", "name")
+		return out, !strings.Contains(out, "podmanagers.apps.mycompany.com")
+	})
+}
+
+// installed checks the Deployment's image and replicas, and that the CRD came with the release.
+func installed(t *testing.T, version, shortName string) {
+	t.Helper()
+	deployment, err := shared.cluster.Kube.AppsV1().Deployments(systemSpace).Get(t.Context(), controllerName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if image := deployment.Spec.Template.Spec.Containers[0].Image; image != "mycompany/podmanager:"+version {
+		t.Errorf("the Deployment has the image %s, want the version %s", image, version)
+	}
+	if ready := deployment.Status.ReadyReplicas; ready != 2 {
+		t.Errorf("helm --wait has not waited: %d replicas are ready, want 2", ready)
+	}
+	const crd = "crd/podmanagers.apps.mycompany.com"
+	if names := kubectl(t, "", "get", crd, "-o", "jsonpath={.spec.names.shortNames}"); names != `["`+shortName+`"]` {
+		t.Errorf("the CRD has the short names %s, want %s", names, shortName)
+	}
+	// The API server serves the names of the CRD a moment after it has stored them.
+	harness.Await(t, "the short name to be accepted", func() (any, bool) {
+		names := kubectl(t, "", "get", crd, "-o", "jsonpath={.status.acceptedNames.shortNames}")
+		return names, names == `["`+shortName+`"]`
+	})
+}
+
+func untouched(t *testing.T, namespace, before, by string) {
+	t.Helper()
+	if after := versions(t, namespace, "web"); after != before {
+		t.Errorf("%s has touched the PodManager or its pods: before\n%s\nafter\n%s", by, before, after)
+	}
+}
+
+// gone checks that what belongs to the controller went with the release.
+func gone(t *testing.T) {
+	t.Helper()
+	kube := shared.cluster.Kube
+	for what, get := range map[string]func() (any, error){
+		"the Deployment": func() (any, error) {
+			return kube.AppsV1().Deployments(systemSpace).Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ServiceAccount": func() (any, error) {
+			return kube.CoreV1().ServiceAccounts(systemSpace).Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ClusterRole": func() (any, error) {
+			return kube.RbacV1().ClusterRoles().Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ClusterRoleBinding": func() (any, error) {
+			return kube.RbacV1().ClusterRoleBindings().Get(t.Context(), controllerName, metav1.GetOptions{})
+		},
+		"the ValidatingAdmissionPolicy": func() (any, error) {
+			return kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().Get(t.Context(), "podmanager-crd-deletion", metav1.GetOptions{})
+		},
+	} {
+		if _, err := get(); !apierrors.IsNotFound(err) {
+			t.Errorf("%s is still there after helm uninstall, or not: %v", what, err)
+		}
+	}
+}

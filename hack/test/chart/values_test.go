@@ -1,0 +1,270 @@
+//go:build e2e
+
+package chart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const valuesFolder = "hack/test/chart/testdata/values"
+
+// Each value file is rendered, has what it asks for and nothing that it forbids, and the API server would take every object.
+func TestValues(t *testing.T) {
+	kubectl(t, "", "apply", "-f", "hack/test/chart/testdata/operator-crds.yaml")
+	kubectl(t, "", "apply", "-f", "hack/test/chart/testdata/cert-manager-crds.yaml")
+	t.Cleanup(func() {
+		kubectlQuietly("delete", "crd", "servicemonitors.monitoring.coreos.com", "prometheusrules.monitoring.coreos.com",
+			"certificates.cert-manager.io", "issuers.cert-manager.io")
+	})
+	for _, namespace := range []string{"chart-team-a", "chart-team-b"} {
+		kubectlQuietly("create", "namespace", namespace)
+		t.Cleanup(func() { kubectlQuietly("delete", "namespace", namespace, "--wait=false") })
+	}
+	tests := map[string]struct{ has, lacks []string }{
+		"minimal": {
+			has: []string{"replicas: 1\n", "kind: ClusterRoleBinding", "cpu: 10m", "-resize-and-drain=false"},
+			lacks: []string{"CustomResourceDefinition", "PodDisruptionBudget", "ResourceQuota", "topologySpread", "priorityClassName", "GOMEMLIMIT",
+				"pods/status", "pods/resize", "leases", "-leader-elect", "-v=", "-edit\n", "memory:",
+				"NetworkPolicy", "-metrics-secure", "8443", "tokenreviews", "AdmissionPolicy", "PrometheusRule", "grafana"},
+		},
+		"everything": {
+			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
+				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n",
+				"-metrics-cert-dir=/etc/podmanager/metrics", "mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "port: 16443", "metadata.name: monitoring"},
+			lacks: []string{"zone", "resource-name=", "-resize-and-drain", "shards", "POD_TEMPLATE_HASH"},
+		},
+		"namespaces": {
+			has:   []string{"-resize-and-drain=false", "-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
+			lacks: []string{"ClusterRole", "CustomResourceDefinition", "ResourceQuota", "pods/status", "pods/resize", "AdmissionPolicy"},
+		},
+		"shards": {
+			has: []string{"replicas: 3\n", "-shards=16\n", "name: POD_TEMPLATE_HASH", "fieldPath: metadata.labels['pod-template-hash']", "-leader-elect-resource-name=second-controller",
+				"kind: Role\nmetadata:\n  name: second-controller-shards\n  namespace: podmanager-system\n", "resources: [leases]\n    verbs: [get, list,", "-namespace=chart-team-a"},
+			lacks: []string{"ClusterRole", "-controller-shards\n  namespace: chart-team-a"},
+		},
+		"digest": {
+			has:   []string{`image: "mycompany/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition", `apps.mycompany.com/allow-deletion: "true"`},
+			lacks: []string{"resource-policy", "podmanager:v"},
+		},
+		"monitoring": {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None", "scheme: https",
+			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:", "kind: PrometheusRule", "role: alerts", "alert: PodManagerStalled",
+			"{{ $labels.podmanager }}", "name: podmanager-dashboard", `grafana_dashboard: "1"`, "grafana_folder: Operators", `"uid": "podmanager"`}},
+		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role", "allow-deletion: "}},
+		"names": {
+			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "policyName: second-pod-rights\n", "name: 'podmanager-plain'", "name: second-text"},
+			lacks: []string{"name: podmanager-controller"},
+		},
+		"webhook": {
+			has: []string{"-webhook-bind-address=:9443", "-webhook-name=second\n", `"-webhook-cert-lifetime=720h"`, "failurePolicy: Fail", "timeoutSeconds: 10",
+				"kind: ValidatingWebhookConfiguration\nmetadata:\n  name: second\n", "name: second-webhook\n", "resourceNames: [second-webhook]", "resourceNames: [second]",
+				"- port: webhook\n", "containerPort: 9443", "resources: [secrets]"},
+			lacks: []string{"cert-manager", "-webhook-cert-dir", "webhook-certificate"},
+		},
+		"cert-manager": {
+			has: []string{"-webhook-bind-address=:9443", "-webhook-cert-dir=/etc/podmanager/webhook", "mountPath: /etc/podmanager/webhook", "secretName: podmanager-webhook-tls",
+				"cert-manager.io/inject-ca-from: podmanager-system/podmanager-webhook", "kind: Certificate", "podmanager-webhook.podmanager-system.svc", "kind: ClusterIssuer",
+				"mountPath: /etc/podmanager/metrics", "secretName: metrics-tls"},
+			lacks: []string{"kind: Issuer", "resources: [secrets]", "-webhook-cert-lifetime"},
+		},
+	}
+	files, err := filepath.Glob(valuesFolder + "/*.yaml")
+	if err != nil || len(files) != len(tests) {
+		t.Errorf("%d value files, %d tests: %v", len(files), len(tests), err)
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rendered := render(t, name)
+			for _, part := range test.has {
+				if !strings.Contains(rendered, part) {
+					t.Errorf("what is rendered lacks %q", part)
+				}
+			}
+			for _, part := range test.lacks {
+				if strings.Contains(rendered, part) {
+					t.Errorf("what is rendered has %q", part)
+				}
+			}
+			out := kubectl(t, rendered, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "-f", "-")
+			for line := range strings.Lines(out) {
+				// That pods would violate the namespace's level of security is such a warning. That kubectl cannot take over the CRD, which
+				// another manager has applied, is of no matter here.
+				if strings.HasPrefix(line, "Warning") && !strings.Contains(line, "failed to migrate") {
+					t.Error(line)
+				}
+			}
+		})
+	}
+}
+
+func kubectlQuietly(arguments ...string) {
+	_ = exec.Command("kubectl", arguments...).Run()
+}
+
+// render renders the chart with a value file, as a release of the usual name.
+func render(t *testing.T, values string) string {
+	t.Helper()
+	return helm(t, "template", "podmanager", shared.chart, "--namespace", systemSpace, "--values", filepath.Join(valuesFolder, values+".yaml"))
+}
+
+// Every flag of the controller has a value, but for those that the Deployment has no use for, and the controller takes them all.
+func TestFlags(t *testing.T) {
+	program := filepath.Join(shared.cluster.Folder, "controller")
+	help, err := exec.CommandContext(t.Context(), program, "-help").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, help)
+	}
+	// How to connect, and what the chart decides: the address of health, the Lease, the pod's own namespace, the Service, and, by values of
+	// their own, namespaces.
+	expected := []string{"kubeconfig", "master", "version", "health-probe-bind-address", "namespace",
+		"leader-elect-resource-namespace", "leader-elect-resource-name", "webhook-namespace", "webhook-host"}
+	// Nobody can have both ways to certificates at once, nor all rights and the flag for those who have not.
+	files := []string{"everything", "minimal", "webhook", "cert-manager", "shards"}
+	for _, values := range files {
+		for _, argument := range deploymentArguments(t, render(t, values)) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+			expected = append(expected, name)
+		}
+	}
+	slices.Sort(expected)
+	expected = slices.Compact(expected)
+	var flags []string
+	for _, match := range regexp.MustCompile(`(?m)^  -([\w-]+)`).FindAllStringSubmatch(string(help), -1) {
+		flags = append(flags, match[1])
+	}
+	slices.Sort(flags)
+	flags = slices.DeleteFunc(flags, func(name string) bool { return name == "help" })
+	if !slices.Equal(flags, expected) {
+		t.Errorf("the controller has the flags\n%q, the chart knows\n%q", flags, expected)
+	}
+	// Of all that could be wrong, only the kubeconfig is.
+	for _, values := range files {
+		arguments := append(deploymentArguments(t, render(t, values)), "-leader-elect-resource-namespace=a", "-webhook-namespace=a", "-kubeconfig=/no/such/file")
+		out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "/no/such/file") {
+			t.Errorf("the controller does not take %q: %v\n%s", arguments, err, out)
+		}
+	}
+}
+
+// deploymentArguments are the controller's arguments in a rendered chart.
+func deploymentArguments(t *testing.T, rendered string) []string {
+	t.Helper()
+	for document := range strings.SplitSeq(rendered, "\n---\n") {
+		var deployment appsv1.Deployment
+		if err := yaml.Unmarshal([]byte(document), &deployment); err == nil && deployment.Kind == "Deployment" {
+			return deployment.Spec.Template.Spec.Containers[0].Args
+		}
+	}
+	t.Fatal("there is no Deployment")
+	return nil
+}
+
+// Helm refuses typing errors and what cannot work, and says where.
+func TestRefusedValues(t *testing.T) {
+	for value, want := range map[string]string{
+		"replicacount=3":                          "'replicacount' not allowed",
+		"image.tagg=v1":                           "'tagg' not allowed",
+		"image.tag=a b":                           "/image/tag",
+		"image.digest=sha256:12":                  "/image/digest",
+		"image.pullPolicy=Sometimes":              "/image/pullPolicy",
+		"replicaCount=-1":                         "/replicaCount",
+		"replicaCount=2.5":                        "/replicaCount",
+		"flags.leaderElect=false":                 "/replicaCount", // two replicas without election
+		"shards=-1":                               "/shards",
+		"shards=257":                              "/shards",
+		"shards=many":                             "/shards",
+		"flags.leaderElect=false,shards=8":        "/shards",
+		"flags.workers=many":                      "/flags/workers",
+		"flags.resync=5":                          "/flags/resync",
+		"flags.loggingFormat=xml":                 "/flags/loggingFormat",
+		"namespaces={Team_A}":                     "/namespaces/0",
+		"namespaces={a,a}":                        "/namespaces",
+		"extraArgs={v=2}":                         "/extraArgs/0",
+		"resources.limits.memory=1 GB":            "/resources/limits/memory",
+		"resources.limit.memory=1Gi":              "'limit' not allowed",
+		"podDisruptionBudget.maxUnavailable=half": "/podDisruptionBudget/maxUnavailable",
+		"metrics.serviceMonitor.interval=often":   "/metrics/serviceMonitor/interval",
+		"metrics.prometheusRule.enable=true":      "'enable' not allowed",
+		"metrics.dashboard.labels.a=1":            "/metrics/dashboard/labels/a", // a label is a text
+		"crds.kept=true":                          "'kept' not allowed",
+		"webhook.failurePolicy=Maybe":             "/webhook/failurePolicy",
+		"webhook.timeoutSeconds=31":               "/webhook/timeoutSeconds",
+		"webhook.certificateLifetime=soon":        "/webhook/certificateLifetime",
+		"webhook.certManager.issuer=a":            "'issuer' not allowed",
+		"webhook.enabled=true,namespaces={a}":     "webhook.enabled needs rights in the whole cluster",
+		"admissionPolicy=false":                   "/admissionPolicy",
+		"admissionPolicy.enable=false":            "'enable' not allowed",
+	} {
+		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("--set %s: got %v\n%s\nwant a refusal that has %q", value, err, firstLines(out), want)
+		}
+	}
+}
+
+// A release without webhooks does not run into the conversion of one that had them: it says what to do first.
+func TestConversionLeftBehind(t *testing.T) {
+	const crd = "podmanagers.apps.mycompany.com"
+	patch := func(kind, change string) {
+		t.Helper()
+		kubectl(t, "", "patch", "crd", crd, "--type", kind, "-p", change)
+	}
+	kubectl(t, "", "apply", "--server-side", "--force-conflicts", "-f", "artifacts/crd.yaml")
+	try := func() (string, error) {
+		return tryHelm(t, "install", "podmanager", shared.chart, "--namespace", systemSpace, "--dry-run=server", "--take-ownership")
+	}
+	patch("merge", `{"spec": {"conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://192.0.2.1/"}}}}}`)
+	remove := func() { patch("json", `[{"op": "remove", "path": "/spec/conversion"}]`) }
+	const want = `kubectl patch crd podmanagers.apps.mycompany.com --type json -p '[{"op": "remove", "path": "/spec/conversion"}]'`
+	out, err := try()
+	remove()
+	if err == nil || !strings.Contains(out, want) {
+		t.Errorf("got %v\n%s\nwant a refusal that says %s", err, firstLines(out), want)
+	}
+	if out, err := try(); err != nil {
+		t.Errorf("after that: %v\n%s", err, firstLines(out))
+	}
+}
+
+func firstLines(text string) string {
+	return strings.Join(strings.SplitN(text, "\n", 6)[:min(5, strings.Count(text, "\n"))], "\n")
+}
+
+// A parent chart has this one as a dependency, with a condition and with global values.
+func TestSubchart(t *testing.T) {
+	parent := t.TempDir()
+	for file, content := range map[string]string{
+		"Chart.yaml":  "apiVersion: v2\nname: parent\nversion: 0.0.1\ndependencies: [{name: podmanager, version: 1.0.0, condition: podmanager.enabled}]\n",
+		"values.yaml": "global: {registry: example.com}\npodmanager: {enabled: true, replicaCount: 5}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(parent, file), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	archive, err := os.ReadFile(shared.chart)
+	if err == nil {
+		err = os.Mkdir(filepath.Join(parent, "charts"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(parent, "charts", filepath.Base(shared.chart)), archive, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := helm(t, "template", "app", parent, "--namespace", systemSpace); !strings.Contains(out, "replicas: 5\n") || !strings.Contains(out, "name: app-podmanager-controller\n") {
+		t.Errorf("the parent's values do not count:\n%s", out)
+	}
+	if out := helm(t, "template", "app", parent, "--set", "podmanager.enabled=false"); strings.Contains(out, "kind:") {
+		t.Errorf("the condition does not count:\n%s", out)
+	}
+}

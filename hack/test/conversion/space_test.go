@@ -1,0 +1,137 @@
+//go:build e2e
+
+package conversion
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
+)
+
+// hubName and alphaName are what kubectl calls PodManagers of one version.
+const hubName, alphaName = "podmanagers.v1.apps.mycompany.com", "podmanagers.v1alpha1.apps.mycompany.com"
+
+// space is a test's namespace.
+type space struct {
+	t    *testing.T
+	name string
+}
+
+func newSpace(t *testing.T) *space {
+	t.Helper()
+	return &space{t, harness.NewNamespace(t, shared.cluster, "conversion-", hubName, "-o", "yaml")}
+}
+
+// kubectl runs kubectl, which has to succeed, and returns what it has printed, warnings included.
+func kubectl(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := shared.cluster.Kubectl(t.Context(), arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func apply(t *testing.T, manifest string, arguments ...string) string {
+	t.Helper()
+	out, err := shared.cluster.KubectlWith(t.Context(), manifest, append([]string{"apply", "-f", "-"}, arguments...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (s *space) kubectl(arguments ...string) string {
+	s.t.Helper()
+	return kubectl(s.t, append(arguments, "--namespace", s.name)...)
+}
+
+// with runs kubectl with a manifest as its standard input.
+func (s *space) with(manifest string, arguments ...string) string {
+	s.t.Helper()
+	out, err := shared.cluster.KubectlWith(s.t.Context(), manifest, append(arguments, "-f", "-", "--namespace", s.name)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// refused runs kubectl, which has to fail with these words.
+func (s *space) refused(words string, arguments ...string) {
+	s.t.Helper()
+	out, err := shared.cluster.Kubectl(s.t.Context(), append(arguments, "--namespace", s.name)...)
+	if err == nil || !strings.Contains(out, words) {
+		s.t.Errorf("kubectl %s: %v, printed\n%s\nwant an error with: %s", strings.Join(arguments, " "), err, out, words)
+	}
+}
+
+// manifestOf is a PodManager in a version, with a spec in YAML's flow style.
+func manifestOf(version, name, spec string) string {
+	return fmt.Sprintf("apiVersion: apps.mycompany.com/%s\nkind: PodManager\nmetadata: {name: %s}\nspec: %s\n", version, name, spec)
+}
+
+func (s *space) hub(name string) *v1.PodManager {
+	s.t.Helper()
+	manager, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return manager
+}
+
+func (s *space) alpha(name string) *v1alpha1.PodManager {
+	s.t.Helper()
+	manager, err := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return manager
+}
+
+// awaitReady waits until the controller has carried out the spec with so many pods.
+func (s *space) awaitReady(name string, pods int32) {
+	s.t.Helper()
+	harness.Await(s.t, fmt.Sprintf("%s to have %d pods", name, pods), func() (any, bool) {
+		manager := s.hub(name)
+		return manager.Status, manager.Status.ObservedGeneration == manager.Generation && manager.Status.AvailableReplicas == pods &&
+			manager.Status.UpdatedReplicas == pods && manager.Status.Replicas == pods
+	})
+}
+
+// plugin runs kubectl podmanager.
+func plugin(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), shared.plugin, append(arguments, "--kubeconfig", shared.cluster.Kubeconfig)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl podmanager %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return string(out)
+}
+
+func wants(t *testing.T, what, got string, words ...string) {
+	t.Helper()
+	for _, want := range words {
+		if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+			t.Errorf("%s: %q is missing in\n%s", what, want, got)
+		}
+	}
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
+	gotText, _ := json.MarshalIndent(got, "", " ")
+	wantText, _ := json.MarshalIndent(want, "", " ")
+	t.Errorf("%s: got\n%s\nwant\n%s", what, gotText, wantText)
+}

@@ -1,0 +1,102 @@
+//go:build e2e
+
+package core
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+)
+
+// startController starts a controller, and waits until it is ready.
+func startController(name string, flags ...string) (*lab.Process, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return shared.cluster.Start(ctx, name, append([]string{"-v", "4"}, flags...)...)
+}
+
+// stopController ends a controller with SIGTERM, and checks that its exit code is 0.
+func stopController(p *lab.Process) error {
+	if err := p.Stop(); err != nil {
+		return err
+	}
+	if p.Err != nil {
+		return fmt.Errorf("%w\n%s", p.Err, p.Tail(30))
+	}
+	return nil
+}
+
+// private starts a controller for this test only, for PodManagers with the private label in the test's namespace.
+func (s *space) private(flags ...string) *lab.Process {
+	s.t.Helper()
+	p, err := startController(s.name, append([]string{"-namespace", s.name, "-selector", privateLabel}, flags...)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = p.Kill() })
+	return p
+}
+
+// launch starts a controller for this test only, and does not wait until it is ready.
+func (s *space) launch(flags ...string) *lab.Process {
+	s.t.Helper()
+	p, err := shared.cluster.Launch(s.name, append([]string{"-v", "4", "-selector", privateLabel}, flags...)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = p.Kill() })
+	return p
+}
+
+// kill ends a controller like a crash.
+func kill(t *testing.T, p *lab.Process) {
+	t.Helper()
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restart kills a private controller, and starts another.
+func (s *space) restart(p *lab.Process) *lab.Process {
+	s.t.Helper()
+	kill(s.t, p)
+	return s.private()
+}
+
+// metric is the sum of all series of a controller's metric whose labels match.
+func metric(t *testing.T, p *lab.Process, name, labels string) float64 {
+	t.Helper()
+	body, err := p.ReadMetrics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, line := range regexp.MustCompile(`(?m)^`+name+`(?:\{(.*)\})? (\S+)$`).FindAllStringSubmatch(body, -1) {
+		if value, err := strconv.ParseFloat(line[2], 64); err == nil && strings.Contains(line[1], labels) {
+			sum += value
+		}
+	}
+	return sum
+}
+
+// logged are the lines of a controller's log that contain a text.
+func logged(t *testing.T, p *lab.Process, text string) []string {
+	t.Helper()
+	data, err := os.ReadFile(p.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, text) {
+			found = append(found, line)
+		}
+	}
+	return found
+}

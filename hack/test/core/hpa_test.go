@@ -1,0 +1,64 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"testing"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// The real HorizontalPodAutoscaler scales a PodManager through its scale subresource. It has no metrics here, and keeps to minReplicas
+// and maxReplicas without them. It looks every 15 s.
+func TestHorizontalPodAutoscaler(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{replicas: 1, image: nginx}")
+	s.awaitReady("web", 1)
+	_, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.name).Create(s.ctx, autoscaler("web", 3, 5), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.awaitScaled("web", 3)
+	s.kubectl("scale", "pm/web", "--replicas=8")
+	s.awaitScaled("web", 5)
+}
+
+// autoscaler wants half of the requested CPU to be used.
+func autoscaler(name string, least, most int32) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: name},
+			MinReplicas:    &least,
+			MaxReplicas:    most,
+			Metrics: []autoscalingv2.MetricSpec{{
+				Type: autoscalingv2.ResourceMetricSourceType,
+				Resource: &autoscalingv2.ResourceMetricSource{Name: corev1.ResourceCPU,
+					Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: ptr.To[int32](50)}},
+			}},
+		},
+	}
+}
+
+// awaitScaled waits until the autoscaler has scaled the PodManager to this many replicas, and its status says that it can.
+func (s *space) awaitScaled(name string, replicas int) {
+	s.t.Helper()
+	s.awaitFor(2*patience, fmt.Sprintf("the autoscaler to want %d replicas", replicas), func() (any, bool) {
+		hpa, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.name).Get(s.ctx, name, metav1.GetOptions{})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		able := false
+		for _, condition := range hpa.Status.Conditions {
+			able = able || condition.Type == autoscalingv2.AbleToScale && condition.Status == corev1.ConditionTrue
+		}
+		return fmt.Sprintf("%+v", hpa.Status), able && int(hpa.Status.DesiredReplicas) == replicas && s.manager(name).DesiredReplicas() == replicas
+	})
+	s.awaitReady(name, replicas)
+}

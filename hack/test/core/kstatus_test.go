@@ -1,0 +1,102 @@
+//go:build e2e
+
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// kstatusProgram is the path of the program hack/tools/kstatus, which the first call builds. It is a program and not a package, so that the
+// product does not get its requirements.
+var kstatusProgram = sync.OnceValues(func() (string, error) {
+	command := exec.Command("hack/tool.sh", "kstatus")
+	var progress bytes.Buffer
+	command.Stderr = &progress
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("hack/tool.sh kstatus: %w\n%s", err, &progress)
+	}
+	return strings.TrimSpace(string(out)), nil
+})
+
+// kstatus is the status that Helm and Flux see of the PodManager: Current, InProgress, Failed, Terminating, or NotFound if there is
+// none.
+func (s *space) kstatus(name string) (verdict, message string) {
+	s.t.Helper()
+	program, err := kstatusProgram()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	object := s.kubectl("get", "podmanager", name, "--ignore-not-found", "-o", "json")
+	if strings.TrimSpace(object) == "" {
+		return "NotFound", "Resource not found" // kstatus judges only what there is; these are the words of its poller
+	}
+	command := exec.CommandContext(s.ctx, program)
+	command.Stdin = strings.NewReader(object)
+	out, err := command.CombinedOutput()
+	var answer struct{ Name, Status, Message string }
+	if err == nil {
+		err = json.Unmarshal(out, &answer)
+	}
+	if err != nil || answer.Name != name {
+		s.t.Fatalf("kstatus: %v\n%s\nof %s", err, out, object)
+	}
+	return answer.Status, answer.Message
+}
+
+// kstatusState is a state of a PodManager, and the status that Helm and Flux must see.
+type kstatusState struct {
+	// reach brings the PodManager "web" into the state, and returns when it stays there.
+	reach func(s *space)
+	want  string
+	// message is a part of the verdict's message.
+	message string
+}
+
+// testKstatus tries each state in a namespace of its own, in parallel.
+func testKstatus(t *testing.T, states map[string]kstatusState) {
+	// Build before the parallel tests run: compiling would slow them down.
+	if _, err := kstatusProgram(); err != nil {
+		t.Fatal(err)
+	}
+	t.Parallel()
+	for name, state := range states {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			state.reach(s)
+			verdict, message := s.kstatus("web")
+			if verdict != state.want || !strings.Contains(message, state.message) {
+				t.Errorf("got %s: %q, want %s with a message like %q", verdict, message, state.want, state.message)
+			}
+		})
+	}
+}
+
+// helm --wait and Flux go on when a PodManager is Ready, and never before a controller has seen it.
+func TestKstatusFresh(t *testing.T) {
+	testKstatus(t, map[string]kstatusState{
+		"none": {
+			reach: func(*space) {},
+			want:  "NotFound",
+		},
+		"not seen by a controller": {
+			reach:   func(s *space) { s.applyPrivate("web", "{replicas: 2, image: nginx}") },
+			want:    "InProgress",
+			message: "generation is 1, but latest observed generation is -1",
+		},
+		"ready": {
+			reach: func(s *space) {
+				s.apply("web", "{replicas: 2, image: nginx}")
+				s.awaitReady("web", 2)
+			},
+			want:    "Current",
+			message: "Resource is Ready",
+		},
+	})
+}

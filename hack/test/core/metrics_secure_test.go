@@ -1,0 +1,154 @@
+//go:build e2e
+
+package core
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+	"github.com/mycompany/podmanager/pkg/serve"
+)
+
+// scraper is somebody who reads metrics over TLS, with a token or without.
+type scraper struct {
+	*space
+	client *http.Client
+}
+
+func newScraper(s *space) *scraper {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // the certificate is self-signed
+	s.t.Cleanup(transport.CloseIdleConnections)
+	return &scraper{s, &http.Client{Transport: transport, Timeout: 10 * time.Second}}
+}
+
+// token is one of the ServiceAccount of this name, which it creates.
+func (s *scraper) token(account string) string {
+	s.t.Helper()
+	s.kubectl("create", "serviceaccount", account)
+	return strings.TrimSpace(s.kubectl("create", "token", account))
+}
+
+// mayRead lets an account read metrics, until the test is over or the returned function is called.
+func (s *scraper) mayRead(account string) (revoke func()) {
+	s.t.Helper()
+	binding := s.name + "-" + account
+	s.kubectl("create", "clusterrolebinding", binding, "--clusterrole", "podmanager-metrics-reader", "--serviceaccount", s.name+":"+account)
+	revoke = func() {
+		_ = shared.kube.RbacV1().ClusterRoleBindings().Delete(context.Background(), binding, metav1.DeleteOptions{})
+	}
+	s.t.Cleanup(revoke)
+	return revoke
+}
+
+// get is the answer of a controller.
+func (s *scraper) get(p *lab.Process, path, token string) (int, string) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "https://"+p.Metrics+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// awaitAnswer waits until a path answers with this code and this part of a text: answers count for a while.
+func (s *scraper) awaitAnswer(p *lab.Process, path, token string, code int, part string) {
+	s.t.Helper()
+	s.awaitFor(2*patience, fmt.Sprintf("%s to answer %d", path, code), func() (any, bool) {
+		got, body := s.get(p, path, token)
+		return fmt.Sprint(got, " ", body), got == code && strings.Contains(body, part)
+	})
+}
+
+// Without a token nobody reads metrics, without the right neither, and the right can be given and taken away. Probes need no token.
+func TestSecureMetrics(t *testing.T) {
+	s := newScraper(newSpace(t))
+	p := s.private("-metrics-secure", "-object-metrics")
+	stranger, prometheus := s.token("stranger"), s.token("prometheus")
+	revoke := s.mayRead("prometheus")
+	for _, path := range []string{serve.MetricsPath, serve.ObjectMetricsPath} {
+		for token, want := range map[string]int{"": 401, "nonsense": 401, stranger: 403} {
+			if code, body := s.get(p, path, token); code != want || strings.Contains(body, "podmanager_") {
+				t.Errorf("%s answers %d, want %d: %s", path, code, want, body)
+			}
+		}
+	}
+	s.awaitAnswer(p, serve.MetricsPath, prometheus, 200, "podmanager_panics_total")
+	s.awaitAnswer(p, serve.ObjectMetricsPath, prometheus, 200, "kube_podmanager_spec_replicas")
+	if _, err := p.Ready(); err != nil {
+		t.Errorf("/readyz needs a token: %v", err)
+	}
+	if body, err := p.ReadMetrics(); err == nil || strings.Contains(body, "podmanager_") {
+		t.Errorf("the metrics are told in the clear: %v", err)
+	}
+	revoke()
+	s.awaitAnswer(p, serve.MetricsPath, prometheus, 403, "system:serviceaccount:"+s.name+":prometheus may not get /metrics")
+	s.mayRead("stranger")
+	s.awaitAnswer(p, serve.MetricsPath, stranger, 200, "podmanager_panics_total")
+	for _, token := range []string{stranger, prometheus} {
+		if lines := logged(t, p, token); len(lines) > 0 {
+			t.Errorf("the log has a token: %q", lines)
+		}
+	}
+}
+
+// If the API server does not tell who somebody is, or what they may do, nobody reads metrics; when it tells again, they do.
+func TestSecureMetricsWithoutReviews(t *testing.T) {
+	t.Parallel()
+	for _, resource := range []string{"tokenreviews", "subjectaccessreviews"} {
+		t.Run(resource, func(t *testing.T) {
+			f := newFaulty(t, "-metrics-secure")
+			s := newScraper(f.space)
+			token := s.token("prometheus")
+			s.mayRead("prometheus")
+			mend := f.answer("no "+resource, 500, func(r faults.Request) bool { return r.Resource == resource })
+			for range 3 {
+				if code, body := s.get(f.controller, serve.MetricsPath, token); code != 503 || strings.Contains(body, "podmanager_") {
+					t.Errorf("answers %d, want 503: %s", code, body)
+				}
+			}
+			if lines := logged(t, f.controller, `"Cannot tell who may read metrics`); len(lines) != 1 {
+				t.Errorf("the log tells of it %d times, want once: %q", len(lines), lines)
+			}
+			mend()
+			s.awaitAnswer(f.controller, serve.MetricsPath, token, 200, "podmanager_panics_total")
+		})
+	}
+}
+
+// A controller without the right to ask lets nobody read.
+func TestSecureMetricsWithoutRights(t *testing.T) {
+	s := newScraper(newSpace(t))
+	account, kubeconfig := s.account()
+	s.permit(account)
+	p := s.private("-metrics-secure", "-kubeconfig", kubeconfig)
+	token := s.token("prometheus")
+	s.mayRead("prometheus")
+	if code, body := s.get(p, serve.MetricsPath, token); code != 503 || strings.Contains(body, "podmanager_") {
+		t.Errorf("answers %d, want 503: %s", code, body)
+	}
+	if lines := logged(t, p, "cannot create resource"); len(lines) != 1 {
+		t.Errorf("the log does not tell once which right is missing: %q", lines)
+	}
+}

@@ -1,0 +1,100 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
+)
+
+// The policy stops nothing that the controllers of Kubernetes do to PodManagers, although they may not create pods. Each is seen to do it
+// under its own account.
+func TestPodRightsOfKubernetes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		account, write string
+		act            func(s *space)
+	}{
+		"foreground deletion": {"generic-garbage-collector", "patch podmanagers", func(s *space) {
+			s.kubectl("delete", "pm", "web", "--cascade=foreground", "--timeout=3m")
+			s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
+		}},
+		"orphans": {"generic-garbage-collector", "patch podmanagers", func(s *space) {
+			s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=3m")
+			if got := len(s.pods()); got != 1 {
+				s.t.Errorf("%d pods are left, want 1", got)
+			}
+		}},
+		"autoscaling": {"horizontal-pod-autoscaler", "update podmanagers/scale", func(s *space) {
+			_, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.name).Create(s.ctx, autoscaler("web", 2, 3), metav1.CreateOptions{})
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.awaitScaled("web", 2)
+		}},
+		"deletion of the namespace": {"namespace-controller", "deletecollection podmanagers", func(s *space) {
+			s.kubectl("delete", "namespace", s.name, "--wait=false")
+			s.awaitFor(2*patience, "the namespace to be gone", func() (any, bool) {
+				namespace, err := shared.kube.CoreV1().Namespaces().Get(s.ctx, s.name, metav1.GetOptions{})
+				return namespace.Status, apierrors.IsNotFound(err)
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			log := s.openAudit()
+			s.grant("jane", "create", "podmanagers")
+			s.awaitPodRights("jane") // the policy is in force
+			s.mayNotCreatePods(test.account)
+			s.apply("web", "{replicas: 1, image: nginx}")
+			s.awaitReady("web", 1)
+			test.act(s)
+			s.awaitWrite(log, test.account, test.write)
+		})
+	}
+}
+
+func systemAccount(name string) string { return "system:serviceaccount:kube-system:" + name }
+
+// mayNotCreatePods checks that an account lacks the right that the policy asks for.
+func (s *space) mayNotCreatePods(account string) {
+	s.t.Helper()
+	review, err := shared.kube.AuthorizationV1().SubjectAccessReviews().Create(s.ctx, &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: systemAccount(account), Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.name, Verb: "create", Resource: "pods"},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if review.Status.Allowed {
+		s.t.Errorf("%s may create pods: the test shows nothing", account)
+	}
+}
+
+// awaitWrite waits until the audit log has a write of an account in the namespace, and checks that none was refused.
+func (s *space) awaitWrite(log *audit.Log, account, write string) {
+	s.t.Helper()
+	seen := map[string]int{}
+	s.await(fmt.Sprintf("%s to %s", account, write), func() (any, bool) {
+		requests, err := log.Read(s.name, systemAccount(account))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, r := range requests {
+			if r.ResponseStatus.Code == http.StatusForbidden {
+				s.t.Errorf("refused: %v", r)
+			}
+			seen[r.What()]++
+		}
+		return seen, seen[write] > 0
+	})
+}

@@ -1,0 +1,136 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// The API server refuses an invalid spec at apply, with a sentence that says what to do.
+func TestBadInputIsRefused(t *testing.T) {
+	const template = "template: {%s spec: {%s containers: [{name: a, image: a}]}}"
+	tests := map[string]struct{ name, spec, want string }{
+		"negative replicas":        {"web", "{replicas: -1, image: a}", "spec.replicas in body should be greater than or equal to 0"},
+		"negative minReadySeconds": {"web", "{minReadySeconds: -1, image: a}", "spec.minReadySeconds in body should be greater than or equal to 0"},
+		"replicas that are text":   {"web", "{replicas: many, image: a}", "spec.replicas"},
+		"neither":                  {"web", "{replicas: 1}", "set exactly one of spec.image (short form: one container named app) and spec.template (a whole pod template)"},
+		"both":                     {"web", "{image: a, " + fmt.Sprintf(template, "", "") + "}", "set exactly one of spec.image"},
+		"empty image":              {"web", "{image: ''}", "spec.image in body should be at least 1 chars long"},
+		"no containers":            {"web", "{template: {spec: {containers: []}}}", "spec.template.spec.containers in body should have at least 1 items"},
+		"no pod spec":              {"web", "{template: {}}", "spec.template.spec.containers needs at least one container"},
+		"restartPolicy":            {"web", "{" + fmt.Sprintf(template, "", "restartPolicy: Never,") + "}", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
+		"another's label":          {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager: other}},", "") + "}", "the template's label podmanager must be the PodManager's own name"},
+		"our labels":               {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager-uid: x}},", "") + "}", "are set by the controller; remove them from the template"},
+		"our annotations":          {"web", "{" + fmt.Sprintf(template, "metadata: {annotations: {apps.mycompany.com/delete: 'true'}},", "") + "}", "are for single pods; remove them from the template"},
+		"a long name":              {strings.Repeat("a", 53), "{image: a}", "metadata.name may have at most 52 characters"},
+		"an unknown field":         {"web", "{image: a, replica: 5}", `unknown field "spec.replica"`},
+	}
+	s := newSpace(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			out, err := s.try(manifest(test.name, "", test.spec), "apply", "-f", "-")
+			if err == nil || !strings.Contains(out, test.want) {
+				t.Errorf("kubectl apply: %v\n%s\nwant: %s", err, out, test.want)
+			}
+		})
+	}
+	good := map[string]struct{ name, spec string }{
+		"the longest name": {strings.Repeat("a", 52), "{image: a}"},
+		"our own label":    {"own", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager: own}},", "") + "}"},
+		"Always":           {"always", "{" + fmt.Sprintf(template, "", "restartPolicy: Always,") + "}"},
+	}
+	for name, test := range good {
+		t.Run(name, func(t *testing.T) {
+			if out, err := s.try(manifest(test.name, "", test.spec), "apply", "--dry-run=server", "-f", "-"); err != nil {
+				t.Errorf("kubectl apply: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// awaitRefusal waits until the status tells that the pods are refused.
+func (s *space) awaitRefusal(name, reason, words string) {
+	s.t.Helper()
+	s.await("the status to tell of the refusal", func() (any, bool) {
+		failure, stalled, ready := s.condition(name, v1.ConditionReplicaFailure), s.condition(name, v1.ConditionStalled), s.condition(name, v1.ConditionReady)
+		return brief(s.manager(name)), failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedCreate &&
+			strings.Contains(failure.Message, words) && stalled.Reason == reason && ready.Reason == reason && ready.Status == metav1.ConditionFalse
+	})
+}
+
+// failureEvents counts the warnings about a PodManager, with their repetitions.
+func (s *space) failureEvents(name string) int {
+	s.t.Helper()
+	events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
+		FieldSelector: "regarding.name=" + name + ",reason=" + v1.EventFailedCreate,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	count := 0
+	for _, event := range events.Items {
+		count++
+		if event.Series != nil {
+			count += int(event.Series.Count) - 1
+		}
+	}
+	return count
+}
+
+// An invalid pod, which the CRD does not refuse, shows in ReplicaFailure and in one event. Other PodManagers go on.
+func TestInvalidPod(t *testing.T) {
+	s := newSpace(t)
+	controller := s.private() // so that only failures of this test are counted below
+	bad := "{replicas: 3, template: {spec: {containers: [{name: a, image: a, volumeMounts: [{name: missing, mountPath: /x}]}]}}}"
+	s.applyPrivate("bad", bad)
+	s.applyPrivate("good", "{replicas: 2, image: nginx}")
+	s.awaitRefusal("bad", v1.ReasonInvalidPod, `volumeMounts[0].name: Not found: "missing"`)
+	s.awaitReady("good", 2)
+
+	// Wait for a few more tries.
+	s.await("another try", func() (any, bool) {
+		n := metric(t, controller, "podmanager_pod_request_failures_total", "")
+		return n, n >= 3
+	})
+	if got := s.failureEvents("bad"); got != 1 {
+		t.Errorf("%d events about the failure, want 1", got)
+	}
+	if got := len(s.allPods()); got != 2 {
+		t.Errorf("%d pods, want the two good ones", got)
+	}
+
+	// The controller tries a corrected spec at once, and the failure is over.
+	s.applyPrivate("bad", "{replicas: 3, image: nginx, template: null}")
+	s.awaitReady("bad", 3)
+	for _, kind := range []string{v1.ConditionReplicaFailure, v1.ConditionStalled} {
+		if left := s.condition("bad", kind); left.Type != "" {
+			t.Errorf("%s is left: %+v", kind, left)
+		}
+	}
+}
+
+func TestQuota(t *testing.T) {
+	s := newSpace(t)
+	s.kubectl("create", "quota", "few", "--hard=pods=5")
+	s.await("the quota to be in force", func() (any, bool) {
+		out := s.kubectl("get", "quota", "few", "-o", "jsonpath={.status.hard.pods}")
+		return out, out == "5"
+	})
+	s.apply("web", "{replicas: 50, image: nginx}")
+	s.awaitRefusal("web", v1.ReasonForbidden, "exceeded quota: few")
+	s.await("five pods to be ready", func() (any, bool) {
+		manager := s.manager("web")
+		return brief(manager), manager.Status.ReadyReplicas == 5 && manager.Status.Replicas == 5
+	})
+	s.kubectl("delete", "quota", "few")
+	s.awaitFor(2*patience, "all pods once the quota is gone", func() (any, bool) {
+		manager := s.manager("web")
+		return brief(manager), isReady(manager) && manager.Status.Replicas == 50
+	})
+}

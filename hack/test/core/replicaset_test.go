@@ -1,0 +1,190 @@
+//go:build e2e
+
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// The tests of Kubernetes v1.36.3 for ReplicaSets, and the tests of the same behaviour for PodManagers. Three things differ by design: the
+// selector is always podmanager=NAME and cannot be set; pods have the names NAME-0, NAME-1 and so on; and failedPodsHistoryLimit failed
+// pods are kept.
+//
+//	test/integration/replicaset/replicaset_test.go
+//	  TestAdoption                                  TestAdoptionByReference
+//	  TestRSSelectorImmutability                    TestNoSelectorToChange: there is no such field; the name is the selector
+//	  TestSpecReplicasChange                        TestScale, TestObservedGenerationFollows
+//	  TestDeletingAndFailedPods                     TestDeletingAndFailedPods; which failed pods stay: TestFailedPodsHistory
+//	  TestPodDeletionCost                           TestScaleDownRanking; there is no feature gate to turn it off
+//	  TestOverlappingRSs                            TestSameTemplateLabels, TestPodMovesToAnotherManager: selectors cannot overlap,
+//	                                                so the tests have equal pods, and a pod that changes its owner
+//	  TestPodOrphaningAndAdoptionWhenLabelsChange   TestRelabelledPod
+//	  TestGeneralPodAdoption                        TestAdoptionBesideOtherOwners; the other owner exists, because a real garbage
+//	                                                collector runs here
+//	  TestReadyAndAvailableReplicas                 TestReadyAndAvailable, TestMinReadySeconds
+//	  TestRSScaleSubresource                        TestScaleSubresource, TestScaleUpdateAndPatch
+//	  TestExtraPodsAdoptionAndDeletion              TestExtraPods
+//	  TestFullyLabeledReplicas                      TestLabelsBeyondTheSelector, TestTemplateChange: there is no such count;
+//	                                                updatedReplicas has the pods of the present template
+//	  TestReplicaSetsAppsV1DefaultGCPolicy          TestDefaultDeletionPolicy, TestDelete: the pods are gone before the
+//	                                                PodManager is, whatever the policy
+//	  TestTerminatingReplicas                       TestTerminatingReplicas
+//
+//	test/e2e/apps/replica_set.go
+//	  serve a basic image on each replica           TestCreate, as far as pods without containers can show it
+//	  failure condition on an exceeded quota        TestQuota, TestQuotaIsKeptByScalingDown
+//	  adopt matching pods, release no longer ...    TestAdoptionByReference (the pod exists first), TestRelabelledPod
+//	  working scale subresource                     TestScaleSubresource, TestScaleUpdateAndPatch
+//	  replace and patch                             TestReplaceAndPatch
+//	  list and delete a collection                  TestListAndDeleteCollection
+//	  status endpoints                              TestStatusEndpoints: others can write; the controller corrects wrong values
+
+const (
+	// fieldManager is the field manager of the controller's writes.
+	fieldManager = "podmanager-controller"
+	// holdFinalizer keeps a deleted pod until the test removes it.
+	holdFinalizer = "example.com/hold"
+)
+
+// with is the space for a subtest.
+func (s *space) with(t *testing.T) *space {
+	return &space{t: t, ctx: t.Context(), name: s.name, cluster: s.cluster}
+}
+
+// steadily repeats a check for a while; it has to hold every time.
+func (s *space) steadily(window time.Duration, what string, check func() (seen any, ok bool)) {
+	s.t.Helper()
+	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
+		if seen, ok := check(); !ok {
+			s.t.Fatalf("%s: not so: %+v", what, seen)
+		}
+	}
+}
+
+// createPod creates a pod by hand, with the given labels and owners only.
+func (s *space) createPod(name string, change func(pod *corev1.Pod)) *corev1.Pod {
+	s.t.Helper()
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "by-hand"}}},
+	}
+	change(pod)
+	created, err := shared.kube.CoreV1().Pods(s.name).Create(s.ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return created
+}
+
+// labelled gives a pod the label of a PodManager.
+func labelled(manager string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) { pod.Labels = map[string]string{v1.LabelManager: manager} }
+}
+
+func (s *space) pod(name string) *corev1.Pod {
+	s.t.Helper()
+	pod, err := shared.kube.CoreV1().Pods(s.name).Get(s.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pod
+}
+
+// patchPod changes a pod's metadata, with a merge patch.
+func (s *space) patchPod(name, metadata string) *corev1.Pod {
+	s.t.Helper()
+	pod, err := shared.kube.CoreV1().Pods(s.name).Patch(s.ctx, name, types.MergePatchType,
+		[]byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pod
+}
+
+// deletePod asks for the deletion of a pod, and does not wait for it.
+func (s *space) deletePod(name string) {
+	s.t.Helper()
+	if err := shared.kube.CoreV1().Pods(s.name).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// touched tells whether the controller has ever changed the pod.
+func touched(pod *corev1.Pod) bool {
+	for _, entry := range pod.ManagedFields {
+		if entry.Manager == fieldManager {
+			return true
+		}
+	}
+	return false
+}
+
+// held is a spec whose pods, once deleted, stay until the test calls letGo; more are further fields. When the test ends, held removes the
+// finalizers of the remaining pods: otherwise the namespace would never go away.
+func (s *space) held(more string) string {
+	s.t.Helper()
+	s.t.Cleanup(func() {
+		if s.t.Failed() {
+			s.t.Logf("before the pods are let go:\n%s", s.dump())
+		}
+		ctx := context.Background()
+		_ = s.managers().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+		_ = shared.kube.CoreV1().Namespaces().Delete(ctx, s.name, metav1.DeleteOptions{})
+		// Twice, for a pod that was being created meanwhile.
+		for clean, deadline := 0, time.Now().Add(patience); clean < 2 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+			clean++
+			list, _ := shared.kube.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{})
+			for _, pod := range list.Items {
+				if len(pod.Finalizers) > 0 {
+					clean = 0
+					_, _ = shared.kube.CoreV1().Pods(s.name).Patch(ctx, pod.Name, types.MergePatchType,
+						[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+				}
+			}
+		}
+	})
+	return fmt.Sprintf("{%s, template: {metadata: {finalizers: [%s]}, spec: {containers: [{name: a, image: a}]}}}", more, holdFinalizer)
+}
+
+// letGo removes the finalizer of held pods.
+func (s *space) letGo(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		_, err := shared.kube.CoreV1().Pods(s.name).Patch(s.ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) { // it may be gone by now
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// terminating are the terminating pods.
+func (s *space) terminating() []string {
+	s.t.Helper()
+	var going []corev1.Pod
+	for _, pod := range s.allPods() {
+		if pod.DeletionTimestamp != nil {
+			going = append(going, pod)
+		}
+	}
+	return podNames(going)
+}
+
+// awaitPods waits until exactly these pods, separated by spaces, are active.
+func (s *space) awaitPods(names string) {
+	s.t.Helper()
+	s.await("the pods "+names, func() (any, bool) {
+		got := strings.Join(podNames(s.pods()), " ")
+		return got, got == names
+	})
+}

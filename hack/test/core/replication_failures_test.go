@@ -1,0 +1,198 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// nowhere is a spec whose pods are never scheduled, so that only the test changes them.
+const nowhere = "{%s, template: {spec: {nodeSelector: {nowhere: ''}, containers: [{name: a, image: '%s'}]}}}"
+
+// fail makes a pod fail at a time, in whole seconds.
+func (s *space) fail(pod string, at time.Time) time.Time {
+	s.t.Helper()
+	at = at.UTC().Truncate(time.Second)
+	s.setPodStatus(pod, fmt.Sprintf(`{"phase":"Failed","containerStatuses":[{"name":"a","image":"a","imageID":"","ready":false,"restartCount":0,
+		"state":{"terminated":{"exitCode":1,"reason":"Error","startedAt":%[1]q,"finishedAt":%[1]q}}}]}`, at.Format(time.RFC3339)))
+	return at
+}
+
+// awaitActive waits until the only active pod is not the given one.
+func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod {
+	s.t.Helper()
+	var active *corev1.Pod
+	s.awaitFor(limit, "a pod in place of the failed one", func() (any, bool) {
+		pods := s.pods()
+		if len(pods) != 1 || before != nil && pods[0].UID == before.UID {
+			return podNames(pods), false
+		}
+		active = &pods[0]
+		return nil, true
+	})
+	return active
+}
+
+// awaitFirstStatus waits for the first status: a busy controller writes the first status of a PodManager that does not become ready up to
+// 15 s late.
+func (s *space) awaitFirstStatus(name string) {
+	s.t.Helper()
+	s.await("the first status", func() (any, bool) {
+		status := s.manager(name).Status
+		return status, status.ObservedGeneration > 0
+	})
+}
+
+// awaitBackOff waits until the status tells the number of failures in a row, and when the next pod is due.
+func (s *space) awaitBackOff(inARow int, next time.Time) {
+	s.t.Helper()
+	s.await("the status to tell of the backoff", func() (any, bool) {
+		got := s.condition("web", v1.ConditionReady)
+		_, text, _ := strings.Cut(got.Message, "next try at ")
+		told, err := time.Parse(time.RFC3339, text)
+		// The scheduler may write its condition a moment later.
+		late := told.Sub(next.Truncate(time.Second))
+		return got, got.Status == "False" && got.Reason == v1.ReasonBackOff && err == nil && late >= 0 && late <= 3*time.Second &&
+			strings.Contains(got.Message, fmt.Sprintf("(%d in a row)", inARow))
+	})
+}
+
+// A failed pod is replaced at once, a failed replacement after 10 s, the next after 20 s. A restart of the controller does not shorten the
+// backoff; a changed template ends it.
+func TestFailedPodsBackOff(t *testing.T) {
+	s := newSpace(t)
+	controller := s.private()
+	failuresBefore := func(pod *corev1.Pod, want int) {
+		t.Helper()
+		got := pod.Annotations[v1.AnnotationFailuresBefore]
+		if want == 0 && got != "" || want != 0 && got != strconv.Itoa(want) {
+			t.Errorf("%s says that %q have failed before it, want %d", pod.Name, got, want)
+		}
+	}
+	s.applyPrivate("web", fmt.Sprintf(nowhere, "replicas: 1", "first"))
+	s.awaitFirstStatus("web")
+	first := s.awaitActive(patience, nil)
+	failuresBefore(first, 0)
+
+	s.fail(first.Name, time.Now())
+	second := s.awaitActive(9*time.Second, first) // a backoff would be 10 s
+	failuresBefore(second, 1)
+
+	failed := s.fail(second.Name, time.Now())
+	s.awaitBackOff(2, failed.Add(10*time.Second))
+	s.restart(controller)
+	third := s.awaitActive(patience, second)
+	failuresBefore(third, 2)
+	if waited := third.CreationTimestamp.Sub(failed); waited < 10*time.Second || waited >= 20*time.Second {
+		t.Errorf("the next try came after %v, want 10 s, and not 20 s, which are for the try after it", waited)
+	}
+
+	failed = s.fail(third.Name, time.Now())
+	s.awaitBackOff(3, failed.Add(20*time.Second))
+	s.applyPrivate("web", fmt.Sprintf(nowhere, "replicas: 1", "second"))
+	fourth := s.awaitActive(15*time.Second, third) // the backoff would be 20 s
+	failuresBefore(fourth, 0)
+	if got := fourth.Spec.Containers[0].Image; got != "second" {
+		t.Errorf("%s runs %s", fourth.Name, got)
+	}
+	s.await("the back-off to be over", func() (any, bool) {
+		got := s.condition("web", v1.ConditionReady)
+		return got, got.Reason == v1.ReasonPodsNotReady
+	})
+	s.fail(fourth.Name, time.Now())
+	failuresBefore(s.awaitActive(5*time.Second, fourth), 1)
+}
+
+// While the controller backs off from replacing one failed pod, it replaces another lost pod at once.
+func TestBackOffIsForFailedPodsOnly(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", fmt.Sprintf(nowhere, "replicas: 2", "a"))
+	s.awaitPods("web-0 web-1")
+	s.awaitFirstStatus("web")
+	s.fail("web-0", time.Now())
+	s.awaitPods("web-1 web-2")
+	failed := s.fail("web-2", time.Now())
+	s.awaitBackOff(2, failed.Add(10*time.Second))
+	before := s.pod("web-1").UID
+	s.deletePod("web-1")
+	s.await("the deleted pod to be replaced", func() (any, bool) {
+		pods := s.pods()
+		return podNames(pods), len(pods) == 1 && pods[0].UID != before
+	})
+	if now := time.Now(); now.After(failed.Add(10 * time.Second)) {
+		t.Errorf("it took until %v, when both were due", now)
+	}
+}
+
+// A failed pod carries the count of failures: it stays until its replacement exists, whatever failedPodsHistoryLimit says.
+func TestBackOffOutlivesARefusal(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1, failedPodsHistoryLimit: 0", "a"))
+	first := s.awaitActive(patience, nil)
+	s.kubectl("create", "quota", "none", "--hard=pods=0")
+	s.await("the quota to be in force", func() (any, bool) {
+		out := s.kubectl("get", "quota", "none", "-o", "jsonpath={.status.hard.pods}")
+		return out, out == "0"
+	})
+	s.fail(first.Name, time.Now())
+	s.awaitRefusal("web", v1.ReasonForbidden, "exceeded quota: none")
+	s.kubectl("delete", "quota", "none")
+	s.patchManager("web", `{"spec":{"minReadySeconds":1}}`) // a changed spec is tried at once
+	if got := s.awaitActive(patience, first).Annotations[v1.AnnotationFailuresBefore]; got != "1" {
+		t.Errorf("the replacement says that %q have failed before it, want 1", got)
+	}
+	s.await("the failed pod to be gone", func() (any, bool) { all := s.allPods(); return podNames(all), len(all) == 1 })
+}
+
+// A node whose clock is ahead does not prolong the backoff.
+func TestFailedInTheFuture(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1", "a"))
+	first := s.awaitActive(patience, nil)
+	s.fail(first.Name, time.Now().Add(time.Hour))
+	s.awaitActive(5*time.Second, first)
+}
+
+// The newest failed pods stay for inspection, as many as failedPodsHistoryLimit says.
+func TestFailedPodsHistory(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[string][]string{
+		"":                            {"web-0"},
+		", failedPodsHistoryLimit: 2": {"web-0", "web-1"},
+		", failedPodsHistoryLimit: 0": {},
+	} {
+		t.Run("replicas: 3"+limit, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", fmt.Sprintf(nowhere, "replicas: 3"+limit, "a"))
+			s.awaitPods("web-0 web-1 web-2")
+			before := uids(s.allPods())
+			var last time.Time
+			for _, name := range []string{"web-2", "web-1", "web-0"} {
+				// The times of failure have to differ, and have whole seconds.
+				s.await("the next second", func() (any, bool) { return nil, time.Now().Truncate(time.Second).After(last) })
+				last = s.fail(name, time.Now())
+			}
+			s.await(fmt.Sprintf("of the failed pods %v to be left", want), func() (any, bool) {
+				var failed []string
+				for _, pod := range s.allPods() {
+					if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil && pod.UID == before[pod.Name] {
+						failed = append(failed, pod.Name)
+					}
+				}
+				active := s.pods()
+				all := s.allPods()
+				return podNames(all), slices.Equal(failed, want) && len(active) == 3 && len(all) == 3+len(want)
+			})
+			s.steadily(300*time.Millisecond, "they stay", func() (any, bool) { all := s.allPods(); return podNames(all), len(all) == 3+len(want) })
+		})
+	}
+}

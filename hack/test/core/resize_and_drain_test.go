@@ -1,0 +1,94 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/access"
+)
+
+// permitWithoutResizeAndDrain gives an account the rights that a controller with -resize-and-drain=false needs, and no other.
+func (s *space) permitWithoutResizeAndDrain(account string) {
+	s.t.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "limited"}}
+	for _, right := range access.WithoutResizeAndDrain {
+		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{right.Group}, Resources: []string{right.Resource}, Verbs: []string{right.Verb}})
+	}
+	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}})
+	if _, err := shared.kube.RbacV1().Roles(s.name).Create(s.ctx, role, metav1.CreateOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.kubectl("create", "rolebinding", "limited", "--role", "limited", "--serviceaccount", account)
+}
+
+// Without the rights to patch pods/resize and pods/status, and with the flag for it, the controller asks for neither and complains about
+// nothing: a resize replaces pods or is said to be impossible, and an image changes in place without a drain.
+func TestWithoutResizeAndDrain(t *testing.T) {
+	s := newSpace(t)
+	account, kubeconfig := s.account()
+	s.permitWithoutResizeAndDrain(account)
+	log := s.openAudit()
+	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.name, "-resize-and-drain=false")
+
+	limits := fmt.Sprintf(inPlacePolicy+", inPlaceGracePeriodSeconds: 5", v1.InPlaceIfPossible)
+	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:1", "requests: {cpu: 100m}", "")))
+	s.awaitReady("web", 2)
+	before := s.pods()
+	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:2", "requests: {cpu: 100m}", "")))
+	s.awaitInPlace(before)
+	if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: the controller runs with -resize-and-drain=false") {
+		t.Errorf("the events do not say so:\n%s", notes)
+	}
+
+	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:2", "requests: {cpu: 200m}", "")))
+	s.awaitReady("web", 2)
+	old := uids(before)
+	for _, pod := range s.pods() {
+		if pod.UID == old[pod.Name] || pod.Spec.Containers[0].Resources.Requests.Cpu().String() != "200m" {
+			t.Errorf("%s was not replaced: it asks for %s", pod.Name, pod.Spec.Containers[0].Resources.Requests.Cpu())
+		}
+	}
+
+	only := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
+	s.applyPrivate("web", rolloutSpec(2, only, sized("a:2", "requests: {cpu: 300m}", "")))
+	s.await("the reason why not", func() (any, bool) {
+		ready := s.condition("web", v1.ConditionReady)
+		return ready, ready.Reason == v1.ReasonNotInPlace && strings.Contains(ready.Message, "the controller runs with -resize-and-drain=false")
+	})
+	if lines := append(logged(t, p, "rbac.yaml"), logged(t, p, "not all of it works")...); len(lines) > 0 {
+		t.Errorf("advice for those who want the rights: %q", lines)
+	}
+	s.asksForNothingElse(log, account)
+}
+
+// asksForNothingElse checks that the account has patched pods only themselves, and that nothing was refused to it.
+func (s *space) asksForNothingElse(log *audit.Log, account string) {
+	s.t.Helper()
+	requests, err := log.Read(account)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	patches := 0
+	for _, r := range requests {
+		if r.User.Username != "system:serviceaccount:"+account {
+			continue
+		}
+		if r.IsForbidden() || r.ObjectRef.Resource == "pods" && r.ObjectRef.Subresource != "" {
+			s.t.Errorf("the controller has asked for what it may not: %v", r)
+		}
+		if r.What() == "patch pods" {
+			patches++
+		}
+	}
+	if patches < 2 {
+		s.t.Errorf("the audit log has only %d patches of pods by %s", patches, account)
+	}
+}

@@ -1,0 +1,161 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Conditions, in the format of state, in the situations of a rollout.
+const (
+	rollingOut = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=True/RollingOut"
+	allDone    = "Ready=True/AllReplicasAvailable Available=True/EnoughReplicas Progressing=False/Complete"
+	onHold     = "Ready=False/Paused Available=True/EnoughReplicas Progressing=False/Paused"
+	tooLate    = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded"
+)
+
+// state has the counts and conditions of a rollout in one line.
+func state(manager *v1.PodManager) string {
+	status := manager.Status
+	line := fmt.Sprintf("%d pods, %d current, %d updated, %d available:", status.Replicas, status.CurrentReplicas, status.UpdatedReplicas, status.AvailableReplicas)
+	for _, kind := range []string{v1.ConditionReady, v1.ConditionAvailable, v1.ConditionProgressing, v1.ConditionStalled, v1.ConditionReplicaFailure} {
+		for _, condition := range status.Conditions {
+			if condition.Type == kind {
+				line += fmt.Sprintf(" %s=%s/%s", kind, condition.Status, condition.Reason)
+			}
+		}
+	}
+	return line
+}
+
+// awaitState waits until the status is that of the present spec, and has this state.
+func (s *space) awaitState(name, want string) *v1.PodManager {
+	s.t.Helper()
+	var manager *v1.PodManager
+	s.await(want, func() (any, bool) {
+		manager = s.manager(name)
+		return brief(manager), manager.Status.ObservedGeneration == manager.Generation && state(manager) == want
+	})
+	return manager
+}
+
+// awaitEvents waits until there is an event of each reason, and fails if there is more than one.
+func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
+	s.t.Helper()
+	s.await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {
+		events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{FieldSelector: "regarding.name=" + name})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		counts := map[string]int{}
+		notes = ""
+		for _, event := range events.Items {
+			counts[event.Reason]++
+			notes += event.Reason + ": " + event.Note + "\n"
+			if event.Series != nil {
+				counts[event.Reason] += int(event.Series.Count) - 1
+			}
+		}
+		for _, reason := range slices.Compact(slices.Sorted(slices.Values(reasons))) {
+			want := len(slices.DeleteFunc(slices.Clone(reasons), func(other string) bool { return other != reason }))
+			if counts[reason] < want {
+				return notes, false
+			}
+			if counts[reason] > want {
+				s.t.Errorf("%d events %s, want %d:\n%s", counts[reason], reason, want, notes)
+			}
+		}
+		return notes, true
+	})
+	return notes
+}
+
+// spec is a short form with the limits that most of these tests use.
+func spec(replicas int, image, more string) string {
+	return fmt.Sprintf("{replicas: %d, image: %q, updateStrategy: {rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}%s}", replicas, image, more)
+}
+
+// rolloutSpec is a spec with the limits of a rolling update; more has all other fields, including the image or template.
+func rolloutSpec(replicas int, limits, more string) string {
+	return fmt.Sprintf("{replicas: %d, updateStrategy: {rollingUpdate: {%s}}, %s}", replicas, limits, more)
+}
+
+// revision is the hash of the PodManager's present template in the labels of pods.
+func revision(manager *v1.PodManager) string {
+	return strings.TrimPrefix(manager.Status.UpdateRevision, manager.Name+"-")
+}
+
+// With minReadySeconds of an hour pods are not available; without it they are. No pod is touched.
+func TestAvailableCondition(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", spec(10, "nginx", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200"))
+	manager := s.awaitState("web", "10 pods, 0 current, 10 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
+	if manager.Status.ReadyReplicas != 10 {
+		t.Errorf("not ready: %s", brief(manager))
+	}
+	before := uids(s.pods())
+	s.apply("web", spec(10, "nginx", ", minReadySeconds: 1, progressDeadlineSeconds: 7200"))
+	s.awaitState("web", "10 pods, 10 current, 10 updated, 10 available: "+allDone)
+	if now := uids(s.pods()); !maps.Equal(now, before) {
+		t.Errorf("pods were replaced: %v, before %v", now, before)
+	}
+}
+
+// A rollout without progress is Stalled after its deadline, and not before, and there is one event. Stalled ends with a better template, or
+// when the pods become available.
+func TestProgressDeadline(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 3"))
+	s.awaitReady("web", 4)
+	changed := time.Now().Truncate(time.Second)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 3"))
+	manager := s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
+	stalled := s.condition("web", v1.ConditionStalled)
+	if after := stalled.LastTransitionTime.Sub(changed); after < 3*time.Second {
+		t.Errorf("stalled after %v", after)
+	}
+	if want := "no further pod of revision " + manager.Status.UpdateRevision + " has become available for 3s; web-"; !strings.HasPrefix(stalled.Message, want) ||
+		!strings.HasSuffix(stalled.Message, ": container app: not ready") {
+		t.Errorf("Stalled says: %s", stalled.Message)
+	}
+	s.awaitEvents("web", v1.EventDeadline)
+	s.apply("web", spec(4, "nginx:3", ", progressDeadlineSeconds: 3"))
+	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
+	s.awaitEvents("web", v1.EventDeadline)
+
+	s.apply("late", "{replicas: 2, progressDeadlineSeconds: 2, template: {spec: {schedulingGates: [{name: example.com/wait}], containers: [{name: a, image: a}]}}}")
+	s.awaitState("late", "2 pods, 0 current, 2 updated, 0 available: Ready=False/PodsNotReady Available=False/NotEnoughReplicas "+
+		"Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded")
+	for _, name := range []string{"late-0", "late-1"} {
+		s.kubectl("patch", "pod", name, "--type=json", `-p=[{"op": "remove", "path": "/spec/schedulingGates"}]`)
+	}
+	s.awaitState("late", "2 pods, 2 current, 2 updated, 2 available: "+allDone)
+}
+
+// The time during which a rollout is paused does not count. The deadline leaves enough time on a slow machine to pause and to resume.
+func TestProgressDeadlineDuringPause(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 25"))
+	s.awaitReady("web", 4)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25"))
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: true"))
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+onHold)
+	notStalled := func() (any, bool) {
+		stalled := s.condition("web", v1.ConditionStalled)
+		return stalled, stalled.Type == ""
+	}
+	s.steadily(26*time.Second, "no deadline during a pause", notStalled)
+	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: false"))
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
+	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
+}

@@ -1,0 +1,69 @@
+//go:build e2e
+
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// A new revision does not fail because nodes end its pods, however long their replacements take to start; it fails if a pod fails by
+// itself.
+func TestDisruptionsCondemnNobody(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		status, told string
+		condemned    bool
+	}{
+		"evicted":                                {status: `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory"}`, told: "Evicted: The node was low on memory"},
+		"evicted, and all containers ended well": {status: `{"phase":"Succeeded"}`, told: "Succeeded: the events of the pod may tell why"},
+		"not admitted":                           {status: `{"phase":"Failed","reason":"OutOfcpu","message":"Pod was rejected"}`, told: "OutOfcpu: Pod was rejected"},
+		"preempted": {
+			status: `{"phase":"Failed","conditions":[{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler","message":"it made way"}]}`,
+			told:   "PreemptionByScheduler: it made way",
+		},
+		"by itself": {status: `{"phase":"Failed"}`, condemned: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			const policy = "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}, image: "
+			s := newSpace(t)
+			s.apply("web", rolloutSpec(3, "maxSurge: 0, maxUnavailable: 1", policy+"'app:1'"))
+			s.awaitReady("web", 3)
+			s.apply("web", rolloutSpec(3, "maxSurge: 0, maxUnavailable: 1", policy+"'app:never-ready'"))
+			var updated corev1.Pod
+			s.await("the first updated pod to run", func() (any, bool) {
+				pods := ofImage(s.pods(), "app:never-ready")
+				if len(pods) == 1 {
+					updated = pods[0]
+				}
+				return podNames(pods), len(pods) == 1 && updated.Status.Phase == corev1.PodRunning
+			})
+			s.setPodStatus(updated.Name, test.status)
+			if test.condemned {
+				s.await("it to be rolled back", func() (any, bool) {
+					manager := s.manager("web")
+					return brief(manager), manager.Status.FailedRevision != ""
+				})
+				return
+			}
+			s.await("event and status to tell what the node did", func() (any, bool) {
+				count, notes := s.warnings("web", v1.EventDisrupted)
+				ready := s.condition("web", v1.ConditionReady)
+				want := updated.Name + " was stopped by its node: " + test.told
+				return ready.Message + notes, count == 1 && strings.Contains(notes, want) && strings.Contains(ready.Message, want)
+			})
+			s.steadily(4*time.Second, "the rollout goes on", func() (any, bool) {
+				manager := s.manager("web")
+				return brief(manager), manager.Status.FailedRevision == "" && s.condition("web", v1.ConditionReady).Reason == v1.ReasonRollingOut
+			})
+			s.apply("web", rolloutSpec(3, "maxSurge: 0, maxUnavailable: 1", policy+"'app:2'"))
+			s.awaitReady("web", 3)
+		})
+	}
+}

@@ -1,0 +1,212 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Images that the simulated nodes cannot run.
+const (
+	good       = "app:1"
+	better     = "app:2"
+	crashing   = "app:crash"          // becomes ready for a second and exits, again and again
+	missing    = "app:does-not-exist" // cannot be pulled
+	neverReady = "app:never-ready"    // runs, and never becomes ready
+)
+
+// careful is a minReadySeconds that is longer than crashing pods are ready. The nodes' times have whole seconds, and a busy machine is
+// late.
+const careful = "minReadySeconds: 8, "
+
+// risky is the spec of a rollout under a failure policy.
+func risky(replicas int, limits, policy, image string) string {
+	return rolloutSpec(replicas, limits, policy+", image: '"+image+"'")
+}
+
+// isBad tells whether a pod of an image has crashed. A container that is restarted for another image has another exit code.
+func isBad(pod *corev1.Pod, image string) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		ended := status.State.Terminated
+		if ended != nil && ended.ExitCode == 1 && pod.Spec.Containers[0].Image == image {
+			return true
+		}
+	}
+	return false
+}
+
+// awaitCondition waits until a condition of web has this status, this reason, and a message that matches.
+func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reason, words string) metav1.Condition {
+	s.t.Helper()
+	var got metav1.Condition
+	s.await(fmt.Sprintf("%s to be %s because of %s: %s", kind, status, reason, words), func() (any, bool) {
+		got = s.condition("web", kind)
+		return brief(s.manager("web")), got.Status == status && got.Reason == reason && regexp.MustCompile(words).MatchString(got.Message)
+	})
+	return got
+}
+
+// Pods that crash, and are ready in between, halt the rollout before too many pods are unavailable. It stays halted, and its message does
+// not change.
+func TestHalt(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		limits string
+		// bad is how many pods get the image at the most.
+		bad int
+	}{
+		"without surge": {"maxSurge: 0, maxUnavailable: 2", 2},
+		"with surge":    {"maxSurge: 3, maxUnavailable: 2", 5},
+		"in place":      {"maxSurge: 0, maxUnavailable: 2, podUpdatePolicy: InPlaceIfPossible", 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			const grace = 6
+			policy := fmt.Sprintf(careful+"failurePolicy: {onFailure: Halt, gracePeriodSeconds: %d}", grace)
+			s.apply("web", risky(10, test.limits, policy, good))
+			s.awaitReady("web", 10)
+			w := s.watchPods()
+			s.apply("web", risky(10, test.limits, policy, crashing))
+			words := `^halted with \d pods? updated to web-\w+: web-\d+: container app: (CrashLoopBackOff: )?Error, exit code 1$`
+			s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, words)
+			s.awaitCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonHalted, words)
+			if stalled := s.condition("web", v1.ConditionStalled); stalled.Type != "" {
+				t.Errorf("the pods have had no time to recover: %+v", stalled)
+			}
+			first := s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, words)
+			if after := first.LastTransitionTime.Sub(firstFailure(w.past(), crashing)); after < (grace-1)*time.Second || after > (grace+15)*time.Second {
+				t.Errorf("stalled %v after the first failure, want %d s", after, grace)
+			}
+			flapped := ""
+			s.steadily(5*time.Second, "it stays so, whether the pods are up or down", func() (any, bool) {
+				ready, stalled := s.condition("web", v1.ConditionReady), s.condition("web", v1.ConditionStalled)
+				if stalled.Reason != v1.ReasonHalted || stalled.LastTransitionTime != first.LastTransitionTime {
+					flapped = fmt.Sprintf("%+v", stalled)
+				}
+				bad := len(ofImage(s.pods(), crashing))
+				return fmt.Sprint(bad, ready), bad <= test.bad && ready.Reason == v1.ReasonHalted && regexp.MustCompile(words).MatchString(ready.Message)
+			})
+			w.always(within(8, 10+test.bad-2, servesImage(good)))
+			if flapped != "" {
+				t.Errorf("Stalled came and went: %s", flapped)
+			}
+			s.await("one warning about the halt", func() (any, bool) {
+				count, notes := s.warnings("web", v1.EventHalted)
+				return notes, count == 1 && strings.Contains(notes, "exit code 1\n")
+			})
+		})
+	}
+}
+
+// firstFailure is when the first pod of an image was seen to have failed.
+func firstFailure(past []sighting, image string) time.Time {
+	for _, seen := range past {
+		if isBad(seen.Pod, image) {
+			return seen.at
+		}
+	}
+	return time.Time{}
+}
+
+// If the template is corrected while the rollout is halted, the rollout goes on at once; also in place.
+func TestHaltIsMended(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]string{
+		"by replacing": "maxSurge: 1, maxUnavailable: 2",
+		"in place":     "maxSurge: 0, maxUnavailable: 2, podUpdatePolicy: InPlaceOnly",
+	} {
+		for _, image := range []string{better, good} {
+			t.Run(name+", to "+image, func(t *testing.T) {
+				s := newSpace(t)
+				policy := "failurePolicy: {onFailure: Halt, gracePeriodSeconds: 1}"
+				s.apply("web", risky(10, limits, policy, good))
+				s.awaitReady("web", 10)
+				before := uids(s.pods())
+				w := s.watchPods()
+				s.apply("web", risky(10, limits, policy, missing))
+				s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, `web-\d+: container app: (ImagePullBackOff|ErrImagePull): `)
+				s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, `container app: ImagePullBackOff: `)
+				s.apply("web", risky(10, limits, policy, image))
+				s.awaitReady("web", 10)
+				w.always(within(8, 11, func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image != missing }))
+				if left := s.condition("web", v1.ConditionStalled); left.Type != "" || len(ofImage(s.pods(), image)) != 10 {
+					t.Errorf("Stalled is left: %+v", left)
+				}
+				kept := 0
+				for name, uid := range uids(s.pods()) {
+					if before[name] == uid {
+						kept++
+					}
+				}
+				if name == "in place" && kept != 10 || image == good && kept < 8 {
+					t.Errorf("only %d pods are the same as before", kept)
+				}
+			})
+		}
+	}
+}
+
+// A pod that has failed and then stays available for the grace period is forgiven, and the rollout goes on.
+func TestHaltIsForgiven(t *testing.T) {
+	s := newSpace(t)
+	spec := func(partition int, image string) string {
+		return risky(4, fmt.Sprintf("maxSurge: 0, maxUnavailable: 1, partition: %d", partition), "failurePolicy: {gracePeriodSeconds: 3}", image)
+	}
+	s.apply("web", spec(3, good))
+	s.awaitReady("web", 4)
+	s.apply("web", spec(3, better))
+	pod := ofImage(s.awaitPartition(good, 3, better, 1), better)[0].Name
+	s.setPodStatus(pod, `{"conditions":[{"type":"Ready","status":"False"}],"containerStatuses":[{"name":"app","image":"app:2","imageID":"x","ready":false,
+		"restartCount":1,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":3,"reason":"Error"}}}]}`)
+	s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, "^halted with 1 pod updated .*: "+pod+": container app: CrashLoopBackOff: Error, exit code 3$")
+	s.apply("web", spec(0, better))
+	back := time.Now()
+	s.setPodStatus(pod, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":%[1]q}],"containerStatuses":[{"name":"app","image":"app:2",
+		"imageID":"x","ready":true,"restartCount":1,"state":{"running":{"startedAt":%[1]q}},"lastState":{"terminated":{"exitCode":3,"reason":"Error"}}}]}`,
+		back.UTC().Format(time.RFC3339)))
+	s.await("another pod to be updated", func() (any, bool) {
+		updated := podNames(ofImage(s.pods(), better))
+		return updated, len(updated) > 1
+	})
+	if waited := time.Since(back); waited < 2*time.Second {
+		t.Errorf("the rollout went on after %v, want 3 s", waited)
+	}
+	s.awaitReady("web", 4)
+}
+
+// With Continue, the rollout goes on although pods fail.
+func TestContinueOnFailure(t *testing.T) {
+	s := newSpace(t)
+	spec := func(partition int, image string) string {
+		return risky(4, fmt.Sprintf("maxSurge: 0, maxUnavailable: 2, partition: %d", partition), "failurePolicy: {onFailure: Continue}", image)
+	}
+	s.apply("web", spec(3, good))
+	s.awaitReady("web", 4)
+	// First a single pod, so that it has failed before the others are updated.
+	s.apply("web", spec(3, crashing))
+	s.await("one pod to have crashed", func() (any, bool) {
+		bad := ofImage(s.pods(), crashing)
+		return podNames(bad), len(bad) == 1 && len(bad[0].Status.ContainerStatuses) == 1 && bad[0].Status.ContainerStatuses[0].RestartCount > 0
+	})
+	s.apply("web", spec(0, crashing))
+	s.await("all pods to be updated", func() (any, bool) {
+		manager := s.manager("web")
+		return brief(manager), manager.Status.UpdatedReplicas == 4 && len(ofImage(s.pods(), crashing)) == 4
+	})
+	if count, notes := s.warnings("web", v1.EventHalted); count != 0 {
+		t.Errorf("%d events about a halt: %s", count, notes)
+	}
+	if got := s.manager("web").Status.FailedRevision; got != "" {
+		t.Errorf("the revision %s has failed", got)
+	}
+}

@@ -1,0 +1,314 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// graceful are the limits of a rollout that takes pods out of service for some seconds before it updates them.
+func graceful(seconds int) string {
+	return fmt.Sprintf(inPlacePolicy+", inPlaceGracePeriodSeconds: %d", v1.InPlaceOnly, seconds)
+}
+
+// is returns the status of a pod's condition; empty if the pod has none.
+func is(pod *corev1.Pod, kind corev1.PodConditionType) corev1.ConditionStatus {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == kind {
+			return condition.Status
+		}
+	}
+	return ""
+}
+
+// A pod is taken out of its Services, the grace period passes, its image changes, and the pod is back in its Services.
+func TestInPlaceGrace(t *testing.T) {
+	const grace = 2
+	s := newSpace(t)
+	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:1'"))
+	s.awaitReady("web", 2)
+	before := s.pods()
+	w := s.watchPods()
+	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:2'"))
+	s.hasRestarted(s.awaitInPlace(before), 1)
+	w.nothingMoved()
+	w.always(within(1, 2, serves))
+	for _, pod := range before {
+		story := storyOf(w.past(), pod.Name)
+		if want := []string{"closed", "out of service", "changed", "running", "open", "in service"}; !slices.Equal(story.steps, want) {
+			t.Errorf("%s went through %v, want %v", pod.Name, story.steps, want)
+		}
+		if waited := story.changed.Sub(story.closed); waited < grace*time.Second || waited > (grace+15)*time.Second {
+			t.Errorf("%s was changed %v after it was taken out of service, want %d s", pod.Name, waited, grace)
+		}
+	}
+	s.awaitNormals(v1.EventDraining, 2, 2)
+}
+
+// story has the times at which each step of an update was first seen.
+type story struct {
+	steps           []string
+	closed, changed time.Time
+}
+
+func storyOf(past []sighting, name string) story {
+	var told story
+	tell := func(step string, isSo bool) bool {
+		isNew := isSo && !slices.Contains(told.steps, step)
+		if isNew {
+			told.steps = append(told.steps, step)
+		}
+		return isNew
+	}
+	for _, seen := range past {
+		if seen.Name != name {
+			continue
+		}
+		gate, ready := is(seen.Pod, v1.InPlaceReady), is(seen.Pod, corev1.PodReady)
+		changed := seen.Spec.Containers[0].Image == "app:2"
+		status := seen.Status.ContainerStatuses[0]
+		if tell("closed", gate == corev1.ConditionFalse) {
+			told.closed = seen.at
+		}
+		tell("out of service", ready == corev1.ConditionFalse)
+		if tell("changed", changed) {
+			told.changed = seen.at
+		}
+		tell("running", changed && status.State.Running != nil && runsItsImages(seen.Pod))
+		tell("open", changed && gate == corev1.ConditionTrue)
+		tell("in service", changed && gate == corev1.ConditionTrue && ready == corev1.ConditionTrue)
+	}
+	return told
+}
+
+// awaitClosed waits until one pod is out of service, and returns it.
+func (s *space) awaitClosed() *corev1.Pod {
+	s.t.Helper()
+	var closed *corev1.Pod
+	s.await("one pod to be out of service", func() (any, bool) {
+		pods := s.pods()
+		at := slices.IndexFunc(pods, func(pod corev1.Pod) bool {
+			return is(&pod, v1.InPlaceReady) == corev1.ConditionFalse && is(&pod, corev1.PodReady) == corev1.ConditionFalse
+		})
+		if at >= 0 {
+			closed = &pods[at]
+		}
+		return podNames(pods), at >= 0
+	})
+	return closed
+}
+
+// A pause during the grace period puts the unchanged pod back in service, and so does the old template.
+func TestInPlaceGraceIsPaused(t *testing.T) {
+	t.Parallel()
+	tests := map[string]string{
+		"by a pause":                rolloutSpec(2, graceful(600), "image: 'app:2', paused: true"),
+		"by the template as it was": rolloutSpec(2, graceful(600), "image: 'app:1'"),
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:1'"))
+			s.awaitReady("web", 2)
+			before := s.pods()
+			w := s.watchPods()
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
+			closed := s.awaitClosed()
+			s.apply("web", end)
+			s.await("the pod to be back", func() (any, bool) { pod := s.pod(closed.Name); return pod.Status, serves(pod) })
+			s.hasRestarted(s.pods(), 0)
+			if left := ofImage(s.pods(), "app:1"); len(left) != 2 {
+				t.Errorf("only %v have their old image", podNames(left))
+			}
+			if strings.Contains(end, "paused") {
+				s.await("the status to tell of the pause", func() (any, bool) {
+					got := s.condition("web", v1.ConditionReady)
+					return got, got.Status == metav1.ConditionFalse && got.Reason == v1.ReasonPaused
+				})
+			} else {
+				s.awaitReady("web", 2)
+			}
+
+			// Without a grace period, pods with the gate are updated at once.
+			s.apply("web", rolloutSpec(2, graceful(0), "image: 'app:3', paused: false"))
+			s.hasRestarted(s.awaitInPlace(before), 1)
+			w.nothingMoved()
+			w.always(within(1, 2, serves))
+		})
+	}
+}
+
+// Pods that were created before there was a grace period have no readiness gate: they are updated in service, and an event tells so. New
+// pods have the gate.
+func TestInPlaceGraceIsRaised(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceIfPossible, v1.InPlaceOnly} {
+		t.Run(string(policy), func(t *testing.T) {
+			s := newSpace(t)
+			limits := fmt.Sprintf(inPlacePolicy, policy)
+			s.apply("web", rolloutSpec(2, limits, "image: 'app:1'"))
+			s.awaitReady("web", 2)
+			before := s.pods()
+			w := s.watchPods()
+			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 600", "image: 'app:2'"))
+			s.hasRestarted(s.awaitInPlace(before), 1)
+			w.nothingMoved()
+			w.always(within(1, 2, serves))
+			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: made before inPlaceGracePeriodSeconds was set") {
+				t.Errorf("the events do not tell: %s", notes)
+			}
+			s.deletePod(before[0].Name)
+			s.await("its replacement to have the gate", func() (any, bool) {
+				pods := s.pods()
+				return podNames(pods), slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+					return len(pod.Spec.ReadinessGates) == 1 && is(&pod, v1.InPlaceReady) == corev1.ConditionTrue
+				})
+			})
+		})
+	}
+}
+
+// If a pod is released while it is out of service, the controller first puts it back in service: nobody would do it later.
+func TestReleaseOpensTheGate(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(s *space, pod string){
+		"relabelled": func(s *space, pod string) { s.patchPod(pod, `{"labels":{"podmanager":null}}`) },
+		"orphaned":   func(s *space, _ string) { s.kubectl("delete", "pm", "web", "--cascade=orphan", "--wait=false") },
+	}
+	for name, giveAway := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:1'"))
+			s.awaitReady("web", 2)
+			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
+			closed := s.awaitClosed()
+			giveAway(s, closed.Name)
+			s.await("the pod to be free and in service", func() (any, bool) {
+				pod := s.pod(closed.Name)
+				return pod.Status, pod.UID == closed.UID && len(pod.OwnerReferences) == 0 && serves(pod)
+			})
+		})
+	}
+}
+
+// The controller is killed between any two steps. The next controller finishes the update.
+func TestInPlaceSurvivesCrash(t *testing.T) {
+	t.Parallel()
+	refuse := func(f *faulty, subresource string) {
+		f.answer("refused", 503, func(r faults.Request) bool {
+			return r.Verb == "patch" && r.Resource == "pods" && r.Subresource == subresource && r.Namespace == f.name
+		})
+	}
+	first, second := sized("app:1", someCPU, ""), sized("app:2", moreCPU, "")
+	tests := map[string]struct {
+		grace int
+		until func(f *faulty)
+	}{
+		"out of service": {2, func(f *faulty) {
+			refuse(f, "resize") // so that it gets no further
+			f.awaitClosed()
+			f.await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+		}},
+		"announced": {0, func(f *faulty) {
+			refuse(f, "resize")
+			f.await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+		}},
+		"resized": {0, func(f *faulty) {
+			refuseAfterResize(f)
+			f.await("a pod to have its CPU, and not its image", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
+		}},
+		"changed and out of service": {2, func(f *faulty) {
+			f.awaitClosed()
+			refuse(f, "status")
+			f.await("the gate to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+			if len(ofImage(f.pods(), "app:2")) != 1 {
+				f.t.Errorf("of the pods %v one should be changed", podNames(f.pods()))
+			}
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := newFaulty(t)
+			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), first))
+			f.awaitReady("web", 3)
+			before := f.pods()
+			w := f.watchPods()
+			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), second))
+			test.until(f)
+			kill(t, f.controller)
+			f.private()
+			after := f.awaitInPlace(before)
+			f.hasRestarted(after, 1)
+			for _, pod := range after {
+				if got := pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String(); got != "900m" {
+					t.Errorf("%s has %s", pod.Name, got)
+				}
+			}
+			w.nothingMoved()
+			w.always(within(2, 3, serves))
+		})
+	}
+}
+
+// refuseAfterResize forwards the resize of a pod, and then refuses patches of the pod itself.
+func refuseAfterResize(f *faulty) {
+	var resized atomic.Bool
+	f.answer("refused", 503, func(r faults.Request) bool {
+		if r.Verb != "patch" || r.Resource != "pods" || r.Namespace != f.name {
+			return false
+		}
+		if r.Subresource == "resize" {
+			resized.Store(true)
+		}
+		return r.Subresource == "" && resized.Load()
+	})
+}
+
+// The controller is killed when a pod has its new CPU, and not yet its new revision; then the spec is changed back. In the end the pod is
+// as its revision says.
+func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
+	f := newFaulty(t)
+	first, second := sized("app:1", someCPU, ""), sized("app:1", moreCPU, "")
+	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
+	manager := f.awaitReady("web", 3)
+	before := f.pods()
+	refuseAfterResize(f)
+	f.applyPrivate("web", rolloutSpec(3, graceful(0), second))
+	f.await("a pod to have its CPU, and not its revision", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
+	kill(t, f.controller)
+	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
+	f.private()
+	f.await("all pods to be as they were", func() (any, bool) {
+		pods, now := f.pods(), f.manager("web")
+		for _, pod := range pods {
+			status := pod.Status.ContainerStatuses[0]
+			if pod.Spec.Containers[0].Resources.Requests.Cpu().String() != "100m" || status.Resources.Requests.Cpu().String() != "100m" ||
+				pod.Labels[v1.LabelRevision] != revision(manager) || status.RestartCount != 0 || strings.Contains(pod.Annotations[v1.AnnotationInPlace], "begun") {
+				return fmt.Sprint(pod.Name, pod.Annotations, pod.Spec.Containers[0].Resources, brief(now)), false
+			}
+		}
+		return brief(now), len(pods) == 3 && isReady(now)
+	})
+	if now := f.pods(); !maps.Equal(uids(now), uids(before)) {
+		t.Errorf("the pods are not the same: %v before, %v now", podNames(before), podNames(now))
+	}
+}
+
+// halfChanged tells whether one pod has been resized, and still has its old image and revision.
+func halfChanged(pods []corev1.Pod) bool {
+	return slices.ContainsFunc(ofImage(pods, "app:1"), func(pod corev1.Pod) bool {
+		return pod.Spec.Containers[0].Resources.Requests.Cpu().String() == "900m"
+	})
+}

@@ -1,0 +1,96 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// A PodManager with very many pods has a status long before all of them exist.
+func TestStatusOfVeryMany(t *testing.T) {
+	const replicas = 600
+	s := newSerialSpace(t) // 600 pods at once would hold all other tests up
+	s.apply("web", "{replicas: 600, image: nginx}")
+	s.await("the first status", func() (any, bool) {
+		manager, there := s.manager("web"), len(s.allPods())
+		if manager.Status.ObservedGeneration < 1 && there > replicas/2 {
+			t.Fatalf("%d pods exist, and the status says nothing: %s", there, brief(manager))
+		}
+		return brief(manager), manager.Status.ObservedGeneration == 1
+	})
+	s.awaitReady("web", replicas)
+}
+
+// If an object has no room for a status, an event tells so.
+func TestStatusThatCannotBeWritten(t *testing.T) {
+	s := newSpace(t)
+	// As large as etcd allows, less the size of a status.
+	manager := &v1.PodManager{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](1), Template: &corev1.PodTemplateSpec{}},
+	}
+	manager.Spec.Template.Spec.Containers = []corev1.Container{{Name: "app", Image: "nginx"}}
+	created := false
+	for size := 1536 << 10; size > 1500<<10 && !created; size -= 400 {
+		manager.Spec.Template.Spec.Containers[0].Args = []string{strings.Repeat("x", size)}
+		_, err := shared.managers.AppsV1().PodManagers(s.name).Create(s.ctx, manager, metav1.CreateOptions{})
+		created = err == nil
+	}
+	if !created {
+		t.Fatal("no size was small enough")
+	}
+	s.awaitEvents("web", v1.EventFailedStatus)
+	s.kubectl("delete", "pm", "web", "--timeout=3m")
+}
+
+// If the same thing happens again to an object that nobody has changed, its event is counted up instead of being written anew.
+func TestEventIsCountedUp(t *testing.T) {
+	f := newFaulty(t)
+	isStatus := func(r faults.Request) bool {
+		return r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.name
+	}
+	awaitCount := func(want int) {
+		f.await("the event's count", func() (any, bool) {
+			count, notes := f.warnings("web", v1.EventFailedStatus)
+			return fmt.Sprint(count, " ", notes), count == want
+		})
+	}
+	// A rule follows the other without a gap: a status that gets through would change the object.
+	refused := f.answer("refused", 403, isStatus)
+	f.applyPrivate("web", "{replicas: 1, image: nginx}")
+	awaitCount(1)
+	away := f.answer("away", 503, isStatus)
+	refused()
+	f.await("another kind of failure, after which a refusal is news", func() (any, bool) { return f.did(3), f.proxy.Count("away") > 0 })
+	again := f.answer("refused again", 403, isStatus)
+	away()
+	awaitCount(2)
+	again()
+	f.awaitReady("web", 1)
+	list, err := shared.kube.EventsV1().Events(f.name).List(f.ctx, metav1.ListOptions{FieldSelector: "regarding.name=web,reason=" + v1.EventFailedStatus})
+	if err != nil || len(list.Items) != 1 {
+		t.Errorf("there are %d events, want one that counts, error %v", len(list.Items), err)
+	}
+}
+
+// If somebody keeps changing the object, so that each update of its status conflicts, the status is written all the same.
+func TestStatusDespiteConflicts(t *testing.T) {
+	f := newFaulty(t)
+	f.answer("conflict", 409, func(r faults.Request) bool {
+		return r.Verb == "update" && r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.name
+	})
+	f.applyPrivate("web", "{replicas: 1, image: nginx}")
+	f.awaitReady("web", 1)
+	if f.proxy.Count("conflict") == 0 {
+		t.Error("no update has conflicted")
+	}
+}

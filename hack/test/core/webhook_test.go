@@ -1,0 +1,141 @@
+//go:build e2e
+
+package core
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+)
+
+// validated makes the API server ask the webhook about the PodManagers of the test's namespace, with the controller's own rights.
+func (s *space) validated() *lab.Webhook {
+	s.t.Helper()
+	return s.validatedBy(s.cluster.OurKubeconfig)
+}
+
+func (s *space) validatedBy(kubeconfig string) *lab.Webhook {
+	s.t.Helper()
+	s.await("the namespace's ServiceAccount, without which no pod is taken", func() (any, bool) {
+		_, err := shared.kube.CoreV1().ServiceAccounts(s.name).Get(s.ctx, "default", metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			s.t.Fatal(err)
+		}
+		return err, err == nil
+	})
+	webhook, err := s.cluster.Validate(s.ctx, s.name, kubeconfig, s.name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = webhook.Remove() })
+	return webhook
+}
+
+// unserved is the manifest of a PodManager that no controller looks at.
+func unserved(name, spec string) string {
+	return manifest(name, "labels: {"+privateLabel+": ''}", spec)
+}
+
+// expect applies a PodManager that no controller looks at, and wants kubectl to print exactly this.
+func (s *space) expect(t *testing.T, want, name, spec string, flags ...string) {
+	t.Helper()
+	out, err := s.try(unserved(name, spec), append([]string{"apply", "-f", "-"}, flags...)...)
+	if wantsError := !strings.Contains(want, "podmanager.apps.mycompany.com/"); out != want || (err != nil) != wantsError {
+		t.Errorf("kubectl apply prints\n%s\nwant\n%s\nerror: %v", out, want, err)
+	}
+}
+
+// podWith is a spec whose template has these fields, and one container with others.
+func podWith(pod, container string) string {
+	return "{template: {spec: {" + pod + " containers: [{name: a, image: nginx, " + container + "}]}}}"
+}
+
+// What the CRD refuses itself never reaches the webhook.
+func TestWebhookIsNotAskedAboutTheSchema(t *testing.T) {
+	s := newSpace(t)
+	webhook := s.validated()
+	calls := webhook.Calls.Load()
+	long := strings.Repeat("a", 53)
+	s.expect(t, `The PodManager "`+long+`" is invalid: <nil>: Invalid value: metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one`+"\n",
+		long, "{image: nginx}")
+	s.expect(t, `The PodManager "web" is invalid: spec.template.spec.containers[1]: Duplicate value: {"name":"a"}`+"\n",
+		"web", "{template: {spec: {containers: [{name: a, image: a}, {name: a, image: a}]}}}")
+	if asked := webhook.Calls.Load() - calls; asked > 0 {
+		t.Errorf("the webhook was asked %d times", asked)
+	}
+	s.expect(t, "podmanager.apps.mycompany.com/"+long[:52]+" created\n", long[:52], "{image: nginx}")
+}
+
+// A change that is refused leaves the PodManager as it was; and if the webhook is away, all is as if there were none.
+func TestWebhookRefusesChanges(t *testing.T) {
+	s := newSpace(t)
+	webhook := s.validated()
+	bad := podWith("", "ports: [{containerPort: 70000}]")
+	s.expect(t, "podmanager.apps.mycompany.com/web created\n", "web", podWith("", ""))
+	s.expect(t, `The PodManager "web" is invalid: spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive`+"\n", "web", bad)
+	if manager := s.manager("web"); manager.Generation != 1 || len(manager.Spec.Template.Spec.Containers[0].Ports) > 0 {
+		t.Errorf("the PodManager has changed: %+v", manager.Spec.Template)
+	}
+	webhook.Stop()
+	s.expect(t, "podmanager.apps.mycompany.com/web configured\n", "web", bad)
+	s.expect(t, "podmanager.apps.mycompany.com/new created\n", "new", bad)
+}
+
+// What does not change the pod causes no trial: not a scale, which is what an autoscaler does, nor a status, metadata or a deletion.
+func TestWebhookTriesOnlyChangedPods(t *testing.T) {
+	s := newSpace(t)
+	webhook := s.validated()
+	s.expect(t, "podmanager.apps.mycompany.com/web created\n", "web", podWith("", ""))
+	steps := []struct {
+		what          string
+		arguments     []string
+		trials, calls int64
+	}{
+		{"another image", []string{"patch", "pm", "web", "--type=json", "-p", `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"nginx:2"}]`}, 1, 1},
+		{"a restart", []string{"patch", "pm", "web", "--type=merge", "-p", `{"spec":{"restartAt":"2026-11-15T12:00:00Z"}}`}, 1, 1},
+		{"a dry run", []string{"patch", "pm", "web", "--type=merge", "--dry-run=server", "-p", `{"spec":{"restartAt":"2026-11-16T12:00:00Z"}}`}, 1, 1},
+		{"replicas", []string{"patch", "pm", "web", "--type=merge", "-p", `{"spec":{"replicas":7}}`}, 0, 1},
+		{"an annotation", []string{"annotate", "pm", "web", "a=b"}, 0, 1},
+		{"a finalizer", []string{"patch", "pm", "web", "--type=merge", "-p", `{"metadata":{"finalizers":["e2e.mycompany.com/wait"]}}`}, 0, 1},
+		{"a scale", []string{"scale", "pm", "web", "--replicas=5"}, 0, 0},
+		{"a status", []string{"patch", "pm", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"replicas":3}}`}, 0, 0},
+		{"a deletion", []string{"delete", "pm", "web", "--wait=false"}, 0, 0},
+		{"the last finalizer", []string{"patch", "pm", "web", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`}, 0, 1},
+	}
+	for _, step := range steps {
+		trials, calls := webhook.Trials.Load(), webhook.Calls.Load()
+		s.kubectl(step.arguments...)
+		if gotTrials, gotCalls := webhook.Trials.Load()-trials, webhook.Calls.Load()-calls; gotTrials != step.trials || gotCalls != step.calls {
+			t.Errorf("%s: %d trials and %d calls, want %d and %d", step.what, gotTrials, gotCalls, step.trials, step.calls)
+		}
+	}
+}
+
+// A controller that has lost its rights does not keep anybody from applying.
+func TestWebhookWithoutRights(t *testing.T) {
+	s := newSpace(t)
+	token := strings.TrimSpace(s.kubectl("create", "token", s.ownAccount()))
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","clusters":[{"name":"a","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],`+
+		`"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a","user":{"token":%q}}]}`, s.cluster.Config.Host, token)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.validatedBy(file)
+	s.expect(t, fmt.Sprintf("Warning: the API server would refuse this pod now: "+`pods is forbidden: User "system:serviceaccount:%s:nobody" cannot create resource "pods" in API group "" in the namespace %q`, s.name, s.name)+
+		"\npodmanager.apps.mycompany.com/web created\n", "web", podWith("", "ports: [{containerPort: 70000}]"))
+}
+
+// ownAccount makes a ServiceAccount without rights.
+func (s *space) ownAccount() string {
+	s.t.Helper()
+	s.kubectl("create", "serviceaccount", "nobody")
+	return "nobody"
+}

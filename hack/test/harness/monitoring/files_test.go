@@ -1,0 +1,213 @@
+package monitoring
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// Whoever is woken up is told what is wrong and what to type, and the manual has a section for it.
+func TestAlerts(t *testing.T) {
+	t.Chdir("../../../..")
+	alerts, err := ReadAlerts(AlertsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, sections []string
+	for _, alert := range alerts {
+		names = append(names, alert.Alert)
+		if severity := alert.Labels["severity"]; severity != "critical" && severity != "warning" {
+			t.Errorf("%s has the severity %q", alert.Alert, severity)
+		}
+		for _, annotation := range []string{"summary", "description"} {
+			if !strings.HasSuffix(alert.Annotations[annotation], ".") {
+				t.Errorf("%s: %s is no sentence: %q", alert.Alert, annotation, alert.Annotations[annotation])
+			}
+		}
+		if !strings.Contains(alert.Annotations["runbook"], "kubectl ") {
+			t.Errorf("%s does not say what to type: %q", alert.Alert, alert.Annotations["runbook"])
+		}
+		if url := alert.Annotations["runbook_url"]; !strings.HasSuffix(url, "/artifacts/monitoring/README.md#"+strings.ToLower(alert.Alert)) {
+			t.Errorf("%s: the URL of the runbook is %q", alert.Alert, url)
+		}
+	}
+	for _, heading := range regexp.MustCompile(`(?m)^### (PodManager\w+)$`).FindAllStringSubmatch(read(t, "artifacts/monitoring/README.md"), -1) {
+		sections = append(sections, heading[1])
+	}
+	if !slices.Equal(names, sections) {
+		t.Errorf("the alerts are %v, the README has sections for %v", names, sections)
+	}
+}
+
+// Each alert has a test in which it is silent before its time, fires, and is over.
+func TestAlertsAreTested(t *testing.T) {
+	t.Chdir("../../../..")
+	alerts, err := ReadAlerts(AlertsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests struct {
+		Tests []struct {
+			Cases []struct {
+				Alertname string           `json:"alertname"`
+				Expected  []map[string]any `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		} `json:"tests"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "artifacts/monitoring/alerts_test.yaml")), &tests); err != nil {
+		t.Fatal(err)
+	}
+	story := map[string]string{}
+	for _, test := range tests.Tests {
+		for _, c := range test.Cases {
+			story[c.Alertname] += map[bool]string{true: "fires ", false: "silent "}[len(c.Expected) > 0]
+		}
+	}
+	for _, alert := range alerts {
+		if story[alert.Alert] != "silent fires silent " {
+			t.Errorf("the tests of %s are: %s", alert.Alert, story[alert.Alert])
+		}
+	}
+}
+
+func TestHasten(t *testing.T) {
+	const rules, want = "for: 15m\nexpr: increase(some_m[5m] offset 1m) > 10 and x[1d]\n# 5 minutes\n", "for: 15s\nexpr: increase(some_m[5s] offset 1s) > 10 and x[1d]\n# 5 minutes\n"
+	if got := string(Hasten([]byte(rules))); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestDashboard(t *testing.T) {
+	t.Chdir("../../../..")
+	dashboard, err := ReadDashboard(DashboardFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Grafana 11 and 12 take older schemas and migrate them; 36 is the last that changed what we use.
+	if dashboard.UID == "" || len(dashboard.UID) > 40 || dashboard.Title == "" || dashboard.SchemaVersion < 36 || dashboard.SchemaVersion > 41 {
+		t.Errorf("uid %q, title %q, schema %d", dashboard.UID, dashboard.Title, dashboard.SchemaVersion)
+	}
+	known := []string{"__rate_interval"}
+	for _, variable := range dashboard.Templating.List {
+		known = append(known, variable.Name)
+	}
+	taken, ids := map[Grid]string{}, map[int]string{}
+	for _, panel := range dashboard.Panels {
+		if other := ids[panel.ID]; other != "" {
+			t.Errorf("%s and %s have the same id", other, panel.Title)
+		}
+		ids[panel.ID] = panel.Title
+		for x := panel.GridPos.X; x < panel.GridPos.X+panel.GridPos.W; x++ {
+			for y := panel.GridPos.Y; y < panel.GridPos.Y+panel.GridPos.H; y++ {
+				if other := taken[Grid{X: x, Y: y}]; other != "" || x >= GridWidth {
+					t.Fatalf("%s lies on %s, or beyond the edge", panel.Title, other)
+				}
+				taken[Grid{X: x, Y: y}] = panel.Title
+			}
+		}
+		if panel.Type != "row" {
+			checkPanel(t, panel, known)
+		}
+	}
+}
+
+func checkPanel(t *testing.T, panel Panel, variables []string) {
+	t.Helper()
+	if panel.Title == "" || !strings.HasSuffix(panel.Description, ".") || panel.FieldConfig.Defaults.Unit == "" || len(panel.Targets) == 0 {
+		t.Errorf("%q lacks its title, description, unit or queries", panel.Title)
+	}
+	var refs []string
+	for _, target := range panel.Targets {
+		if slices.Contains(refs, target.RefID) {
+			t.Errorf("%s has two queries %s", panel.Title, target.RefID)
+		}
+		refs = append(refs, target.RefID)
+		for _, used := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
+			if !slices.Contains(variables, used[1]) {
+				t.Errorf("%s uses $%s, which is no variable", panel.Title, used[1])
+			}
+		}
+		if query := target.Query(Job, "1m"); strings.Contains(query, "$") {
+			t.Errorf("%s: %s still has a variable", panel.Title, query)
+		}
+	}
+}
+
+// All data comes from the source that the reader chooses.
+func TestDashboardSource(t *testing.T) {
+	t.Chdir("../../../..")
+	var tree any
+	if err := json.Unmarshal([]byte(read(t, DashboardFile)), &tree); err != nil {
+		t.Fatal(err)
+	}
+	var sources int
+	var walk func(any)
+	walk = func(node any) {
+		switch node := node.(type) {
+		case []any:
+			for _, below := range node {
+				walk(below)
+			}
+		case map[string]any:
+			if source, ok := node["datasource"].(map[string]any); ok {
+				sources++
+				if source["uid"] != "${datasource}" || source["type"] != "prometheus" {
+					t.Errorf("%v has the source %v", node["title"], source)
+				}
+			}
+			for _, below := range node {
+				walk(below)
+			}
+		}
+	}
+	walk(tree)
+	if sources == 0 {
+		t.Error("there is no source at all")
+	}
+}
+
+func TestLegend(t *testing.T) {
+	target := Target{LegendFormat: "{{method}} {{code}}"}
+	if got := target.Legend(map[string]string{"method": "GET", "code": "200", "job": "x"}); got != "GET 200" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What Prometheus answers to parse_query for sum by (result) (increase(a_total{job=~"x"}[5m]) or b), in short.
+func TestUsage(t *testing.T) {
+	var tree any
+	if err := json.Unmarshal([]byte(`{"type": "aggregation", "grouping": ["result"], "expr": {"type": "binaryExpr",
+		"lhs": {"type": "call", "args": [{"type": "matrixSelector", "name": "a_total", "matchers": [
+			{"name": "job", "type": "=~", "value": "x"}, {"name": "__name__", "type": "=", "value": "a_total"}]}]},
+		"rhs": {"type": "vectorSelector", "name": "b", "matchers": []}}}`), &tree); err != nil {
+		t.Fatal(err)
+	}
+	usage := Usage{Groupings: map[string][]string{}}
+	usage.add(tree)
+	var metrics []string
+	for _, selector := range usage.Selectors {
+		metrics = append(metrics, selector.Metric)
+		if selector.Metric == "a_total" && !slices.Equal(selector.Matchers, []Matcher{{"job", "x", "=~"}}) {
+			t.Errorf("the matchers are %v", selector.Matchers)
+		}
+	}
+	slices.Sort(metrics)
+	slices.Sort(usage.Groupings["result"])
+	if want := []string{"a_total", "b"}; !slices.Equal(metrics, want) || !slices.Equal(usage.Groupings["result"], want) {
+		t.Errorf("got %v, and by result %v", metrics, usage.Groupings["result"])
+	}
+}

@@ -1,0 +1,113 @@
+//go:build e2e
+
+package monitoring
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
+	"github.com/mycompany/podmanager/hack/test/harness/monitoring"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// targetLabels are those that Prometheus adds. In a cluster they say where the controller runs.
+var targetLabels = []string{"cluster", "namespace", "job", "instance"}
+
+// states are the labels of a state, whose values come and go with it: they are compared with those that the API has.
+var states = map[string][]string{
+	"condition": {v1.ConditionReady, v1.ConditionAvailable, v1.ConditionProgressing, v1.ConditionStalled, v1.ConditionReplicaFailure},
+	"reason":    {v1.ReasonPaused, v1.ReasonRollingOut},
+	"status":    {"true", "false", "unknown"},
+}
+
+// Every metric and label that the alerts and the dashboard use is in what Prometheus reads from a controller that has done next to nothing.
+func TestMetricsExist(t *testing.T) {
+	t.Run("shards", shareShards) // whose metrics are only there with -shards; Prometheus remembers them
+	namespace := newNamespace(t)
+	namespace.apply("web", "{replicas: 1, image: nginx}")
+	namespace.awaitReady("web")
+	queries := map[string][]string{}
+	alerts, err := monitoring.ReadAlerts(monitoring.AlertsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alert := range alerts {
+		queries[alert.Alert] = []string{alert.Expr}
+	}
+	dashboard, err := monitoring.ReadDashboard(monitoring.DashboardFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries[panel.Title] = append(queries[panel.Title], target.Query(monitoring.Job, "10s"))
+		}
+	}
+	harness.Await(t, "Prometheus to have read the metrics of objects", func() (any, bool) {
+		series, err := shared.prometheus.Series(t.Context(), fmt.Sprintf("kube_podmanager_status_condition{namespace=%q, status='true'}", namespace.name))
+		return series, err == nil && len(series) > 0
+	})
+	for user, all := range queries {
+		for _, query := range all {
+			usage, err := shared.prometheus.Parse(t.Context(), query)
+			if err != nil || len(usage.Selectors) == 0 {
+				t.Errorf("%s: %q reads %v, error %v", user, query, usage, err)
+			}
+			for _, selector := range usage.Selectors {
+				checkSelector(t, user, selector)
+			}
+			for label, metrics := range usage.Groupings {
+				checkGrouping(t, user, label, metrics)
+			}
+		}
+	}
+}
+
+// values are those of a label in all series of a metric, each once; empty ones are left out.
+func values(t *testing.T, metric, label string) []string {
+	t.Helper()
+	series, err := shared.prometheus.Series(t.Context(), metric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, labels := range series {
+		if value := labels[label]; value != "" && !slices.Contains(found, value) {
+			found = append(found, value)
+		}
+	}
+	return found
+}
+
+func checkSelector(t *testing.T, user string, selector monitoring.Selector) {
+	t.Helper()
+	if len(values(t, selector.Metric, "__name__")) == 0 {
+		t.Errorf("%s: %s does not exist", user, selector.Metric)
+		return
+	}
+	for _, matcher := range selector.Matchers {
+		found := values(t, selector.Metric, matcher.Name)
+		known, isState := states[matcher.Name]
+		switch {
+		case len(found) == 0:
+			t.Errorf("%s: %s has no label %s", user, selector.Metric, matcher.Name)
+		case isState && !slices.Contains(known, matcher.Value):
+			t.Errorf("%s: %s is never %q", user, matcher.Name, matcher.Value)
+		case !isState && matcher.Type == "=" && !slices.Contains(found, matcher.Value):
+			t.Errorf("%s: %s of %s is %v, never %q", user, matcher.Name, selector.Metric, found, matcher.Value)
+		}
+	}
+}
+
+// checkGrouping checks that a label to aggregate by is one of at least one of the metrics.
+func checkGrouping(t *testing.T, user, label string, metrics []string) {
+	t.Helper()
+	if slices.Contains(targetLabels, label) {
+		return
+	}
+	if !slices.ContainsFunc(metrics, func(metric string) bool { return len(values(t, metric, label)) > 0 }) {
+		t.Errorf("%s: none of %v has the label %s", user, metrics, label)
+	}
+}

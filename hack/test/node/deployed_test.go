@@ -1,0 +1,252 @@
+//go:build e2e
+
+package node
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+)
+
+// takeover is how long a dead leader may be missed, see NewOptions in cmd/controller. 1.6 s of it are for what the new leader does.
+const takeover = 20 * time.Second
+
+// The controller runs as artifacts/ have it, from an image that the node pulls; it survives its leader's death, and its own
+// update in the middle of a rollout, which also turns the webhooks on.
+func TestDeployed(t *testing.T) {
+	registry := startRegistry(t)
+	// No node has seen these before: what it runs, it has pulled.
+	now := time.Now().UnixMilli()
+	first, second := registry.publish(fmt.Sprintf("v0.0.1-%d", now)), registry.publish(fmt.Sprintf("v0.0.2-%d", now))
+	d := deploy(t, first)
+	t.Run("pulled", func(t *testing.T) { d.in(t).isPulled(registry, first) })
+	t.Run("restricted", func(t *testing.T) { d.in(t).isRestricted(first) })
+	t.Run("healthy", func(t *testing.T) { d.in(t).isHealthy(first) })
+	t.Run("leader killed", func(t *testing.T) { d.in(t).losesLeader(first) })
+	t.Run("updated in the middle of a rollout", func(t *testing.T) {
+		d.in(t).isUpdated(second)
+		d.in(t).isPulled(registry, second)
+		d.in(t).isHealthy(second)
+	})
+	t.Run("webhooks", func(t *testing.T) { d.in(t).isAsked() })
+}
+
+// isPulled checks that the image came from the registry: the registry, the kubelet and the runtime say so.
+func (d *deployment) isPulled(registry *registry, image image) {
+	d.t.Helper()
+	leader, standby := d.awaitReplicas(image)
+	for _, pod := range []corev1.Pod{leader, standby} {
+		if id := pod.Status.ContainerStatuses[0].ImageID; !strings.HasSuffix(id, "@"+image.digest) {
+			d.t.Errorf("%s runs %s, want %s", pod.Name, id, image.digest)
+		}
+	}
+	registry.says(regexp.MustCompile(`(GET) /v2/podmanager/manifests/` + image.digest + ` .*containerd`))
+	d.await("events of the pull of "+image.ref, func() (any, bool) {
+		events, err := shared.kube.CoreV1().Events(systemSpace).List(d.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
+		if err != nil {
+			return err, false
+		}
+		seen := map[string]string{}
+		for _, event := range events.Items {
+			if strings.Contains(event.Message, `"`+image.ref+`"`) && !strings.Contains(event.Message, "already present") {
+				seen[event.Reason] = event.Message
+			}
+		}
+		return seen, seen["Pulling"] != "" && strings.HasPrefix(seen["Pulled"], "Successfully pulled image")
+	})
+}
+
+// isRestricted checks that the namespace admits nothing but pods of the level restricted, and what the kernel says of ours.
+func (d *deployment) isRestricted(image image) {
+	d.t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "root"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "local/web:1"}}}}
+	_, err := shared.kube.CoreV1().Pods(systemSpace).Create(d.t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) {
+		d.t.Errorf("a pod that says nothing of security was answered with %v, want a refusal", err)
+	}
+	want := map[string]string{
+		"Uid": "65532 65532 65532 65532", "Gid": "65532 65532 65532 65532", "NoNewPrivs": "1", "Seccomp": "2",
+		"CapInh": "0000000000000000", "CapPrm": "0000000000000000", "CapEff": "0000000000000000", "CapBnd": "0000000000000000", "CapAmb": "0000000000000000",
+	}
+	leader, standby := d.awaitReplicas(image)
+	for _, pod := range []corev1.Pod{leader, standby} {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.process(&pod)))
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for name, value := range want {
+			if line := name + ":" + value; !slices.Contains(fieldsOf(string(status)), line) {
+				d.t.Errorf("%s: the kernel does not say %s:\n%s", pod.Name, line, status)
+			}
+		}
+	}
+}
+
+// fieldsOf are the lines of a status of the kernel, with single spaces.
+func fieldsOf(status string) []string {
+	var lines []string
+	for line := range strings.Lines(status) {
+		name, value, _ := strings.Cut(line, ":")
+		lines = append(lines, name+":"+strings.Join(strings.Fields(value), " "))
+	}
+	return lines
+}
+
+// isHealthy checks what leader and standby say of themselves, and their memory.
+func (d *deployment) isHealthy(image image) {
+	d.t.Helper()
+	const limit = 512 << 20
+	leader, standby := d.awaitReplicas(image)
+	for leading, pod := range map[float64]corev1.Pod{1: leader, 0: standby} {
+		if answer, code := d.health(&pod, "/readyz"); answer != "ok" || code != http.StatusOK {
+			d.t.Errorf("%s: /readyz answers %d %q", pod.Name, code, answer)
+		}
+		if answer, code := d.metrics(&pod, ""); code != http.StatusUnauthorized {
+			d.t.Errorf("%s: a scrape without a token is answered with %d %q", pod.Name, code, answer)
+		}
+		if got := d.metric(&pod, `leader_election_master_status{name="`+leaseName+`"}`); got != leading {
+			d.t.Errorf("%s: leader_election_master_status is %v, want %v", pod.Name, got, leading)
+		}
+		if got := d.memoryLimit(&pod); got != fmt.Sprint(limit) {
+			d.t.Errorf("%s may have %s bytes of memory, want %d", pod.Name, got, limit)
+		}
+		used := d.metric(&pod, "process_resident_memory_bytes")
+		d.t.Logf("%s, leading %v: %.0f MiB of memory", pod.Name, leading, used/(1<<20))
+		if used > limit/4 {
+			d.t.Errorf("%s has %.0f bytes of memory, want at most a quarter of the limit", pod.Name, used)
+		}
+	}
+}
+
+// losesLeader kills the leader. Somebody else leads soon, does what is asked meanwhile, and leaves alone what is as it should be.
+func (d *deployment) losesLeader(image image) {
+	d.t.Helper()
+	idle, busy := newSpaceAlone(d.t), newSpaceAlone(d.t)
+	idle.apply(spec(3, replacing, "", web("1", "")))
+	busy.apply(spec(1, replacing, "", web("1", "")))
+	idle.awaitReady(3)
+	busy.awaitReady(1)
+	idle.awaitBaked()
+	manager, pods := idle.manager(), idle.pods()
+	leader, _ := d.awaitReplicas(image)
+	dead := d.holder()
+	d.kill(&leader)
+	began := time.Now()
+	busy.apply(spec(2, replacing, "", web("1", "")))
+	var led, acted time.Duration
+	d.await("another leader to act", func() (any, bool) {
+		holder := d.holder()
+		if led == 0 && holder != dead {
+			led = time.Since(began)
+		}
+		acted = time.Since(began)
+		return holder, len(busy.pods()) == 2
+	})
+	d.t.Logf("%s, which is not %s, led after %v, and acted after %v", d.holder(), dead, led, acted)
+	if acted > takeover {
+		d.t.Errorf("that took more than %v", takeover)
+	}
+	busy.awaitReady(2)
+	idle.unwrittenSince(manager.ResourceVersion, pods)
+	after, standby := d.awaitReplicas(image)
+	for _, pod := range []corev1.Pod{after, standby} {
+		if want := map[bool]int32{true: 1, false: 0}[pod.UID == leader.UID]; pod.Status.ContainerStatuses[0].RestartCount != want {
+			d.t.Errorf("%s was restarted %d times, want %d", pod.Name, pod.Status.ContainerStatuses[0].RestartCount, want)
+		}
+	}
+}
+
+// unwrittenSince checks that nobody has written the PodManager or its pods, but for what a kubelet tells of a pod.
+func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
+	s.t.Helper()
+	if got := s.manager(); got.ResourceVersion != manager {
+		s.t.Errorf("the PodManager was written: %s", brief(got))
+	}
+	now := s.pods()
+	s.stayed(pods, now, 0)
+	for i := range now {
+		was, is := pods[i].DeepCopy(), now[i].DeepCopy()
+		for _, pod := range []*corev1.Pod{was, is} {
+			pod.ResourceVersion, pod.ManagedFields, pod.Status = "", nil, corev1.PodStatus{}
+		}
+		if !equality.Semantic.DeepEqual(was, is) {
+			s.t.Errorf("%s was written: it was %+v, it is %+v", is.Name, was, is)
+		}
+	}
+}
+
+// isUpdated gives the Deployment another image, and webhooks, while five pods are replaced. Two of the new ones become ready under whoever leads
+// then; the others wait for a leader of the new image, so that neither ends before the other.
+func (d *deployment) isUpdated(to image) {
+	d.t.Helper()
+	s := newSpaceAlone(d.t)
+	limits := "podUpdatePolicy: Recreate, maxSurge: 1, maxUnavailable: 1"
+	s.apply(spec(5, limits, "", web("1", "")))
+	s.awaitReady(5)
+	s.awaitBaked()
+	before := d.holder()
+	witness := s.limits(4, 6)
+	s.apply(spec(5, limits, "", web("unready", "")))
+	opening := &opening{s, map[types.UID]bool{}}
+	s.await("a new pod to be ready", func() (any, bool) { ready := opening.upTo(1); return ready, ready == 1 })
+	d.applyWithWebhooks(to)
+	d.await("a leader of "+to.ref, func() (any, bool) {
+		holder := d.holder()
+		return fmt.Sprintf("%s leads, %d new pods are ready", holder, opening.upTo(2)), slices.ContainsFunc(d.everyPod(), func(pod corev1.Pod) bool {
+			return pod.Spec.Containers[0].Image == to.ref && leads(&pod, holder)
+		})
+	})
+	if manager := s.manager(); manager.Status.UpdatedReplicas >= 5 {
+		d.t.Errorf("the rollout is over before the new leader has done anything: %s", brief(manager))
+	}
+	s.await("all pods to be replaced", func() (any, bool) { ready := opening.upTo(5); return ready, ready == 5 })
+	d.t.Logf("after the last pod was ready it took %v", s.awaitReady(5))
+	s.answers("unready")
+	witness.held()
+	if after := d.holder(); after == before {
+		d.t.Errorf("%s still leads", after)
+	}
+	d.awaitReplicas(to)
+	out, err := exec.CommandContext(d.t.Context(), "kubectl", "--namespace", systemSpace, "rollout", "status", "deployment/"+deploymentName, "--timeout=30s").CombinedOutput()
+	if err != nil {
+		d.t.Errorf("kubectl rollout status: %v\n%s", err, out)
+	}
+}
+
+// opening lets new pods be ready, which wait for it.
+type opening struct {
+	s    *space
+	told map[types.UID]bool
+}
+
+// upTo tells pods to be ready until so many were told, and returns how many are ready.
+func (o *opening) upTo(most int) int {
+	o.s.t.Helper()
+	ready := 0
+	for _, pod := range o.s.pods() {
+		switch {
+		case pod.Spec.Containers[0].Image != "local/web:unready" || pod.Status.PodIP == "":
+		case podstate.IsReady(&pod):
+			ready++
+		case o.told[pod.UID] || len(o.told) < most:
+			// Again if need be: it may not have listened yet.
+			o.told[pod.UID] = true
+			o.s.tell(&pod, "/ready")
+		}
+	}
+	return ready
+}

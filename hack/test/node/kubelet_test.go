@@ -1,0 +1,101 @@
+//go:build e2e
+
+package node
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// tolerant pods are evicted a second after their node is lost.
+const tolerant = ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]"
+
+// The kubelet dies and returns. Containers go on meanwhile; pods that nobody touches are the same afterwards. A rollout that was begun
+// meanwhile goes on. Pods that do not tolerate a lost node are evicted and replaced, and the revision on trial is not to blame.
+func TestKubeletDies(t *testing.T) {
+	serving, rolled, evicted := newSpaceAlone(t), map[string]*space{}, newSpaceAlone(t)
+	serving.apply(spec(2, inPlace, "", web("1", "")))
+	for way, limits := range ways {
+		rolled[way] = newSpaceAlone(t)
+		rolled[way].apply(spec(2, limits, "", web("1", "")))
+	}
+	tried := evicted.try(tolerant, "")
+	serving.awaitReady(2)
+	before := map[string][]corev1.Pod{"serving": serving.pods()}
+	for way, s := range rolled {
+		s.awaitReady(2)
+		s.awaitBaked()
+		before[way] = s.pods()
+	}
+
+	release := serving.holdKubelet()
+	serving.awaitNode("the node to be lost", func(node *corev1.Node) bool {
+		return nodeCondition(node, corev1.NodeReady) == corev1.ConditionUnknown
+	})
+	for way, s := range rolled {
+		s.apply(spec(2, ways[way], "", web("2", "")))
+		s.awaitReason(v1.ConditionReady, v1.ReasonRollingOut)
+	}
+	serving.awaitLost(before["serving"])
+	evicted.awaitEvicted(tried)
+
+	release()
+	serving.awaitReady(2)
+	serving.stayed(before["serving"], serving.pods(), 0)
+	serving.answers("1")
+	for _, s := range rolled {
+		s.awaitReady(2)
+		s.answers("2")
+	}
+	rolled["in place"].stayed(before["in place"], rolled["in place"].pods(), 1)
+	if left := rolled["replaced"].left(before["replaced"]); len(left) > 0 {
+		t.Errorf("%d pods have not been replaced", len(left))
+	}
+	evicted.triedOn(tried...)
+}
+
+// awaitLost waits until the PodManager tells that its pods are on a lost node. They serve on, and nothing is done to them.
+func (s *space) awaitLost(before []corev1.Pod) {
+	s.t.Helper()
+	s.await("the lost node to be told", func() (any, bool) {
+		manager := s.manager()
+		ready := condition(manager, v1.ConditionReady)
+		return brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 0 && manager.Status.AvailableReplicas == 0 &&
+			ready.Reason == v1.ReasonPodsNotReady && strings.Contains(ready.Message, realNode)
+	})
+	s.stayed(before, s.pods(), 0)
+	s.answers("1")
+}
+
+// awaitEvicted waits until all pods of before are terminating, and others wait for a node. The scheduler may have given the node another pod
+// before it knew of the taint, which is then evicted, too.
+func (s *space) awaitEvicted(before []corev1.Pod) {
+	s.t.Helper()
+	s.await("the pods to be evicted", func() (any, bool) {
+		manager := s.manager()
+		return brief(manager), len(s.left(before)) == 0 && manager.Status.Replicas == 3 && manager.Status.TerminatingReplicas >= 3 &&
+			strings.Contains(condition(manager, v1.ConditionReady).Message, "untolerated taint")
+	})
+}
+
+// A node that runs out of memory evicts its pods, first the one that uses the most. They are replaced, and run as soon as there is room;
+// the revision on trial is not to blame.
+func TestMemoryPressure(t *testing.T) {
+	s := newSpaceAlone(t)
+	// A kubelet that is short of memory admits no pod without a request, and it admits all pods anew when it starts.
+	before := s.try("", ", resources: {requests: {memory: 1Mi}}")
+	largest := updated(before)
+	s.tell(largest, "/eat?mib=100")
+	// No machine has so much to spare.
+	restore := s.reconfigureKubelet("memory.available: 50Mi", "memory.available: 99%")
+	// The kubelet gives the pod the reason Evicted only if a container has not exited with 0, see podstate.Disruption.
+	s.awaitDisruption(largest, "TerminationByKubelet: The node was low on resource: memory", "Evicted: The node was low on resource: memory")
+	// A kubelet that dies in the middle of an eviction would start the containers again.
+	s.await("all pods to be evicted", func() (any, bool) { return brief(s.manager()), len(s.left(before)) == 0 })
+	restore()
+	s.triedOn(before...)
+}

@@ -1,0 +1,222 @@
+//go:build e2e
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+)
+
+// nodeFile is a file in the folder of the real node, where its programs, their configuration and their logs are.
+func (s *space) nodeFile(name string) string {
+	s.t.Helper()
+	folder := os.Getenv("PODMANAGER_NODE")
+	if folder == "" {
+		s.t.Fatal("PODMANAGER_NODE must name the folder of the real node; make e2e-node sees to that")
+	}
+	return filepath.Join(folder, name)
+}
+
+// kubelet is the process of the real node's kubelet; 0 if it does not run.
+func (s *space) kubelet() int {
+	s.t.Helper()
+	words := "kubelet\x00--config\x00" + s.nodeFile("kubelet.yaml") + "\x00"
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, file := range files {
+		// A process may end before it is looked at.
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), words) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			return pid
+		}
+	}
+	return 0
+}
+
+// killKubelet kills it, and waits until it has ended. The supervisor starts it again, unless it is held back.
+func (s *space) killKubelet() {
+	s.t.Helper()
+	pid := s.kubelet()
+	if pid == 0 {
+		s.t.Fatal("the kubelet does not run")
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		s.t.Fatal(err)
+	}
+	s.await("the kubelet to end", func() (any, bool) {
+		found := s.kubelet()
+		return found, found != pid
+	})
+}
+
+// holdKubelet kills it, and keeps it from being started again until the function that it returns is called, which then waits for the node.
+func (s *space) holdKubelet() (release func()) {
+	s.t.Helper()
+	hold := s.nodeFile("kubelet.hold")
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	release = func() {
+		_ = os.Remove(hold)
+		s.awaitNode("the node to be ready", func(node *corev1.Node) bool { return nodeCondition(node, corev1.NodeReady) == corev1.ConditionTrue })
+	}
+	s.t.Cleanup(release)
+	s.killKubelet()
+	return release
+}
+
+// reconfigureKubelet starts the kubelet anew with another setting, until the function that it returns is called.
+func (s *space) reconfigureKubelet(from, to string) (restore func()) {
+	s.t.Helper()
+	path := s.nodeFile("kubelet.yaml")
+	data, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(data), from) {
+		s.t.Fatalf("%s is not in %s: %v", from, path, err)
+	}
+	start := func(config string) {
+		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		s.killKubelet()
+	}
+	restore = sync.OnceFunc(func() { start(string(data)) })
+	s.t.Cleanup(restore)
+	start(strings.Replace(string(data), from, to, 1))
+	return restore
+}
+
+// awaitNode waits until the real node is as wanted.
+func (s *space) awaitNode(what string, check func(*corev1.Node) bool) {
+	s.t.Helper()
+	s.await(what, func() (any, bool) {
+		// It is called after the test, too.
+		node, err := shared.kube.CoreV1().Nodes().Get(context.Background(), realNode, metav1.GetOptions{})
+		if err != nil {
+			return err, false
+		}
+		return node.Status.Conditions, check(node)
+	})
+}
+
+func nodeCondition(node *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == kind {
+			return condition.Status
+		}
+	}
+	return ""
+}
+
+// ctr runs containerd's own client on the node's containers.
+func (s *space) ctr(words ...string) string {
+	s.t.Helper()
+	out, err := exec.CommandContext(s.t.Context(), "ctr",
+		append([]string{"--address", s.nodeFile("containerd.sock"), "--namespace", "k8s.io"}, words...)...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("ctr %v: %v\n%s", words, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// with adds fields to the pods of a spec.
+func with(fields, spec string) string {
+	return strings.Replace(spec, "nodeSelector: {type: real}", "nodeSelector: {type: real}"+fields, 1)
+}
+
+// try brings two of three pods to version 2, and leaves one at version 1. As long as that is so, the new revision has to prove itself: if
+// one of its pods fails and does not recover within 2 s, all pods return to version 1.
+func (s *space) try(podFields, containerFields string) []corev1.Pod {
+	s.t.Helper()
+	s.apply(with(podFields, spec(3, replacing, "", web("1", containerFields))))
+	s.awaitReady(3)
+	s.awaitBaked()
+	s.apply(with(podFields, spec(3, replacing+", partition: 1", policy(v1.RollbackOnFailure), web("2", containerFields))))
+	s.awaitReady(2)
+	if manager := s.manager(); manager.Status.CurrentRevision == manager.Status.UpdateRevision || manager.Status.Rollout == nil {
+		s.t.Fatalf("the new revision has proved itself already: %s", brief(manager))
+	}
+	return s.pods()
+}
+
+// triedOn waits until two pods have version 2 again, and one has version 1. It checks that the pods that were lost are replaced, and that
+// version 2 is not to blame for that.
+func (s *space) triedOn(lost ...corev1.Pod) {
+	s.t.Helper()
+	s.await("the lost pods to be replaced, and the status to speak of the others", func() (any, bool) {
+		manager, names := s.manager(), []string{}
+		for _, pod := range s.active() {
+			names = append(names, pod.Name)
+		}
+		told := slices.Sorted(slices.Values(manager.Status.PodNames)) // web-10 comes after web-9 there, and before it here
+		return fmt.Sprintf("pods %v, %s", names, brief(manager)), len(s.left(lost)) == 0 && slices.Equal(slices.Sorted(slices.Values(names)), told) &&
+			manager.Status.UpdatedReplicas == 2 && condition(manager, v1.ConditionReady).Status == metav1.ConditionTrue
+	})
+	manager := s.manager()
+	if manager.Status.FailedRevision != "" || manager.Status.Rollout == nil || len(manager.Status.Rollout.Failing) > 0 {
+		s.t.Errorf("the new revision is to blame for what was done to its pods: %s", brief(manager))
+	}
+	versions := map[string]int{}
+	for _, pod := range s.active() {
+		versions[s.ask(&pod, 8080).Version]++
+	}
+	if !maps.Equal(versions, map[string]int{"1": 1, "2": 2}) {
+		s.t.Errorf("so many pods answer with each version: %v; want one with 1 and two with 2", versions)
+	}
+}
+
+// updated is one of the pods that have version 2.
+func updated(pods []corev1.Pod) *corev1.Pod {
+	i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Spec.Containers[0].Image == "local/web:2" })
+	return &pods[i]
+}
+
+// active are the pods that neither are terminating nor have ended.
+func (s *space) active() []corev1.Pod {
+	s.t.Helper()
+	return slices.DeleteFunc(s.pods(), func(pod corev1.Pod) bool { return podstate.IsFinished(&pod) })
+}
+
+// left are those of the pods that are still active.
+func (s *space) left(before []corev1.Pod) []corev1.Pod {
+	s.t.Helper()
+	return slices.DeleteFunc(s.active(), func(pod corev1.Pod) bool {
+		return !slices.ContainsFunc(before, func(was corev1.Pod) bool { return was.UID == pod.UID })
+	})
+}
+
+// awaitDisruption waits for the event that tells of a pod which its node has stopped.
+func (s *space) awaitDisruption(pod *corev1.Pod, why ...string) {
+	s.t.Helper()
+	s.await("the event "+v1.EventDisrupted, func() (any, bool) {
+		list, err := shared.kube.EventsV1().Events(s.name).List(s.t.Context(), metav1.ListOptions{FieldSelector: "reason=" + v1.EventDisrupted})
+		if err != nil {
+			return err, false
+		}
+		var notes []string
+		for _, event := range list.Items {
+			notes = append(notes, event.Note)
+		}
+		// If more than one was replaced at once, all are named, and the reason is that of the first.
+		return notes, slices.ContainsFunc(notes, func(note string) bool {
+			isTold := func(why string) bool { return strings.Contains(note, "was stopped by its node: "+why) }
+			return strings.Contains(note, pod.Name) && slices.ContainsFunc(why, isTold)
+		})
+	})
+}

@@ -1,0 +1,116 @@
+//go:build e2e
+
+package node
+
+import (
+	"fmt"
+	"testing"
+)
+
+const (
+	keep    = "NotRequired"
+	restart = "RestartContainer"
+)
+
+// size is the limits of a container.
+type size struct{ cpu, memory int }
+
+// limited is a container with limits, which are requested, too.
+func limited(tag string, is size, cpuPolicy, memoryPolicy string) string {
+	return withRequest(is.cpu, tag, is, cpuPolicy, memoryPolicy)
+}
+
+// modest requests a tenth of the CPU, so that the node always has room for the tests beside each other: it defers no resize.
+func modest(tag string, is size, cpuPolicy, memoryPolicy string) string {
+	return withRequest(is.cpu/10, tag, is, cpuPolicy, memoryPolicy)
+}
+
+// withRequest is a container with limits and a request for CPU, and what is to happen to it when they change: no policies if the first is
+// empty.
+func withRequest(cpu int, tag string, is size, cpuPolicy, memoryPolicy string) string {
+	policies := ""
+	if cpuPolicy != "" {
+		policies = fmt.Sprintf(", resizePolicy: [{resourceName: cpu, restartPolicy: %s}, {resourceName: memory, restartPolicy: %s}]", cpuPolicy, memoryPolicy)
+	}
+	return web(tag, fmt.Sprintf(", resources: {requests: {cpu: %dm}, limits: {cpu: %dm, memory: %dMi}}%s", cpu, is.cpu, is.memory, policies))
+}
+
+// has checks the limits that the kernel holds every pod to.
+func (s *space) has(is size) {
+	s.t.Helper()
+	for _, pod := range s.pods() {
+		said := s.ask(&pod, 8080)
+		if cpu := fmt.Sprintf("%d 100000", is.cpu*100); said.CPU != cpu {
+			s.t.Errorf("%s may use the processor %q, want %q", pod.Name, said.CPU, cpu)
+		}
+		if memory := fmt.Sprint(is.memory << 20); said.Memory != memory {
+			s.t.Errorf("%s may have %s bytes of memory, want %s", pod.Name, said.Memory, memory)
+		}
+	}
+}
+
+// CPU, memory, or both change in running containers, which are restarted only where the policy of what changes says so.
+func TestResize(t *testing.T) {
+	from := size{100, 64}
+	all := [][2]string{{"", ""}, {keep, keep}, {keep, restart}, {restart, keep}, {restart, restart}}
+	// Less is resized in another order, containers first; which of them restart, that does not change.
+	some := [][2]string{{"", ""}, {restart, restart}}
+	for what, test := range map[string]struct {
+		to       size
+		policies [][2]string
+	}{
+		"CPU": {size{200, 64}, all}, "memory": {size{100, 96}, all}, "both": {size{200, 96}, all},
+		"less CPU": {size{50, 64}, some}, "less memory": {size{100, 48}, some},
+	} {
+		for _, policy := range test.policies {
+			to := test.to
+			t.Run(fmt.Sprintf("%s/cpu %s, memory %s", what, policy[0], policy[1]), func(t *testing.T) {
+				s := newSpace(t)
+				s.apply(spec(2, inPlace, "", modest("1", from, policy[0], policy[1])))
+				s.awaitReady(2)
+				s.has(from)
+				before := s.pods()
+				s.apply(spec(2, inPlace, "", modest("1", to, policy[0], policy[1])))
+				t.Logf("took %v", s.awaitReady(2))
+				restarts := int32(0)
+				if to.cpu != from.cpu && policy[0] == restart || to.memory != from.memory && policy[1] == restart {
+					restarts = 1
+				}
+				s.stayed(before, s.pods(), restarts)
+				s.has(to)
+			})
+		}
+	}
+}
+
+// An image and the limits change at once: the pod is resized before its container gets the other image. Where the resize restarts the
+// container, the image does it a second time.
+func TestResizeWithImage(t *testing.T) {
+	from := size{100, 64}
+	for what, test := range map[string]struct {
+		to       size
+		policy   string
+		restarts int32
+	}{
+		"more":              {to: size{200, 96}, restarts: 1},
+		"less":              {to: size{50, 48}, restarts: 1},
+		"more, restarting":  {to: size{200, 96}, policy: restart, restarts: 2},
+		"more CPU and less": {to: size{200, 48}, policy: keep, restarts: 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := newSpace(t)
+			// On a busy machine a kubelet has called a pod ready after two restarts in a row, and taken it back 0.3 s later.
+			steady := "failurePolicy: {gracePeriodSeconds: 0}, minReadySeconds: 2"
+			s.apply(spec(2, inPlace, steady, modest("1", from, test.policy, test.policy)))
+			s.awaitReady(2)
+			before := s.pods()
+			witness := s.limits(1, 2)
+			s.apply(spec(2, inPlace, steady, modest("2", test.to, test.policy, test.policy)))
+			s.awaitReady(2)
+			witness.held()
+			s.stayed(before, s.pods(), test.restarts)
+			s.answers("2")
+			s.has(test.to)
+		})
+	}
+}

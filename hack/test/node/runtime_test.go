@@ -1,0 +1,76 @@
+//go:build e2e
+
+package node
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// late is a probe that leaves the time to see that a container is not ready.
+const late = "readinessProbe: {httpGet: {path: /readyz, port: 8080}, periodSeconds: 1, timeoutSeconds: 30, initialDelaySeconds: 3}"
+
+// container is the ID in the runtime of a pod's container, or of its sandbox.
+func (s *space) container(uid types.UID, kind string) string {
+	s.t.Helper()
+	id := s.ctr("containers", "list", "--quiet", fmt.Sprintf(`labels."io.kubernetes.pod.uid"==%s,labels."io.cri-containerd.kind"==%s`, uid, kind))
+	if id == "" || strings.Contains(id, "\n") {
+		s.t.Fatalf("the runtime has these containers of the kind %s: %q, want one", kind, id)
+	}
+	return id
+}
+
+// A container, or the sandbox that holds the pod's network, is killed in the runtime. The kubelet starts the container again; the
+// PodManager tells the truth meanwhile, leaves the pod alone and is Ready again.
+func TestKilledInRuntime(t *testing.T) {
+	for _, kind := range []string{"container", "sandbox"} {
+		t.Run(kind, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply(spec(2, inPlace, "", fmt.Sprintf("{name: web, image: 'local/web:1', %s}", late)))
+			s.awaitReady(2)
+			before := s.pods()
+			s.ctr("task", "kill", "--signal", "SIGKILL", s.container(before[1].UID, kind))
+			s.await("the killed pod to be told", func() (any, bool) {
+				manager := s.manager()
+				ready := condition(manager, v1.ConditionReady)
+				return brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 1 &&
+					ready.Reason == v1.ReasonPodsNotReady && strings.Contains(ready.Message, before[1].Name)
+			})
+			s.awaitReady(2)
+			after := s.pods()
+			s.stayed(before[:1], after[:1], 0)
+			if kind == "sandbox" {
+				before[1].Status.PodIP = after[1].Status.PodIP // another sandbox has another address
+			}
+			s.stayed(before[1:], after[1:], 1)
+			s.answers("1")
+		})
+	}
+}
+
+// A pod that fills a volume beyond its limit is evicted by its kubelet, and replaced at once. The revision on trial is not to blame,
+// whether the container is killed, or ends by itself with exit code 0: then the kubelet calls the pod Succeeded, and mostly gives no reason.
+func TestFilledVolume(t *testing.T) {
+	const volume, mount = ", volumes: [{name: scratch, emptyDir: {sizeLimit: 1Mi}}]", ", volumeMounts: [{name: scratch, mountPath: /scratch}]"
+	for name, test := range map[string]struct{ more, why string }{
+		"ends by itself": {"", ""},
+		"is killed":      {", env: [{name: LINGER, value: 1m}]", "Evicted: Usage of EmptyDir volume"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(t)
+			before := s.try(volume, mount+test.more)
+			full := updated(before)
+			s.tell(full, "/fill?mib=2")
+			s.awaitDisruption(full, test.why)
+			s.triedOn(*full)
+			if left := s.left(before); len(left) != 2 {
+				t.Errorf("%d of the other pods are left, want 2", len(left))
+			}
+		})
+	}
+}

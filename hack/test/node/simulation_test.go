@@ -1,0 +1,226 @@
+//go:build e2e
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// comparison is how long an operation is repeated until the real node has shown all that the simulated nodes show. Whether it does so is
+// a matter of luck, so what is left then is told and no failure. COMPARE_TIME=3m makes it one after that time, in which every operation
+// was seen to be shown in full.
+func comparison(t *testing.T) (limit time.Duration, isStrict bool) {
+	text := os.Getenv("COMPARE_TIME")
+	if text == "" {
+		return 10 * time.Second, false
+	}
+	limit, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("COMPARE_TIME: %v", err)
+	}
+	return limit, true
+}
+
+// Most tests run on simulated nodes. They are worth as much as hack/cluster/stages.yaml tells the truth about kubelets, so every operation
+// of the controller on pods is carried out on pods of both kinds of nodes, and what the controller reads of them is compared.
+//
+// A kubelet does not send every status: it sends the newest one as soon as it can. So a state of a few milliseconds may be missing on a
+// busy machine, and the time between two states says nothing. The simulation takes its time, and shows each of its steps. So
+//   - every time, all that the real node shows of a change has to be among what the simulated node shows, in the same order and up to the
+//     same last state: there is no state, and no order of states, with which the controller is never tested;
+//   - all that the simulated node shows has to be seen on the real one, too, if only in one of several tries (see comparison): the tests do
+//     not rely on anything that never happens.
+//
+// Both are about whole states, not single fields: a new container in a pod that is ready is not the same as one in a pod that is not. There
+// is one exception. The conditions of resizes and the observed generation come from two parts of the kubelet, and either may be ahead
+// of the other: so there are two tracks, each with one of them and all the rest.
+//
+// Where a kubelet may see two changes at once or one after the other, the simulation shows either, depending on the pod's name: hence
+// two simulated pods.
+func TestSimulation(t *testing.T) {
+	for name, operation := range operations() {
+		t.Run(name, func(t *testing.T) { newSpace(t).compare(operation) })
+	}
+}
+
+// The same for a resize that the kubelet calls infeasible. That is not one beyond the node, which the API server refuses by itself, but one
+// of a pod in the class Guaranteed while the kubelet assigns processors to containers.
+func TestSimulationOfInfeasibleResize(t *testing.T) {
+	s := newSpaceAlone(t)
+	assignments := s.nodeFile("kubelet/cpu_manager_state")
+	forget := func() { _ = os.Remove(assignments) } // a kubelet does not start with those of another policy
+	t.Cleanup(forget)
+	s.reconfigureKubelet("cgroupDriver: cgroupfs", "cgroupDriver: cgroupfs\ncpuManagerPolicy: static\nsystemReserved: {cpu: 100m}")
+	forget()
+	s.compare(operation{pod: both(delayed("infeasible"), sized(keep, keep)), steps: []step{
+		{toSize(200, 64), pending("Infeasible")}, {toSize(100, 64), serves},
+	}})
+}
+
+// compare repeats an operation until the real node has shown all that the simulated nodes show.
+func (s *space) compare(operation operation) {
+	s.t.Helper()
+	var unseen []*recording
+	limit, isStrict := comparison(s.t)
+	try := 0
+	for began := time.Now(); try == 0 || time.Since(began) < limit; try++ {
+		actual, simulated, err := s.perform(operation, try)
+		switch {
+		case err != nil:
+			s.t.Fatalf("%v\nThe real node:%v\nThe simulated nodes:%v%v", err, actual, simulated[0], simulated[1])
+		case !actual.isAmong(simulated):
+			s.t.Fatalf("the real node shows what no simulated one does:%v\nThe simulated nodes:%v%v", actual, simulated[0], simulated[1])
+		case operation.isRare:
+			s.t.Logf("the simulated nodes:%v%v", simulated[0], simulated[1])
+			return
+		case unseen == nil:
+			first, second := simulated[0].tracks(), simulated[1].tracks()
+			unseen = slices.Concat(first[:], second[:])
+		}
+		shown, isMissing := actual.tracks(), false
+		for i := range unseen {
+			unseen[i] = unseen[i].without(shown[i%2])
+			isMissing = isMissing || len(unseen[i].readings) > 0
+		}
+		if !isMissing {
+			s.t.Logf("seen in %d tries:%v%v", try+1, simulated[0], simulated[1])
+			return
+		}
+	}
+	tell := s.t.Logf
+	if isStrict {
+		tell = s.t.Errorf
+	}
+	tell("in %d tries the real node did not show this:%v", try, unseen)
+}
+
+// place is where an operation is carried out.
+type place struct {
+	kind string
+	// tags are those of images that are named otherwise here.
+	tags map[string]string
+}
+
+var (
+	onReal      = place{kind: "real", tags: map[string]string{"never-ready": "unready"}}
+	onSimulated = place{kind: "kwok"}
+)
+
+// perform carries the operation out on a pod of the real node and on two of simulated nodes, at the same time, and returns what was read
+// of them.
+func (s *space) perform(operation operation, try int) (*recording, []*recording, error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	var all sync.WaitGroup
+	var failures [3]error
+	recordings := []*recording{{}, {}, {}}
+	for i, place := range []place{onReal, onSimulated, onSimulated} {
+		actor := &actor{place: place, recording: recordings[i], ctx: ctx, space: s.name, name: fmt.Sprintf("%s-%d-%d", place.kind, try, i)}
+		all.Go(func() { failures[i] = actor.perform(operation) })
+	}
+	all.Wait()
+	return recordings[0], recordings[1:], errors.Join(failures[:]...)
+}
+
+// actor carries out an operation on one pod and records what comes of it.
+type actor struct {
+	place
+	*recording
+	ctx         context.Context
+	space, name string
+}
+
+func (a *actor) perform(operation operation) error {
+	pods := shared.kube.CoreV1().Pods(a.space)
+	events, err := pods.Watch(a.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + a.name})
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	pod := a.pod()
+	if operation.pod != nil {
+		operation.pod(a, pod)
+	}
+	written, err := pods.Create(a.ctx, pod, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	// The next try needs its room; a failure is looked into with the recording.
+	defer func() { _ = pods.Delete(context.Background(), a.name, metav1.DeleteOptions{}) }()
+	starts := operation.starts
+	if starts == nil {
+		starts = serves
+	}
+	if err := a.follow(events, written, starts); err != nil {
+		return fmt.Errorf("%s: start: %w", a.name, err)
+	}
+	for i, step := range operation.steps {
+		if written, err = step.do(a); err == nil {
+			err = a.follow(events, written, step.until)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: step %d: %w", a.name, i+1, err)
+		}
+	}
+	return nil
+}
+
+// follow records until the reading is as it should be; what was before the last write does not count. Nil is for a write to something else.
+func (a *actor) follow(events watch.Interface, written *corev1.Pod, until func(reading) bool) error {
+	for {
+		select {
+		case <-a.ctx.Done():
+			return errors.New("what was waited for did not come")
+		case event, open := <-events.ResultChan():
+			pod, isPod := event.Object.(*corev1.Pod)
+			if !open || !isPod {
+				return fmt.Errorf("the watch has ended: %v", event.Object)
+			}
+			if event.Type == watch.Deleted {
+				a.add(reading{gone: true})
+			} else {
+				a.read(pod)
+			}
+			if written != nil && pod.ResourceVersion == written.ResourceVersion {
+				written = nil
+			}
+			if written == nil && len(a.readings) > 0 && until(a.last()) {
+				a.ends = append(a.ends, len(a.readings)-1)
+				return nil
+			}
+		}
+	}
+}
+
+// pod is the plain pod: one container of the web server without a probe, which ends with a code other than 0 when it is told to end.
+func (a *actor) pod() *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: a.name, Annotations: map[string]string{}},
+		Spec: corev1.PodSpec{
+			NodeSelector: map[string]string{"type": a.kind}, TerminationGracePeriodSeconds: new(int64(5)),
+			Tolerations: []corev1.Toleration{{Key: "kwok.x-k8s.io/node", Operator: corev1.TolerationOpExists}},
+			Containers: []corev1.Container{{
+				Name: "web", Image: "local/web:1", Env: []corev1.EnvVar{{Name: "EXIT_CODE", Value: "143"}},
+			}},
+		},
+	}
+}
+
+// image is the name of the image with a tag, as it is called here.
+func (a *actor) image(tag string) string {
+	if other, found := a.tags[tag]; found {
+		tag = other
+	}
+	return "local/web:" + tag
+}

@@ -1,0 +1,88 @@
+//go:build e2e
+
+package node
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// started is a container with a startup probe, which fails with the image dead. The kubelet kills it after so many tries, 2 s each.
+func started(tag string, tries int) string {
+	return web(tag, fmt.Sprintf(", startupProbe: {httpGet: {path: /livez, port: 8080}, periodSeconds: 2, timeoutSeconds: 30, failureThreshold: %d}", tries))
+}
+
+// A container that is killed because its startup probe fails is a failure: the rollout halts there, and the next revision mends it. In
+// place, the kubelet says that the container is ready until its probe is due: the next pod must not be updated on its word.
+func TestStartupProbeKills(t *testing.T) {
+	t.Parallel()    // with the tests of other files, which would wait for this one otherwise
+	const tries = 2 // the first may be too early on a slow machine
+	for way, limits := range ways {
+		t.Run(way, func(t *testing.T) {
+			s := newSpace(t)
+			s.apply(spec(2, limits, policy(v1.HaltOnFailure), started("1", tries)))
+			s.awaitReady(2)
+			s.awaitBaked()
+			before := s.pods()
+			s.apply(spec(2, limits, policy(v1.HaltOnFailure), started("dead", tries)))
+			s.awaitTold(v1.ConditionReady, v1.ReasonHalted, "halted with 1 pod updated", "container web: ", "exit code 0")
+			if count := s.untouched(before); count != 1 {
+				t.Errorf("%d pods serve as before, want 1", count)
+			}
+			s.serving(1)
+			s.apply(spec(2, limits, policy(v1.HaltOnFailure), started("2", tries)))
+			s.awaitReady(2)
+			s.answers("2")
+		})
+	}
+}
+
+// A startup probe that may take long, and never succeeds: the rollout waits at the first pod until its deadline, and says for what.
+func TestNeverStarted(t *testing.T) {
+	t.Parallel() // with the tests of other files, which would wait for this one otherwise
+	for way, limits := range ways {
+		t.Run(way, func(t *testing.T) {
+			s := newSpace(t)
+			deadline := "progressDeadlineSeconds: 5, failurePolicy: {gracePeriodSeconds: 0}"
+			s.apply(spec(2, limits, deadline, started("1", 600)))
+			s.awaitReady(2)
+			before := s.pods()
+			s.apply(spec(2, limits, deadline, started("dead", 600)))
+			s.awaitTold(v1.ConditionProgressing, v1.ReasonDeadline, "container web", "startup probe")
+			if count := s.untouched(before); count != 1 {
+				t.Errorf("%d pods serve as before, want 1", count)
+			}
+			s.apply(spec(2, limits, deadline, started("2", 600)))
+			s.awaitReady(2)
+			s.answers("2")
+		})
+	}
+}
+
+// prepared is a spec with an init container.
+func prepared(tag, spec string) string {
+	return strings.Replace(spec, "containers: [", fmt.Sprintf("initContainers: [{name: prepare, image: 'local/web:%s'}], containers: [", tag), 1)
+}
+
+// An init container that fails is told by its name. It cannot be changed in place, so that one pod was replaced; the other is left alone,
+// and the next revision mends it.
+func TestInitContainerFails(t *testing.T) {
+	s := newSpace(t)
+	s.apply(prepared("done", spec(2, inPlaceIfPossible, policy(v1.HaltOnFailure), web("1", ""))))
+	s.awaitReady(2)
+	s.awaitBaked()
+	before := s.pods()
+	s.apply(prepared("crash", spec(2, inPlaceIfPossible, policy(v1.HaltOnFailure), web("2", ""))))
+	s.awaitTold(v1.ConditionReady, v1.ReasonHalted, "halted with 1 pod updated", "container prepare: ", "exit code 7")
+	s.awaitTold(v1.ConditionStalled, v1.ReasonHalted, "container prepare: CrashLoopBackOff: Error, exit code 7")
+	if count := s.untouched(before); count != 1 {
+		t.Errorf("%d pods serve as before, want 1", count)
+	}
+	s.serving(1)
+	s.apply(prepared("done", spec(2, inPlaceIfPossible, policy(v1.HaltOnFailure), web("3", ""))))
+	s.awaitReady(2)
+	s.answers("3")
+}

@@ -1,0 +1,138 @@
+//go:build e2e
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+)
+
+// sighting is something that became visible at the API server.
+type sighting struct {
+	// at is when the API server wrote it, by its own clock and in whole seconds, rounded down: it does not matter when the witness got it.
+	at time.Time
+	// address is that of a pod; ready is what the pod, or its endpoint in the Service, says; image and container are what runs in it.
+	address, image, container string
+	ready                     bool
+	isEndpoint                bool
+}
+
+// witness notes what happens to the pods and to the endpoints of the namespace, in the order of its coming.
+type witness struct {
+	s    *space
+	lock sync.Mutex
+	seen []sighting
+}
+
+func (s *space) witness() *witness {
+	s.t.Helper()
+	w := &witness{s: s}
+	ctx, cancel := context.WithCancel(context.Background())
+	pods, err := shared.kube.CoreV1().Pods(s.name).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	endpoints, err := shared.kube.DiscoveryV1().EndpointSlices(s.name).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(cancel)
+	go w.note(pods)
+	go w.note(endpoints)
+	return w
+}
+
+func (w *witness) note(events watch.Interface) {
+	for event := range events.ResultChan() {
+		w.lock.Lock()
+		switch object := event.Object.(type) {
+		case *corev1.Pod:
+			for _, status := range object.Status.ContainerStatuses {
+				w.seen = append(w.seen, sighting{at: writtenAt(object), address: object.Status.PodIP, ready: podstate.IsReady(object),
+					image: object.Spec.Containers[0].Image, container: status.ContainerID})
+			}
+		case *discoveryv1.EndpointSlice:
+			for _, endpoint := range object.Endpoints {
+				w.seen = append(w.seen, sighting{at: writtenAt(object), address: endpoint.Addresses[0],
+					isEndpoint: true, ready: isTrue(endpoint.Conditions.Ready)})
+			}
+		}
+		w.lock.Unlock()
+	}
+}
+
+func isTrue(value *bool) bool { return value != nil && *value }
+
+// writtenAt is when an object was last written.
+func writtenAt(object metav1.Object) (latest time.Time) {
+	for _, entry := range object.GetManagedFields() {
+		if entry.Time != nil && entry.Time.After(latest) {
+			latest = entry.Time.Time
+		}
+	}
+	return latest
+}
+
+// leftBefore checks the order for a pod: not ready, out of the Service, another image, another container, in the Service; and that the
+// grace period lies between the first and the third. The endpoint may leave a moment later than the pod is not ready any more: that is up to
+// the controller of EndpointSlices, and part of what the grace period is for.
+func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
+	w.s.t.Helper()
+	unready := w.first(pod, func(seen sighting) bool { return !seen.isEndpoint && !seen.ready })
+	out := w.first(pod, func(seen sighting) bool { return seen.isEndpoint && !seen.ready })
+	changed := w.first(pod, func(seen sighting) bool { return !seen.isEndpoint && seen.image != pod.Spec.Containers[0].Image })
+	restarted := w.first(pod, func(seen sighting) bool {
+		return !seen.isEndpoint && seen.container != pod.Status.ContainerStatuses[0].ContainerID
+	})
+	back := w.first(pod, func(seen sighting) bool { return seen.isEndpoint && seen.ready && !seen.at.Before(restarted) })
+	story := fmt.Sprintf("not ready %v, out of the Service %v, changed %v, restarted %v, back %v", unready, out, changed, restarted, back)
+	steps := []time.Time{unready, out, changed, restarted, back}
+	if slices.ContainsFunc(steps, time.Time.IsZero) || !slices.IsSortedFunc(steps, time.Time.Compare) {
+		w.s.t.Errorf("%s: wrong order: %s", pod.Name, story)
+	}
+	if waited := changed.Sub(unready); waited < time.Duration(grace)*time.Second {
+		w.s.t.Errorf("%s was changed %v after it was not ready any more, want %d s: %s", pod.Name, waited, grace, story)
+	}
+}
+
+// first is when the first of the sightings of a pod or its endpoint was written; zero if there is none.
+func (w *witness) first(pod *corev1.Pod, is func(sighting) bool) time.Time {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, seen := range w.seen {
+		if seen.address == pod.Status.PodIP && is(seen) {
+			return seen.at
+		}
+	}
+	return time.Time{}
+}
+
+// awaitEndpoints waits until the Service has so many endpoints that are ready.
+func (s *space) awaitEndpoints(count int) {
+	s.t.Helper()
+	s.await(fmt.Sprintf("%d endpoints", count), func() (any, bool) {
+		list, err := shared.kube.DiscoveryV1().EndpointSlices(s.name).List(s.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err, false
+		}
+		ready := 0
+		for _, slice := range list.Items {
+			for _, endpoint := range slice.Endpoints {
+				if isTrue(endpoint.Conditions.Ready) {
+					ready++
+				}
+			}
+		}
+		return ready, ready == count
+	})
+}

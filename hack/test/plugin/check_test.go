@@ -1,0 +1,190 @@
+//go:build e2e
+
+package plugin
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// finding is the line of a check: its result, and what it says.
+func (s *space) finding(name string, arguments ...string) string {
+	s.t.Helper()
+	got := s.try(append([]string{"check"}, arguments...)...)
+	for _, line := range strings.Split(got.out, "\n") {
+		if strings.HasPrefix(line, name+" ") {
+			return strings.Join(strings.Fields(line), " ")
+		}
+	}
+	return got.String()
+}
+
+// wants checks that a text has words.
+func (s *space) wants(what, got, want string) {
+	s.t.Helper()
+	if !strings.Contains(got, want) {
+		s.t.Errorf("%s: got\n%s\nwant\n%s", what, got, want)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{replicas: 1, image: 'app:1', updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceIfPossible}}}")
+	s.pm("status", "web", "--timeout", "1m", "--until-available")
+	got := s.pm("check", "web", "--controller-namespace", s.name)
+	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place",
+		"the controller has seen generation", "nobody holds the Lease in namespace " + s.name, "no Deployment of the controller is in namespace " + s.name} {
+		s.wants("check", got, want)
+	}
+	if strings.Contains(got, "another version") {
+		t.Errorf("the CRD of this tree should fit:\n%s", got)
+	}
+}
+
+// Who leads, and since when: a controller that takes the Lease, and gives it back.
+func TestCheckLeader(t *testing.T) {
+	s := newSpace(t)
+	s.kubectl("create", "role", "leader", "--verb=create,get,update", "--resource=leases.coordination.k8s.io")
+	s.kubectl("create", "rolebinding", "leader", "--role=leader", "--serviceaccount=podmanager-system:podmanager-controller")
+	controller, err := shared.cluster.Launch("leader", "-leader-elect", "-leader-elect-resource-namespace", s.name, "-selector", "nobody=has-this", "-v", "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := false
+	t.Cleanup(func() {
+		if !stopped {
+			_ = controller.Kill()
+		}
+	})
+	s.await("a leader", func() (any, bool) {
+		got := s.finding("Leader", "--controller-namespace", s.name)
+		return got + "\n" + controller.Tail(5), strings.HasPrefix(got, "Leader ok ")
+	})
+	s.golden("the leader", s.pm("check", "--controller-namespace", s.name, "-o", "jsonpath={[1].result}"), "ok")
+	holder := s.kubectl("get", "lease", "podmanager-controller", "-o", "jsonpath={.spec.holderIdentity}")
+	s.golden("the leader", strings.Replace(s.finding("Leader", "--controller-namespace", s.name), holder, "HOLDER", 1), "Leader ok HOLDER holds the Lease for AGE")
+	stopped = true
+	if err := controller.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.wants("it has gone", s.finding("Leader", "--controller-namespace", s.name), "Leader warning nobody holds the Lease")
+
+	// One that died without a word.
+	s.kubectl("patch", "lease", "podmanager-controller", "--type=merge", "-p",
+		`{"spec":{"holderIdentity":"dead","renewTime":"2026-01-01T00:00:00.000000Z","acquireTime":"2026-01-01T00:00:00.000000Z"}}`)
+	s.wants("it has died", s.finding("Leader", "--controller-namespace", s.name), "Leader failure dead holds the Lease")
+	if got := s.try("check", "--controller-namespace", s.name); got.code != 1 {
+		t.Errorf("somebody has to act: %v", got)
+	}
+}
+
+// Replicas that share the work: who holds how many shards, and a shard that nobody holds.
+func TestCheckShards(t *testing.T) {
+	s := newSpace(t)
+	s.kubectl("create", "role", "shards", "--verb=create,get,list,watch,update,delete", "--resource=leases.coordination.k8s.io")
+	s.kubectl("create", "rolebinding", "shards", "--role=shards", "--serviceaccount=podmanager-system:podmanager-controller")
+	for i := range 2 {
+		controller, err := shared.cluster.Launch(fmt.Sprint("shards-", i), "-leader-elect", "-leader-elect-resource-namespace", s.name, "-shards=5", "-selector", "nobody=has-this", "-v", "2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = controller.Kill() })
+	}
+	s.await("two replicas that share the shards", func() (any, bool) {
+		got := s.finding("Shards", "--controller-namespace", s.name)
+		return got, got == "Shards ok 5 shards on 2 replicas: 2, 3"
+	})
+	s.wants("a group", s.finding("Leader", "--controller-namespace", s.name), "Leader ok a group of replicas, which share 5 shards, holds the Lease for")
+	// A Lease of somebody who is gone.
+	s.kubectl("patch", "lease", "podmanager-controller-shard-3-of-5", "--type=merge", "-p", `{"spec":{"holderIdentity":"gone","renewTime":"2026-01-01T00:00:00.000000Z"}}`)
+	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.name), "Shards warning nobody holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
+}
+
+// Whether the flags of a controller cover an object, as its Deployment tells.
+func TestCheckCoverage(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{replicas: 0, image: 'app:1'}") // its label is team=a
+	s.pm("status", "web", "--timeout", "1m", "--until-available")
+	for _, step := range []struct {
+		flags, want string
+		code        int
+	}{
+		{`"-v=2"`, "Controller ok Deployment podmanager-controller has 1 pods available, and its flags cover web", 0},
+		{`"-namespace=elsewhere"`, "Controller failure Deployment podmanager-controller: -namespace is elsewhere, and not " + s.name, 1},
+		{`"-namespace", "elsewhere", "--namespace=` + s.name + `"`, "and its flags cover web", 0},
+		{`"-selector=team=b"`, "Controller failure Deployment podmanager-controller: -selector team=b does not select web", 1},
+		{`"-selector", "team in (a,b)"`, "and its flags cover web", 0},
+	} {
+		s.create(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: podmanager-controller, labels: {app.kubernetes.io/name: podmanager}}
+spec:
+  replicas: 1
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app.kubernetes.io/name: podmanager}}
+  template:
+    metadata: {labels: {app.kubernetes.io/name: podmanager}}
+    spec: {terminationGracePeriodSeconds: 0, containers: [{name: controller, image: "podmanager:1", args: [` + step.flags + `]}]}
+`)
+		s.await("what "+step.flags+" covers", func() (any, bool) {
+			got := s.try("check", "web", "--controller-namespace", s.name)
+			return got, got.code == step.code && strings.Contains(strings.Join(strings.Fields(got.out), " "), step.want)
+		})
+	}
+}
+
+// The rights that are missing, and what they are for.
+func TestCheckRights(t *testing.T) {
+	admin := newSpace(t)
+	s := admin.user("viewer", "podmanager-view")
+	s.await("the rights to be there", func() (any, bool) {
+		got := s.try("get")
+		return got, got.code == 0
+	})
+	got := s.pm("check", "--controller-namespace", s.name)
+	for _, want := range []string{"you may not list pods", "you may not list controllerrevisions", "you may not get pods/log", "you may not patch podmanagers",
+		"you may not update podmanagers/scale", "you may not create pods", "the role edit has it", "Leader       unknown", "Controller   unknown"} {
+		admin.wants("check", got, want)
+	}
+	if strings.Contains(got, "you may not list podmanagers") {
+		t.Errorf("it may:\n%s", got)
+	}
+}
+
+// A cluster without the CRD, or with that of another version. The answers are those of the real API server, but for what is missing there.
+func TestCheckCRD(t *testing.T) {
+	s := newSpace(t)
+	const group, schema = "/apis/apps.mycompany.com/v1", "/openapi/v3/apis/apps.mycompany.com/v1"
+	missing, _ := s.withMiddle(func(path string, body []byte) []byte {
+		if strings.HasPrefix(path, group) {
+			return nil
+		}
+		return body
+	})
+	got := missing.try("check", "web")
+	s.wants("no CRD", got.out, "knows no PodManagers")
+	s.wants("no CRD", got.out, "kubectl apply -f artifacts/crd.yaml")
+	if got.code != 1 || strings.Contains(got.out, "Leader") {
+		t.Errorf("no CRD: %v", got)
+	}
+	missing.refused(1, "install the CRD with kubectl apply -f artifacts/crd.yaml", "get")
+
+	older, _ := s.withMiddle(func(path string, body []byte) []byte {
+		if path == schema {
+			return bytes.Replace(body, []byte(`"scaleDown":`), []byte(`"slowDown":`), 1)
+		}
+		return body
+	})
+	s.wants("an older CRD", older.finding("CRD"), "CRD warning the CRD is of another version: it has no spec.scaleDown")
+
+	unscaled, _ := s.withMiddle(func(path string, body []byte) []byte {
+		if path == group {
+			return bytes.Replace(body, []byte("podmanagers/scale"), []byte("podmanagers/other"), 1)
+		}
+		return body
+	})
+	s.wants("a CRD without scale", unscaled.finding("CRD"), "CRD failure the CRD has no podmanagers/scale")
+}

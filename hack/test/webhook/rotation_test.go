@@ -1,0 +1,104 @@
+//go:build e2e
+
+package webhook
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
+)
+
+// One CA follows another, until the old one is forgotten, while the API server calls one replica and both are called by somebody who trusts
+// the bundle: each call gets through. The API server may be busy here, so that lives are not too short: a CA is everywhere within 2 s. Only
+// the first CA, which has to grow old, is made by a controller whose CAs live half as long: another one follows after 25 s.
+func TestRotation(t *testing.T) {
+	clean(t)
+	start(t, "-webhook-cert-lifetime", "10s").ready(t).end(t)
+	const life = "20s"
+	first, second := start(t, "-webhook-cert-lifetime", life), start(t, "-webhook-cert-lifetime", life)
+	kubectl(t, manifest(t, first), "apply", "-f", "-")
+	first.ready(t)
+	second.ready(t)
+	awaitBundle(t)
+	awaitCall(t, first)
+
+	counted := first.calls(t)
+	applied, handshakes := 0, 0
+	signers, most := map[string]int{}, 0
+	deadline := time.Now().Add(4 * time.Minute)
+	for isOver := false; !isOver && time.Now().Before(deadline); isOver = len(signers) > 1 && authorities(bundle(t)) == 1 {
+		apply(t)
+		applied++
+		trusted := bundle(t)
+		most = max(most, authorities(trusted))
+		for _, h := range []*hook{first, second} {
+			signer, err := h.handshake(trusted)
+			if err != nil {
+				t.Fatalf("after %d calls: %v", applied, err)
+			}
+			signers[signer]++
+			handshakes++
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if reached := first.calls(t) - counted; reached != applied {
+		t.Errorf("%d of %d calls of the API server have reached the webhook", reached, applied)
+	}
+	if len(signers) != 2 || most != 2 || authorities(bundle(t)) != 1 {
+		t.Errorf("%d CAs have signed (%v), at most %d were in the bundle, now there are %d; want 2, 2 and 1", len(signers), signers, most, authorities(bundle(t)))
+	}
+	t.Logf("%d calls of the API server and %d handshakes, by CA: %v", applied, handshakes, signers)
+}
+
+// Who deletes the Secret gets another CA, and no call fails meanwhile.
+func TestSecretDeleted(t *testing.T) {
+	clean(t)
+	h := start(t, "-webhook-cert-lifetime", "100s") // a CA is everywhere within 10 s
+	kubectl(t, manifest(t, h), "apply", "-f", "-")
+	h.ready(t)
+	old := awaitBundle(t)
+	awaitCall(t, h)
+	before := secret(t)
+	kubectl(t, "", "delete", "secret", secretName, "--namespace", systemSpace)
+	harness.Await(t, "another Secret", func() (any, bool) {
+		made := secret(t)
+		return made, made != nil && made.UID != before.UID
+	})
+	if now := secret(t); bytes.Equal(now.Data["ca.crt"], before.Data["ca.crt"]) {
+		t.Error("the CA is the same as before")
+	}
+	counted, applied := h.calls(t), 0
+	harness.Await(t, "the old CA to leave the bundle", func() (any, bool) {
+		trusted := bundle(t)
+		if _, err := h.handshake(trusted); err != nil {
+			t.Errorf("a call has failed: %v", err)
+		}
+		apply(t)
+		applied++
+		return string(trusted), authorities(trusted) == 1 && !bytes.Equal(trusted, old)
+	})
+	if reached := h.calls(t) - counted; reached != applied {
+		t.Errorf("%d of %d calls of the API server have reached the webhook", reached, applied)
+	}
+}
+
+// Two controllers that start at the same moment agree on one Secret.
+func TestStartTogether(t *testing.T) {
+	clean(t)
+	first, second := start(t), start(t)
+	kubectl(t, manifest(t, first), "apply", "-f", "-")
+	first.ready(t)
+	second.ready(t)
+	trusted := awaitBundle(t)
+	if authorities(trusted) != 1 {
+		t.Errorf("%d CAs in the bundle, want one", authorities(trusted))
+	}
+	for _, h := range []*hook{first, second} {
+		if _, err := h.handshake(trusted); err != nil {
+			t.Error(err)
+		}
+	}
+	awaitCall(t, first)
+}
