@@ -66,7 +66,7 @@ func kubectl(t *testing.T, input string, arguments ...string) string {
 // newNamespace creates a namespace for a test.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	return harness.NewNamespace(t, shared.cluster, "chart-", "pm,pods,deployments,events", "-o", "wide")
+	return harness.NewSpace(t, shared.cluster).Name
 }
 
 // runDeployed starts the controller as a Deployment would: with its arguments, and as its ServiceAccount.

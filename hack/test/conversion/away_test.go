@@ -40,25 +40,25 @@ func TestWebhookAway(t *testing.T) {
 
 	// Here the API server has to compare the object with what the other one has applied in v1alpha1.
 	if out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1", "applied", "{paused: false}"),
-		"apply", "--server-side", "-f", "-", "--namespace", s.name); err == nil || !strings.Contains(out, refusedCall) {
+		"apply", "--server-side", "-f", "-", "--namespace", s.Name); err == nil || !strings.Contains(out, refusedCall) {
 		t.Errorf("server-side apply in v1 of an object that was applied in v1alpha1: %v\n%s", err, out)
 	}
 
 	start := time.Now()
-	wants(t, "get", s.kubectl("get", "pm"), "hub 2 2", "alpha 2 2", "applied 2 2")
+	wants(t, "get", s.Kubectl("get", "pm"), "hub 2 2", "alpha 2 2", "applied 2 2")
 	for _, name := range names {
-		s.kubectl("patch", "pm", name, "--type=merge", "-p", `{"spec":{"replicas":3,"image":"app:2"}}`)
+		s.Kubectl("patch", "pm", name, "--type=merge", "-p", `{"spec":{"replicas":3,"image":"app:2"}}`)
 		s.awaitReady(name, 3)
 	}
 	t.Logf("three objects changed in v1 and rolled out: %v", time.Since(start))
 	// Other writes go through, and cost what server-side apply knows about owners.
-	if owners := s.hub("applied").ManagedFields; len(owners) > 0 && strings.Contains(fmt.Sprint(owners), "v1alpha1") {
+	if owners := s.Manager("applied").ManagedFields; len(owners) > 0 && strings.Contains(fmt.Sprint(owners), "v1alpha1") {
 		t.Errorf("the API server knows how to compare after all: %v", owners)
 	}
 	s.with(manifestOf("v1", "late", "{replicas: 1, image: 'app:1'}"), "apply")
 	s.awaitReady("late", 1)
 
-	another, err := shared.cluster.Start(t.Context(), "another", "-namespace", s.name, "-v", "2") // it is ready when its caches are
+	another, err := shared.cluster.Start(t.Context(), "another", "-namespace", s.Name, "-v", "2") // it is ready when its caches are
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,10 +68,10 @@ func TestWebhookAway(t *testing.T) {
 
 	start = time.Now()
 	for _, name := range names {
-		s.kubectl("delete", "pm", name, "--wait=false")
+		s.Kubectl("delete", "pm", name, "--wait=false")
 	}
 	harness.Await(t, "the garbage collector to delete the pods", func() (any, bool) {
-		pods, err := shared.cluster.Kube.CoreV1().Pods(s.name).List(t.Context(), metav1.ListOptions{LabelSelector: "podmanager in (hub,alpha,applied)"})
+		pods, err := shared.cluster.Kube.CoreV1().Pods(s.Name).List(t.Context(), metav1.ListOptions{LabelSelector: "podmanager in (hub,alpha,applied)"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,29 +87,29 @@ func TestWebhookAway(t *testing.T) {
 
 // delete deletes the namespace, and waits until it is gone.
 func (s *space) delete() {
-	s.t.Helper()
+	s.T.Helper()
 	namespaces := shared.cluster.Kube.CoreV1().Namespaces()
-	if err := namespaces.Delete(s.t.Context(), s.name, metav1.DeleteOptions{}); err != nil {
-		s.t.Fatal(err)
+	if err := namespaces.Delete(s.T.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
+		s.T.Fatal(err)
 	}
-	harness.Await(s.t, "namespace "+s.name+" to be gone", func() (any, bool) {
-		namespace, err := namespaces.Get(s.t.Context(), s.name, metav1.GetOptions{})
+	harness.Await(s.T, "namespace "+s.Name+" to be gone", func() (any, bool) {
+		namespace, err := namespaces.Get(s.T.Context(), s.Name, metav1.GetOptions{})
 		return namespace.Status, apierrors.IsNotFound(err)
 	})
 }
 
 // returned starts the webhook again, and waits until v1alpha1 is served.
 func (s *space) returned() {
-	s.t.Helper()
+	s.T.Helper()
 	start := time.Now()
 	if err := shared.hook.start(); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	awaitAlpha(s.t)
+	awaitAlpha(s.T)
 	if alpha := s.alpha("late"); alpha.Spec.Image != "app:1" {
-		s.t.Errorf("in v1alpha1 it is %+v", alpha.Spec)
+		s.T.Errorf("in v1alpha1 it is %+v", alpha.Spec)
 	}
-	s.t.Logf("the webhook is back, and v1alpha1 is served: %v", time.Since(start))
+	s.T.Logf("the webhook is back, and v1alpha1 is served: %v", time.Since(start))
 }
 
 // A webhook that takes requests and does not answer is as good as none for objects of v1.
@@ -126,9 +126,9 @@ func TestWebhookHangs(t *testing.T) {
 		}
 	})
 	start := time.Now()
-	s.kubectl("patch", "pm", "web", "--type=merge", "-p", `{"spec":{"replicas":2,"image":"app:2"}}`)
+	s.Kubectl("patch", "pm", "web", "--type=merge", "-p", `{"spec":{"replicas":2,"image":"app:2"}}`)
 	s.awaitReady("web", 2)
-	s.kubectl("delete", "pm", "web")
+	s.Kubectl("delete", "pm", "web")
 	took := time.Since(start)
 	t.Logf("changed in v1, rolled out and deleted: %v", took)
 	if took > 25*time.Second { // the API server waits for a webhook for 30 s
@@ -146,7 +146,7 @@ func TestCallsForAWriteInV1(t *testing.T) {
 	write := func() {
 		count++
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{"count":"%d"}}}`, count)
-		if _, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Patch(t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		if _, err := shared.cluster.Managers.AppsV1().PodManagers(s.Name).Patch(t.Context(), "web", types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,30 +18,30 @@ import (
 // made makes a PodManager in v1 with much that v1alpha1 cannot say, and waits until the controller has seen it. It has no pods, so that its
 // status stays as it is.
 func (s *space) made(name string) *v1.PodManager {
-	s.t.Helper()
+	s.T.Helper()
 	data, err := os.ReadFile("artifacts/examples/full.yaml")
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	manager := &v1.PodManager{}
 	if err := yaml.UnmarshalStrict(data, manager); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	manager.Name, manager.Namespace, manager.Spec.Replicas = name, s.name, ptr.To[int32](0)
+	manager.Name, manager.Namespace, manager.Spec.Replicas = name, s.Name, ptr.To[int32](0)
 	for _, constraint := range manager.Spec.Template.Spec.TopologySpreadConstraints {
 		constraint.LabelSelector.MatchLabels[v1.LabelManager] = name
 	}
-	if _, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Create(s.t.Context(), manager, metav1.CreateOptions{FieldManager: "maker"}); err != nil {
-		s.t.Fatal(err)
+	if _, err := shared.cluster.Managers.AppsV1().PodManagers(s.Name).Create(s.T.Context(), manager, metav1.CreateOptions{FieldManager: "maker"}); err != nil {
+		s.T.Fatal(err)
 	}
 	return s.settled(name)
 }
 
 // settled is a PodManager of v1 when the controller has seen its spec.
 func (s *space) settled(name string) *v1.PodManager {
-	s.t.Helper()
+	s.T.Helper()
 	s.awaitReady(name, 0)
-	return s.hub(name)
+	return s.Manager(name)
 }
 
 const otherImage = "app:other"
@@ -50,14 +50,14 @@ const otherImage = "app:other"
 func TestEveryWriteKeepsWhatOnlyV1CanSay(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
-	alphas := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.name)
+	alphas := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.Name)
 	short := func(name string) string { return manifestOf("v1alpha1", name, "{size: 0, image: '"+otherImage+"'}") }
 	for name, write := range map[string]func(name string){
 		"merge-patch": func(name string) {
-			s.kubectl("patch", alphaName, name, "--type=merge", "-p", `{"spec":{"image":"`+otherImage+`"}}`)
+			s.Kubectl("patch", alphaName, name, "--type=merge", "-p", `{"spec":{"image":"`+otherImage+`"}}`)
 		},
 		"json-patch": func(name string) {
-			s.kubectl("patch", alphaName, name, "--type=json", "-p", `[{"op":"replace","path":"/spec/image","value":"`+otherImage+`"}]`)
+			s.Kubectl("patch", alphaName, name, "--type=json", "-p", `[{"op":"replace","path":"/spec/image","value":"`+otherImage+`"}]`)
 		},
 		"apply":       func(name string) { s.with(short(name), "apply") },
 		"apply-twice": func(name string) { s.with(short(name), "apply"); s.with(short(name), "apply") },
@@ -73,7 +73,7 @@ func TestEveryWriteKeepsWhatOnlyV1CanSay(t *testing.T) {
 			}
 		},
 		"edited-status": func(name string) { // which the API server ignores when a spec is written
-			s.kubectl("patch", alphaName, name, "--type=merge", "-p", `{"spec":{"image":"`+otherImage+`"},"status":{"v1Spec":"{}","nodes":["x"],"v1Status":null}}`)
+			s.Kubectl("patch", alphaName, name, "--type=merge", "-p", `{"spec":{"image":"`+otherImage+`"},"status":{"v1Spec":"{}","nodes":["x"],"v1Status":null}}`)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestStaleExport(t *testing.T) {
 	s := newSpace(t)
 	s.made("web")
 	export := map[string]any{}
-	if err := yaml.Unmarshal([]byte(s.kubectl("get", alphaName, "web", "-o", "yaml", "--warnings-as-errors=false")[len(warning)+1:]), &export); err != nil {
+	if err := yaml.Unmarshal([]byte(s.Kubectl("get", alphaName, "web", "-o", "yaml", "--warnings-as-errors=false")[len(warning)+1:]), &export); err != nil {
 		t.Fatal(err)
 	}
 	delete(export["metadata"].(map[string]any), "resourceVersion")
@@ -112,10 +112,10 @@ func TestStaleExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.kubectl("patch", hubName, "web", "--type=merge", "-p", `{"spec":{"paused":true,"minReadySeconds":33}}`)
+	s.Kubectl("patch", hubName, "web", "--type=merge", "-p", `{"spec":{"paused":true,"minReadySeconds":33}}`)
 	for _, arguments := range [][]string{{"apply"}, {"replace"}} {
 		s.with(string(manifest), arguments...)
-		after := s.hub("web")
+		after := s.Manager("web")
 		if after.Spec.Template.Spec.Containers[0].Image != otherImage || !after.Spec.Paused || after.Spec.MinReadySeconds != 33 {
 			t.Errorf("after kubectl %v: %+v", arguments, after.Spec)
 		}
@@ -131,8 +131,8 @@ func TestStatusWriterCannotChangeSpec(t *testing.T) {
 	for _, patch := range []string{`{"status":{"v1Spec":"{\"image\":\"evil\"}"}}`, `{"status":{"v1Spec":null}}`, `{"status":null}`} {
 		s.refused(refusal, "patch", alphaName, "web", "--subresource=status", "--type=merge", "-p", patch)
 	}
-	s.kubectl("patch", alphaName, "web", "--subresource=status", "--type=merge", "-p", `{"spec":{"image":"evil"},"status":{"nodes":["x"]}}`)
-	after := s.hub("web")
+	s.Kubectl("patch", alphaName, "web", "--subresource=status", "--type=merge", "-p", `{"spec":{"image":"evil"},"status":{"nodes":["x"]}}`)
+	after := s.Manager("web")
 	same(t, "spec", after.Spec, before.Spec)
 	if after.Generation != before.Generation {
 		t.Errorf("the generation is %d", after.Generation)
@@ -145,14 +145,14 @@ func TestConflictsAcrossVersions(t *testing.T) {
 	s := newSpace(t)
 	s.made("web")
 	out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1alpha1", "web", "{size: 0, image: '"+otherImage+"'}"),
-		"apply", "--server-side", "-f", "-", "--namespace", s.name)
+		"apply", "--server-side", "-f", "-", "--namespace", s.Name)
 	if err == nil {
 		t.Fatal("the image belongs to somebody else")
 	}
 	wants(t, "conflict", out, `conflict with "maker" using apps.mycompany.com/v1: .spec.template.spec.containers[name="nginx"].image`)
 	s.with(manifestOf("v1alpha1", "web", "{size: 0, image: '"+otherImage+"'}"), "apply", "--server-side", "--force-conflicts", "--field-manager=alpha")
 	out, err = shared.cluster.KubectlWith(t.Context(), manifestOf("v1", "web", "{template: {spec: {containers: [{name: nginx, image: 'app:mine'}]}}}"),
-		"apply", "--server-side", "--field-manager=hub", "-f", "-", "--namespace", s.name)
+		"apply", "--server-side", "--field-manager=hub", "-f", "-", "--namespace", s.Name)
 	if err == nil {
 		t.Fatal("the image belongs to somebody else by now")
 	}
@@ -166,10 +166,10 @@ func TestLargeSpec(t *testing.T) {
 	before := s.made("web")
 	large := before.DeepCopy()
 	large.Spec.Template.Spec.Containers[0].Args = []string{strings.Repeat("x", 400<<10)}
-	if _, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Update(t.Context(), large, metav1.UpdateOptions{}); err != nil {
+	if _, err := shared.cluster.Managers.AppsV1().PodManagers(s.Name).Update(t.Context(), large, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.kubectl("patch", alphaName, "web", "--type=merge", "-p", `{"spec":{"image":"`+otherImage+`"}}`)
+	s.Kubectl("patch", alphaName, "web", "--type=merge", "-p", `{"spec":{"image":"`+otherImage+`"}}`)
 	large.Spec.Template.Spec.Containers[0].Image = otherImage
-	same(t, "spec", s.hub("web").Spec, large.Spec)
+	same(t, "spec", s.Manager("web").Spec, large.Spec)
 }

@@ -60,10 +60,10 @@ func TestMigrate(t *testing.T) {
 		out, err := shared.cluster.Kubectl(t.Context(), "get", alphaName, "-A")
 		return out, err != nil && !strings.Contains(out, "webhook")
 	})
-	same(t, "spec", s.hub("stored-as-v1alpha1").Spec, before.Spec)
-	if short := s.hub("short").Spec; short.Image != "app:1" || *short.Replicas != 0 || short.FailurePolicy.OnFailure != v1.HaltOnFailure {
+	same(t, "spec", s.Manager("stored-as-v1alpha1").Spec, before.Spec)
+	if short := s.Manager("short").Spec; short.Image != "app:1" || *short.Replicas != 0 || short.FailurePolicy.OnFailure != v1.HaltOnFailure {
 		t.Errorf("the short one is %+v", short) // v1 has its defaults for what is stored as v1
 	}
-	s.kubectl("patch", "pm", "short", "--type=merge", "-p", `{"spec":{"image":"app:2"}}`)
+	s.Kubectl("patch", "pm", "short", "--type=merge", "-p", `{"spec":{"image":"app:2"}}`)
 	s.settled("short")
 }

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/hack/test/harness"
-	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
 )
 
@@ -22,13 +21,12 @@ const hubName, alphaName = "podmanagers.v1.apps.mycompany.com", "podmanagers.v1a
 
 // space is a test's namespace.
 type space struct {
-	t    *testing.T
-	name string
+	*harness.Space
 }
 
 func newSpace(t *testing.T) *space {
 	t.Helper()
-	return &space{t, harness.NewNamespace(t, shared.cluster, "conversion-", hubName, "-o", "yaml")}
+	return &space{harness.NewSpace(t, shared.cluster)}
 }
 
 // kubectl runs kubectl, which has to succeed, and returns what it has printed, warnings included.
@@ -50,27 +48,22 @@ func apply(t *testing.T, manifest string, arguments ...string) string {
 	return out
 }
 
-func (s *space) kubectl(arguments ...string) string {
-	s.t.Helper()
-	return kubectl(s.t, append(arguments, "--namespace", s.name)...)
-}
-
 // with runs kubectl with a manifest as its standard input.
 func (s *space) with(manifest string, arguments ...string) string {
-	s.t.Helper()
-	out, err := shared.cluster.KubectlWith(s.t.Context(), manifest, append(arguments, "-f", "-", "--namespace", s.name)...)
+	s.T.Helper()
+	out, err := s.TryKubectl(manifest, append(arguments, "-f", "-")...)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return out
 }
 
 // refused runs kubectl, which has to fail with these words.
 func (s *space) refused(words string, arguments ...string) {
-	s.t.Helper()
-	out, err := shared.cluster.Kubectl(s.t.Context(), append(arguments, "--namespace", s.name)...)
+	s.T.Helper()
+	out, err := s.TryKubectl("", arguments...)
 	if err == nil || !strings.Contains(out, words) {
-		s.t.Errorf("kubectl %s: %v, printed\n%s\nwant an error with: %s", strings.Join(arguments, " "), err, out, words)
+		s.T.Errorf("kubectl %s: %v, printed\n%s\nwant an error with: %s", strings.Join(arguments, " "), err, out, words)
 	}
 }
 
@@ -79,29 +72,20 @@ func manifestOf(version, name, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/%s\nkind: PodManager\nmetadata: {name: %s}\nspec: %s\n", version, name, spec)
 }
 
-func (s *space) hub(name string) *v1.PodManager {
-	s.t.Helper()
-	manager, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return manager
-}
-
 func (s *space) alpha(name string) *v1alpha1.PodManager {
-	s.t.Helper()
-	manager, err := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
+	s.T.Helper()
+	manager, err := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.Name).Get(s.T.Context(), name, metav1.GetOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return manager
 }
 
 // awaitReady waits until the controller has carried out the spec with so many pods.
 func (s *space) awaitReady(name string, pods int32) {
-	s.t.Helper()
-	harness.Await(s.t, fmt.Sprintf("%s to have %d pods", name, pods), func() (any, bool) {
-		manager := s.hub(name)
+	s.T.Helper()
+	s.Await(fmt.Sprintf("%s to have %d pods", name, pods), func() (any, bool) {
+		manager := s.Manager(name)
 		return manager.Status, manager.Status.ObservedGeneration == manager.Generation && manager.Status.AvailableReplicas == pods &&
 			manager.Status.UpdatedReplicas == pods && manager.Status.Replicas == pods
 	})

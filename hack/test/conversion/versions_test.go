@@ -24,7 +24,7 @@ func TestMadeInAlpha(t *testing.T) {
 	s := newSpace(t)
 	wants(t, "apply", s.with(manifestOf("v1alpha1", "web", "{size: 2, image: 'app:1', command: [run, it]}"), "apply"), warning, "web created")
 	s.awaitReady("web", 2)
-	hub := s.hub("web")
+	hub := s.Manager("web")
 	same(t, "template", hub.Spec.Template.Spec.Containers, []corev1.Container{{Name: "app", Image: "app:1", Command: []string{"run", "it"}}})
 	if *hub.Spec.ProgressDeadlineSeconds != v1.DefaultProgressDeadlineSeconds || hub.Spec.UpdateStrategy.Type != v1.RollingUpdateStrategy {
 		t.Errorf("the defaults of v1 are missing: %+v", hub.Spec)
@@ -36,16 +36,16 @@ func TestMadeInAlpha(t *testing.T) {
 		t.Errorf("the same object in v1alpha1 is %+v", alpha)
 	}
 
-	wants(t, "get", s.kubectl("get", alphaName), warning, "NAME SIZE READY IMAGE AGE web 2 2 app:1")
-	wants(t, "get in v1", s.kubectl("get", "pm"), "NAME DESIRED CURRENT", "web 2 2")
-	if out := s.kubectl("get", "pm"); strings.Contains(out, "Warning") {
+	wants(t, "get", s.Kubectl("get", alphaName), warning, "NAME SIZE READY IMAGE AGE web 2 2 app:1")
+	wants(t, "get in v1", s.Kubectl("get", "pm"), "NAME DESIRED CURRENT", "web 2 2")
+	if out := s.Kubectl("get", "pm"); strings.Contains(out, "Warning") {
 		t.Errorf("whoever does not ask for v1alpha1 is warned: %s", out)
 	}
 	wants(t, "explain", kubectl(t, "explain", "podmanager.spec", "--api-version=apps.mycompany.com/v1alpha1"),
 		"size <integer> Size is how many pods to keep running.", "command <[]string>", "image <string> -required-")
-	wants(t, "scale", s.kubectl("scale", alphaName, "web", "--replicas", "1"), "web scaled")
+	wants(t, "scale", s.Kubectl("scale", alphaName, "web", "--replicas", "1"), "web scaled")
 	s.awaitReady("web", 1)
-	scale, err := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.name).GetScale(t.Context(), "web", metav1.GetOptions{})
+	scale, err := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.Name).GetScale(t.Context(), "web", metav1.GetOptions{})
 	if err != nil || scale.Spec.Replicas != 1 || scale.Status.Replicas != 1 || scale.Status.Selector != "podmanager=web" {
 		t.Errorf("scale: %+v, %v", scale, err)
 	}
@@ -63,7 +63,7 @@ func TestAlphaRefuses(t *testing.T) {
 		"{size: 1, image: a, command: run}":   "spec.command in body must be of type array",
 		"{size: 1, image: a, command: [[x]]}": "spec.command[0] in body must be of type string",
 	} {
-		out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1alpha1", "web", spec), "create", "-f", "-", "--namespace", s.name)
+		out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1alpha1", "web", spec), "create", "-f", "-", "--namespace", s.Name)
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %v, want: %s", spec, err, want)
 		}
@@ -75,20 +75,20 @@ func TestWatch(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
 	clients := shared.cluster.Managers
-	alphas, err := clients.AppsV1alpha1().PodManagers(s.name).Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: ptr.To[int64](60)})
+	alphas, err := clients.AppsV1alpha1().PodManagers(s.Name).Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: ptr.To[int64](60)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer alphas.Stop()
-	hubs, err := clients.AppsV1().PodManagers(s.name).Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: ptr.To[int64](60)})
+	hubs, err := clients.AppsV1().PodManagers(s.Name).Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: ptr.To[int64](60)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer hubs.Stop()
 	s.with(manifestOf("v1", "web", "{replicas: 0, image: 'app:1', paused: true}"), "create")
-	s.kubectl("patch", alphaName, "web", "--type=merge", "-p", `{"spec":{"image":"app:2"}}`)
-	s.kubectl("patch", hubName, "web", "--type=merge", "-p", `{"spec":{"image":"app:3"}}`)
-	s.kubectl("delete", alphaName, "web")
+	s.Kubectl("patch", alphaName, "web", "--type=merge", "-p", `{"spec":{"image":"app:2"}}`)
+	s.Kubectl("patch", hubName, "web", "--type=merge", "-p", `{"spec":{"image":"app:3"}}`)
+	s.Kubectl("delete", alphaName, "web")
 	const want = "ADDED app:1, app:2, app:3, DELETED"
 	if got := told(t, alphas, func(event watch.Event) string { return event.Object.(*v1alpha1.PodManager).Spec.Image }); got != want {
 		t.Errorf("told in v1alpha1: %s, want %s", got, want)

@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // startController starts a controller, and waits until it is ready.
 func startController(name string, flags ...string) (*lab.Process, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()
 	return shared.cluster.Start(ctx, name, append([]string{"-v", "4"}, flags...)...)
 }
@@ -34,23 +35,23 @@ func stopController(p *lab.Process) error {
 
 // private starts a controller for this test only, for PodManagers with the private label in the test's namespace.
 func (s *space) private(flags ...string) *lab.Process {
-	s.t.Helper()
-	p, err := startController(s.name, append([]string{"-namespace", s.name, "-selector", privateLabel}, flags...)...)
+	s.T.Helper()
+	p, err := startController(s.Name, append([]string{"-namespace", s.Name, "-selector", privateLabel}, flags...)...)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = p.Kill() })
+	s.T.Cleanup(func() { _ = p.Kill() })
 	return p
 }
 
 // launch starts a controller for this test only, and does not wait until it is ready.
 func (s *space) launch(flags ...string) *lab.Process {
-	s.t.Helper()
-	p, err := shared.cluster.Launch(s.name, append([]string{"-v", "4", "-selector", privateLabel}, flags...)...)
+	s.T.Helper()
+	p, err := shared.cluster.Launch(s.Name, append([]string{"-v", "4", "-selector", privateLabel}, flags...)...)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = p.Kill() })
+	s.T.Cleanup(func() { _ = p.Kill() })
 	return p
 }
 
@@ -64,8 +65,8 @@ func kill(t *testing.T, p *lab.Process) {
 
 // restart kills a private controller, and starts another.
 func (s *space) restart(p *lab.Process) *lab.Process {
-	s.t.Helper()
-	kill(s.t, p)
+	s.T.Helper()
+	kill(s.T, p)
 	return s.private()
 }
 

@@ -30,7 +30,7 @@ func TestCost(t *testing.T) {
 	c.table = tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(c.table, "operation\tsyncs that did anything\tall syncs\tstatus writes\tall writes")
 	scale := func(replicas string) func() {
-		return func() { c.kubectl("scale", "pm/web", "--replicas="+replicas) }
+		return func() { c.Kubectl("scale", "pm/web", "--replicas="+replicas) }
 	}
 	c.measure("3 -> 1 replicas", 3, scale("1"), 1)
 	c.measure("1 -> 3 replicas", 3, scale("3"), 3)
@@ -52,23 +52,23 @@ type cost struct {
 
 // newCost starts a controller, and reads the audit log from now on.
 func newCost(s *space) *cost {
-	s.t.Helper()
+	s.T.Helper()
 	return &cost{space: s, log: s.openAudit(), controller: s.private()}
 }
 
 // changing is how many syncs did anything.
 func (c *cost) changing() int {
-	return int(metric(c.t, c.controller, "podmanager_reconcile_total", `result="changed"`))
+	return int(metric(c.T, c.controller, "podmanager_reconcile_total", `result="changed"`))
 }
 
 func (c *cost) syncs() int {
-	return int(metric(c.t, c.controller, "podmanager_reconcile_total", ""))
+	return int(metric(c.T, c.controller, "podmanager_reconcile_total", ""))
 }
 
 // measure adds a line to the table: an operation, after which there are this many pods.
 func (c *cost) measure(operation string, most int, act func(), pods int) {
-	c.t.Helper()
-	changing, syncs, generation := c.changing(), c.syncs(), c.manager("web").Generation
+	c.T.Helper()
+	changing, syncs, generation := c.changing(), c.syncs(), c.Manager("web").Generation
 	began := time.Now()
 	act()
 	c.awaitReady("web", pods)
@@ -80,20 +80,20 @@ func (c *cost) measure(operation string, most int, act func(), pods int) {
 	statuses := writes["update podmanagers/status"] + writes["patch podmanagers/status"]
 	fmt.Fprintf(c.table, "%s\t%d (at most %d)\t%d\t%d (at most %d)\t%s\n", operation, changing, most, syncs, statuses, mostStatuses, list(writes))
 	if changing > most || changing == 0 {
-		c.t.Errorf("%s: %d syncs did anything, want 1 to %d", operation, changing, most)
+		c.T.Errorf("%s: %d syncs did anything, want 1 to %d", operation, changing, most)
 	}
 	// If a pod is replaced under its own name before the next status is due, the status does not change.
-	if statuses > mostStatuses || (statuses == 0 && c.manager("web").Generation != generation) {
-		c.t.Errorf("%s: %d status writes, want 1 to %d", operation, statuses, mostStatuses)
+	if statuses > mostStatuses || (statuses == 0 && c.Manager("web").Generation != generation) {
+		c.T.Errorf("%s: %d status writes, want 1 to %d", operation, statuses, mostStatuses)
 	}
 }
 
 func (c *cost) deleteOne() {
-	c.t.Helper()
-	pod := c.pods()[1]
-	c.kubectl("delete", "pod", pod.Name, "--wait=false")
-	c.await("it to be replaced", func() (any, bool) {
-		now := c.pods()
+	c.T.Helper()
+	pod := c.Pods()[1]
+	c.Kubectl("delete", "pod", pod.Name, "--wait=false")
+	c.Await("it to be replaced", func() (any, bool) {
+		now := c.Pods()
 		return podNames(now), len(now) == 3 && !slices.Contains(slices.Collect(maps.Values(uids(now))), pod.UID)
 	})
 }
@@ -109,25 +109,25 @@ func list(writes map[string]int) string {
 
 // openAudit opens the API server's audit log at its end.
 func (s *space) openAudit() *audit.Log {
-	s.t.Helper()
+	s.T.Helper()
 	log, err := audit.Open(os.Getenv("PODMANAGER_AUDIT_LOG"))
 	if err != nil {
-		s.t.Fatalf("PODMANAGER_AUDIT_LOG must name the audit log; make e2e sees to that: %v", err)
+		s.T.Fatalf("PODMANAGER_AUDIT_LOG must name the audit log; make e2e sees to that: %v", err)
 	}
-	s.t.Cleanup(func() { _ = log.Close() })
+	s.T.Cleanup(func() { _ = log.Close() })
 	return log
 }
 
 // awaitQuiet waits until the controller has had nothing to do and has written nothing in the namespace for two seconds, and returns the
 // number of writes of each kind since the last call.
 func (c *cost) awaitQuiet() map[string]int {
-	c.t.Helper()
+	c.T.Helper()
 	writes := map[string]int{}
 	last := time.Now()
-	c.await("the controller to be quiet", func() (any, bool) {
+	c.Await("the controller to be quiet", func() (any, bool) {
 		fresh := c.writesIn(c.log)
 		// On a slow machine two seconds may pass in the middle of a sync.
-		if len(fresh) > 0 || metric(c.t, c.controller, "workqueue_depth", "")+metric(c.t, c.controller, "workqueue_unfinished_work_seconds", "") > 0 {
+		if len(fresh) > 0 || metric(c.T, c.controller, "workqueue_depth", "")+metric(c.T, c.controller, "workqueue_unfinished_work_seconds", "") > 0 {
 			last = time.Now()
 		}
 		for _, what := range fresh {
@@ -140,14 +140,14 @@ func (c *cost) awaitQuiet() map[string]int {
 
 // writesIn reads the log to its end. A write that failed has its status code behind it: "create pods (409)".
 func (s *space) writesIn(log *audit.Log) []string {
-	s.t.Helper()
-	requests, err := log.Read(s.name)
+	s.T.Helper()
+	requests, err := log.Read(s.Name)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	var writes []string
 	for _, r := range requests {
-		if !r.IsWrite() || r.ObjectRef.Namespace != s.name || !strings.HasPrefix(r.UserAgent, "podmanager-controller/") {
+		if !r.IsWrite() || r.ObjectRef.Namespace != s.Name || !strings.HasPrefix(r.UserAgent, "podmanager-controller/") {
 			continue
 		}
 		write := r.What()

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -23,13 +24,13 @@ func TestDelete(t *testing.T) {
 			s.apply("other", "{replicas: 2, image: nginx}")
 			s.awaitReady("web", 3)
 			s.awaitReady("other", 2)
-			before := uids(s.pods())
-			s.kubectl("delete", "pm", "web", "--cascade="+cascade, "--timeout=3m")
-			s.await("its pods to be gone, and no others", func() (any, bool) {
-				left := podNames(s.allPods())
+			before := uids(s.Pods())
+			s.Kubectl("delete", "pm", "web", "--cascade="+cascade, "--timeout=3m")
+			s.Await("its pods to be gone, and no others", func() (any, bool) {
+				left := podNames(s.AllPods())
 				return left, slices.Equal(left, []string{"other-0", "other-1"})
 			})
-			if after := uids(s.pods()); after["other-0"] != before["other-0"] || after["other-1"] != before["other-1"] {
+			if after := uids(s.Pods()); after["other-0"] != before["other-0"] || after["other-1"] != before["other-1"] {
 				t.Error("pods of another PodManager were touched")
 			}
 		})
@@ -43,26 +44,26 @@ func TestDeleteOrphan(t *testing.T) {
 	s.awaitReady("web", 3)
 	s.apply("web", "{replicas: 3, image: 'nginx:2'}")
 	s.awaitReady("web", 3)
-	before := uids(s.pods())
-	s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=3m")
-	for _, pod := range s.pods() {
+	before := uids(s.Pods())
+	s.Kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=3m")
+	for _, pod := range s.Pods() {
 		if pod.UID != before[pod.Name] || len(pod.OwnerReferences) != 0 {
 			t.Errorf("%s: uid %s, owners %v", pod.Name, pod.UID, pod.OwnerReferences)
 		}
 	}
-	if got := len(s.pods()); got != 3 {
+	if got := len(s.Pods()); got != 3 {
 		t.Fatalf("%d pods are left, want 3", got)
 	}
 	s.awaitRevisions("web", 1, 2)
 
 	// The template of the second PodManager fails: it rolls back to the pods that serve.
 	s.apply("web", fmt.Sprintf("{replicas: 3, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}, image: '%s'}", missing))
-	s.await("the namesake to roll back", func() (any, bool) {
-		manager := s.manager("web")
-		return brief(manager), manager.Status.FailedRevision != "" && byImage(s.pods())["nginx:2"] == 3 && len(s.pods()) == 3
+	s.Await("the namesake to roll back", func() (any, bool) {
+		manager := s.Manager("web")
+		return harness.Brief(manager), manager.Status.FailedRevision != "" && byImage(s.Pods())["nginx:2"] == 3 && len(s.Pods()) == 3
 	})
-	manager := s.manager("web")
-	for _, pod := range s.pods() {
+	manager := s.Manager("web")
+	for _, pod := range s.Pods() {
 		if !metav1.IsControlledBy(&pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
 			t.Errorf("%s was not adopted: owners %v, labels %v", pod.Name, pod.OwnerReferences, pod.Labels)
 		}
@@ -78,19 +79,19 @@ func TestDeleteOrphan(t *testing.T) {
 func TestDeleteWhileCreating(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 200, image: nginx}")
-	s.await("the first pods", func() (any, bool) { n := len(s.allPods()); return n, n > 5 })
-	s.kubectl("delete", "pm", "web", "--timeout=3m")
-	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
+	s.Await("the first pods", func() (any, bool) { n := len(s.AllPods()); return n, n > 5 })
+	s.Kubectl("delete", "pm", "web", "--timeout=3m")
+	s.Await("the pods to be gone", func() (any, bool) { left := podNames(s.AllPods()); return left, len(left) == 0 })
 }
 
 func TestDeleteNamespace(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 30, image: nginx}")
 	s.apply("db", "{replicas: 3, image: nginx}")
-	s.await("the first pods", func() (any, bool) { n := len(s.allPods()); return n, n > 5 })
-	s.kubectl("delete", "namespace", s.name, "--wait=false")
-	s.awaitFor(2*patience, "the namespace to be gone", func() (any, bool) {
-		namespace, err := shared.kube.CoreV1().Namespaces().Get(s.ctx, s.name, metav1.GetOptions{})
+	s.Await("the first pods", func() (any, bool) { n := len(s.AllPods()); return n, n > 5 })
+	s.Kubectl("delete", "namespace", s.Name, "--wait=false")
+	s.AwaitFor(2*harness.Patience, "the namespace to be gone", func() (any, bool) {
+		namespace, err := shared.kube.CoreV1().Namespaces().Get(s.Ctx, s.Name, metav1.GetOptions{})
 		return namespace.Status, apierrors.IsNotFound(err)
 	})
 }
@@ -100,16 +101,16 @@ func TestDeleteWaitsForPods(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, scaleDown: {maxTerminating: 2}, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}")
 	s.awaitReady("web", 2)
-	s.kubectl("delete", "pm", "web", "--wait=false")
-	s.await("the status to tell", func() (any, bool) {
-		manager := s.manager("web")
-		ready := s.condition("web", v1.ConditionReady)
-		return brief(manager), ready.Reason == v1.ReasonTerminating && ready.Message == "being deleted, 2 pods left" &&
+	s.Kubectl("delete", "pm", "web", "--wait=false")
+	s.Await("the status to tell", func() (any, bool) {
+		manager := s.Manager("web")
+		ready := s.Condition("web", v1.ConditionReady)
+		return harness.Brief(manager), ready.Reason == v1.ReasonTerminating && ready.Message == "being deleted, 2 pods left" &&
 			manager.Status.TerminatingReplicas == 2
 	})
-	s.kubectl("patch", "pods", "web-0", "web-1", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	s.await("the PodManager to be gone", func() (any, bool) {
-		_, err := shared.managers.AppsV1().PodManagers(s.name).Get(s.ctx, "web", metav1.GetOptions{})
+	s.Kubectl("patch", "pods", "web-0", "web-1", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	s.Await("the PodManager to be gone", func() (any, bool) {
+		_, err := shared.managers.AppsV1().PodManagers(s.Name).Get(s.Ctx, "web", metav1.GetOptions{})
 		return err, apierrors.IsNotFound(err)
 	})
 }
@@ -120,17 +121,17 @@ func TestDeleteWithoutController(t *testing.T) {
 	controller := s.private()
 	s.applyPrivate("web", "{replicas: 2, image: nginx, scaleDown: {maxTerminating: 1}}")
 	s.awaitReady("web", 2)
-	if got := s.manager("web").Finalizers; !slices.Equal(got, []string{v1.Finalizer}) {
+	if got := s.Manager("web").Finalizers; !slices.Equal(got, []string{v1.Finalizer}) {
 		t.Errorf("finalizers %v, although pods have a pace", got)
 	}
 	s.applyPrivate("web", "{replicas: 2, image: nginx}")
-	s.await("the finalizer to be removed", func() (any, bool) {
-		got := s.manager("web").Finalizers
+	s.Await("the finalizer to be removed", func() (any, bool) {
+		got := s.Manager("web").Finalizers
 		return got, len(got) == 0
 	})
 	kill(t, controller)
-	s.kubectl("delete", "pm", "web", "--timeout=3m")
-	s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
+	s.Kubectl("delete", "pm", "web", "--timeout=3m")
+	s.Await("the pods to be gone", func() (any, bool) { left := podNames(s.AllPods()); return left, len(left) == 0 })
 }
 
 // A PodManager that is created right after the deletion of another of its name takes the next free indices, and does not warn about
@@ -140,17 +141,17 @@ func TestNamesakeAfterDeletion(t *testing.T) {
 	held := "{replicas: 2, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}"
 	s.apply("web", held)
 	s.awaitReady("web", 2)
-	s.kubectl("delete", "pm", "web", "--timeout=3m")
+	s.Kubectl("delete", "pm", "web", "--timeout=3m")
 	s.apply("web", "{replicas: 2, image: nginx}")
 	manager := s.awaitReady("web", 2)
 	if want := []string{"web-2", "web-3"}; !slices.Equal(manager.Status.PodNames, want) {
 		t.Errorf("pods %v, want %v", manager.Status.PodNames, want)
 	}
-	if message := s.condition("web", v1.ConditionReady).Message; message != "2 of 2 pods available" {
+	if message := s.Condition("web", v1.ConditionReady).Message; message != "2 of 2 pods available" {
 		t.Errorf("Ready says %q", message)
 	}
-	if events := s.kubectl("get", "events"); strings.Contains(events, v1.EventNameTaken) {
+	if events := s.Kubectl("get", "events"); strings.Contains(events, v1.EventNameTaken) {
 		t.Errorf("warned about pods of the predecessor:\n%s", events)
 	}
-	s.kubectl("patch", "pods", "web-0", "web-1", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	s.Kubectl("patch", "pods", "web-0", "web-1", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 }

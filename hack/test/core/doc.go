@@ -8,7 +8,6 @@
 //	controller_test.go the controller as a process of hack/test/harness/lab: start, stop, kill, metrics, log
 //	space_test.go      a test's namespace: kubectl, waiting, pods
 //	pods_test.go       properties of pods
-//	pod_watch_test.go  every version of a namespace's pods, and invariants over all of them
 //	rights_test.go     what the controllers did, from the audit log, against what they may do
 //	*_test.go          one file for each part of the product
 package core

@@ -58,5 +58,5 @@ func (f *faulty) answer(name string, status int, match func(faults.Request) bool
 
 // own matches requests for a resource in the test's namespace.
 func (f *faulty) own(verb, resource string) func(faults.Request) bool {
-	return func(r faults.Request) bool { return r.Is(verb, resource) && r.Namespace == f.name }
+	return func(r faults.Request) bool { return r.Is(verb, resource) && r.Namespace == f.Name }
 }

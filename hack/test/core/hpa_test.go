@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -20,12 +21,12 @@ func TestHorizontalPodAutoscaler(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
 	s.awaitReady("web", 1)
-	_, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.name).Create(s.ctx, autoscaler("web", 3, 5), metav1.CreateOptions{})
+	_, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Create(s.Ctx, autoscaler("web", 3, 5), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.awaitScaled("web", 3)
-	s.kubectl("scale", "pm/web", "--replicas=8")
+	s.Kubectl("scale", "pm/web", "--replicas=8")
 	s.awaitScaled("web", 5)
 }
 
@@ -48,17 +49,17 @@ func autoscaler(name string, least, most int32) *autoscalingv2.HorizontalPodAuto
 
 // awaitScaled waits until the autoscaler has scaled the PodManager to this many replicas, and its status says that it can.
 func (s *space) awaitScaled(name string, replicas int) {
-	s.t.Helper()
-	s.awaitFor(2*patience, fmt.Sprintf("the autoscaler to want %d replicas", replicas), func() (any, bool) {
-		hpa, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.name).Get(s.ctx, name, metav1.GetOptions{})
+	s.T.Helper()
+	s.AwaitFor(2*harness.Patience, fmt.Sprintf("the autoscaler to want %d replicas", replicas), func() (any, bool) {
+		hpa, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Get(s.Ctx, name, metav1.GetOptions{})
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		able := false
 		for _, condition := range hpa.Status.Conditions {
 			able = able || condition.Type == autoscalingv2.AbleToScale && condition.Status == corev1.ConditionTrue
 		}
-		return fmt.Sprintf("%+v", hpa.Status), able && int(hpa.Status.DesiredReplicas) == replicas && s.manager(name).DesiredReplicas() == replicas
+		return fmt.Sprintf("%+v", hpa.Status), able && int(hpa.Status.DesiredReplicas) == replicas && s.Manager(name).DesiredReplicas() == replicas
 	})
 	s.awaitReady(name, replicas)
 }

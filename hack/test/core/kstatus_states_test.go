@@ -27,7 +27,7 @@ func TestKstatusComing(t *testing.T) {
 		},
 		"scaling": {
 			reach: func(s *space) {
-				node := strings.Fields(s.kubectl("get", "nodes", "-o", "name"))[0]
+				node := strings.Fields(s.Kubectl("get", "nodes", "-o", "name"))[0]
 				node = strings.TrimPrefix(node, "node/")
 				s.apply("web", fmt.Sprintf(single, 1, node))
 				s.awaitReady("web", 1)
@@ -86,9 +86,9 @@ func TestKstatusInProgress(t *testing.T) {
 
 // roll applies a spec with a good image, and once its pods run, with another image.
 func (s *space) roll(spec, image string) {
-	s.t.Helper()
+	s.T.Helper()
 	s.apply("web", fmt.Sprintf(spec, good))
-	manager := s.manager("web")
+	manager := s.Manager("web")
 	s.awaitReady("web", int(*manager.Spec.Replicas))
 	s.apply("web", fmt.Sprintf(spec, image))
 }
@@ -171,7 +171,7 @@ func TestKstatusFailed(t *testing.T) {
 
 // awaitStalled waits until web is Stalled.
 func (s *space) awaitStalled(reason, words string) {
-	s.t.Helper()
+	s.T.Helper()
 	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, reason, words)
 }
 
@@ -180,9 +180,9 @@ func TestKstatusRefused(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"quota refused": {
 			reach: func(s *space) {
-				s.kubectl("create", "quota", "none", "--hard=pods=0")
-				s.await("the quota to be in force", func() (any, bool) {
-					out := s.kubectl("get", "quota", "none", "-o", "jsonpath={.status.hard.pods}")
+				s.Kubectl("create", "quota", "none", "--hard=pods=0")
+				s.Await("the quota to be in force", func() (any, bool) {
+					out := s.Kubectl("get", "quota", "none", "-o", "jsonpath={.status.hard.pods}")
 					return out, out == "0"
 				})
 				s.apply("web", "{replicas: 2, image: nginx}")
@@ -208,8 +208,8 @@ func TestKstatusTerminating(t *testing.T) {
 			reach: func(s *space) {
 				s.apply("web", s.held("replicas: 2, scaleDown: {maxTerminating: 2}"))
 				s.awaitReady("web", 2)
-				s.kubectl("delete", "pm", "web", "--wait=false")
-				s.await("the pods to be going", func() (any, bool) { going := s.terminating(); return going, len(going) == 2 })
+				s.Kubectl("delete", "pm", "web", "--wait=false")
+				s.Await("the pods to be going", func() (any, bool) { going := s.terminating(); return going, len(going) == 2 })
 			},
 			want:    "Terminating",
 			message: "scheduled for deletion",

@@ -28,16 +28,16 @@ var kstatusProgram = sync.OnceValues(func() (string, error) {
 // kstatus is the status that Helm and Flux see of the PodManager: Current, InProgress, Failed, Terminating, or NotFound if there is
 // none.
 func (s *space) kstatus(name string) (verdict, message string) {
-	s.t.Helper()
+	s.T.Helper()
 	program, err := kstatusProgram()
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	object := s.kubectl("get", "podmanager", name, "--ignore-not-found", "-o", "json")
+	object := s.Kubectl("get", "podmanager", name, "--ignore-not-found", "-o", "json")
 	if strings.TrimSpace(object) == "" {
 		return "NotFound", "Resource not found" // kstatus judges only what there is; these are the words of its poller
 	}
-	command := exec.CommandContext(s.ctx, program)
+	command := exec.CommandContext(s.Ctx, program)
 	command.Stdin = strings.NewReader(object)
 	out, err := command.CombinedOutput()
 	var answer struct{ Name, Status, Message string }
@@ -45,7 +45,7 @@ func (s *space) kstatus(name string) (verdict, message string) {
 		err = json.Unmarshal(out, &answer)
 	}
 	if err != nil || answer.Name != name {
-		s.t.Fatalf("kstatus: %v\n%s\nof %s", err, out, object)
+		s.T.Fatalf("kstatus: %v\n%s\nof %s", err, out, object)
 	}
 	return answer.Status, answer.Message
 }

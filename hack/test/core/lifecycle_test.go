@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -22,7 +23,7 @@ func TestCreate(t *testing.T) {
 	s.apply("web", "{image: 'nginx:1.29'}")
 	manager := s.awaitReady("web", 3)
 
-	pods := s.pods()
+	pods := s.Pods()
 	if got, want := podNames(pods), []string{"web-0", "web-1", "web-2"}; !slices.Equal(got, want) {
 		t.Errorf("pods %v, want %v", got, want)
 	}
@@ -37,20 +38,20 @@ func TestCreate(t *testing.T) {
 	if len(manager.Finalizers) > 0 {
 		t.Errorf("finalizers %v, although nothing has to happen before it may go", manager.Finalizers)
 	}
-	s.await("an event about the three pods", func() (any, bool) {
-		events := s.kubectl("get", "events", "-o", "custom-columns=R:.reason,N:.message", "--field-selector", "involvedObject.kind=PodManager")
+	s.Await("an event about the three pods", func() (any, bool) {
+		events := s.Kubectl("get", "events", "-o", "custom-columns=R:.reason,N:.message", "--field-selector", "involvedObject.kind=PodManager")
 		return events, strings.Contains(events, "PodCreated") && strings.Contains(events, "Created 3 pods: web-0, web-1, web-2")
 	})
-	if table := s.kubectl("get", "pm"); !regexp.MustCompile(`^NAME +DESIRED +CURRENT +UPDATED +READY +AVAILABLE +REASON +AGE\nweb +3 +3 +3 +3 +3 +AllReplicasAvailable +\d+s\n$`).MatchString(table) {
+	if table := s.Kubectl("get", "pm"); !regexp.MustCompile(`^NAME +DESIRED +CURRENT +UPDATED +READY +AVAILABLE +REASON +AGE\nweb +3 +3 +3 +3 +3 +AllReplicasAvailable +\d+s\n$`).MatchString(table) {
 		t.Errorf("kubectl get pm:\n%s", table)
 	}
-	wide := s.kubectl("get", "pm", "-o", "wide")
+	wide := s.Kubectl("get", "pm", "-o", "wide")
 	for _, want := range []string{`REASON +AGE +IMAGE +REVISION +MESSAGE\n`, `nginx:1\.29 +` + manager.Status.UpdateRevision + " +3 of 3 pods available\n$"} {
 		if !regexp.MustCompile(want).MatchString(wide) {
 			t.Errorf("kubectl get pm -o wide does not show %q:\n%s", want, wide)
 		}
 	}
-	if all := s.kubectl("get", "all"); !strings.Contains(all, "podmanager.apps.mycompany.com/web") {
+	if all := s.Kubectl("get", "all"); !strings.Contains(all, "podmanager.apps.mycompany.com/web") {
 		t.Errorf("kubectl get all does not show it:\n%s", all)
 	}
 }
@@ -63,12 +64,12 @@ func TestTemplateIsKeptWhole(t *testing.T) {
 			{name: main, image: busybox, command: [sleep, "3600"], ports: [{containerPort: 80}], env: [{name: A, value: b}]},
 			{name: side, image: "nginx:1.29", resources: {requests: {cpu: 10m}}}]}}}`)
 	s.awaitReady("web", 1)
-	pod := s.pods()[0]
+	pod := s.Pods()[0]
 	if pod.Labels["app"] != "shop" || pod.Labels["tier"] != "front" || pod.Annotations["note"] != "kept" {
 		t.Errorf("labels %v, annotations %v", pod.Labels, pod.Annotations)
 	}
 	for key, want := range map[string]string{
-		v1.LabelManager: "web", v1.LabelManagerUID: string(s.manager("web").UID), v1.LabelPodIndex: "0",
+		v1.LabelManager: "web", v1.LabelManagerUID: string(s.Manager("web").UID), v1.LabelPodIndex: "0",
 	} {
 		if pod.Labels[key] != want {
 			t.Errorf("label %s is %q, want %q", key, pod.Labels[key], want)
@@ -84,31 +85,31 @@ func TestScale(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx}")
 	s.awaitReady("web", 2)
-	before := uids(s.pods())
+	before := uids(s.Pods())
 
 	s.apply("web", "{replicas: 6, image: nginx}")
 	s.awaitReady("web", 6)
-	after := uids(s.pods())
+	after := uids(s.Pods())
 	for name, uid := range before {
 		if after[name] != uid {
 			t.Errorf("scaling up has replaced %s", name)
 		}
 	}
-	s.kubectl("scale", "pm/web", "--replicas=3")
+	s.Kubectl("scale", "pm/web", "--replicas=3")
 	s.awaitReady("web", 3)
-	for name, uid := range uids(s.pods()) {
+	for name, uid := range uids(s.Pods()) {
 		if after[name] != uid {
 			t.Errorf("scaling down has replaced %s", name)
 		}
 	}
-	s.kubectl("scale", "pm/web", "--replicas=0")
+	s.Kubectl("scale", "pm/web", "--replicas=0")
 	s.awaitReady("web", 0)
-	if left := s.allPods(); len(left) != 0 {
+	if left := s.AllPods(); len(left) != 0 {
 		t.Errorf("pods are left: %v", podNames(left))
 	}
-	s.kubectl("scale", "pm/web", "--replicas=1")
+	s.Kubectl("scale", "pm/web", "--replicas=1")
 	s.awaitReady("web", 1)
-	if got := podNames(s.pods()); !slices.Equal(got, []string{"web-0"}) {
+	if got := podNames(s.Pods()); !slices.Equal(got, []string{"web-0"}) {
 		t.Errorf("pods %v, want the lowest index", got)
 	}
 }
@@ -117,8 +118,8 @@ func TestScaleSubresource(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx}")
 	s.awaitReady("web", 2)
-	client := shared.managers.AppsV1().PodManagers(s.name)
-	scale, err := client.GetScale(s.ctx, "web", metav1.GetOptions{})
+	client := shared.managers.AppsV1().PodManagers(s.Name)
+	scale, err := client.GetScale(s.Ctx, "web", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,12 +127,12 @@ func TestScaleSubresource(t *testing.T) {
 	if scale.Status != want {
 		t.Errorf("scale %+v, want %+v", scale.Status, want)
 	}
-	selected, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{LabelSelector: scale.Status.Selector})
+	selected, err := shared.kube.CoreV1().Pods(s.Name).List(s.Ctx, metav1.ListOptions{LabelSelector: scale.Status.Selector})
 	if err != nil || len(selected.Items) != 2 {
 		t.Errorf("the selector finds %d pods (%v), want 2", len(selected.Items), err)
 	}
 	scale.Spec.Replicas = 4
-	if _, err := client.UpdateScale(s.ctx, "web", scale, metav1.UpdateOptions{}); err != nil {
+	if _, err := client.UpdateScale(s.Ctx, "web", scale, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.awaitReady("web", 4)
@@ -145,7 +146,7 @@ func TestManySmallOnes(t *testing.T) {
 	for i := range 20 {
 		s.awaitReady(fmt.Sprintf("web-%d", i), 2)
 	}
-	if got := len(s.pods()); got != 40 {
+	if got := len(s.Pods()); got != 40 {
 		t.Errorf("%d pods, want 40", got)
 	}
 }
@@ -153,14 +154,14 @@ func TestManySmallOnes(t *testing.T) {
 func TestHeal(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(s *space, pod string){
-		"deleted": func(s *space, pod string) { s.kubectl("delete", "pod", pod, "--wait=false") },
+		"deleted": func(s *space, pod string) { s.Kubectl("delete", "pod", pod, "--wait=false") },
 		"force-deleted": func(s *space, pod string) {
-			s.kubectl("delete", "pod", pod, "--grace-period=0", "--force")
+			s.Kubectl("delete", "pod", pod, "--grace-period=0", "--force")
 		},
 		"evicted through the API": func(s *space, pod string) {
-			if out, err := s.try(fmt.Sprintf(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":%q}}`, pod),
-				"create", "--raw", "/api/v1/namespaces/"+s.name+"/pods/"+pod+"/eviction", "-f", "-"); err != nil {
-				s.t.Fatalf("evicting: %v %s", err, out)
+			if out, err := s.TryKubectl(fmt.Sprintf(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":%q}}`, pod),
+				"create", "--raw", "/api/v1/namespaces/"+s.Name+"/pods/"+pod+"/eviction", "-f", "-"); err != nil {
+				s.T.Fatalf("evicting: %v %s", err, out)
 			}
 		},
 		"evicted by its node": func(s *space, pod string) {
@@ -174,15 +175,15 @@ func TestHeal(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", "{replicas: 3, image: nginx}")
 			s.awaitReady("web", 3)
-			before := uids(s.pods())
+			before := uids(s.Pods())
 			hurt(s, "web-1")
-			s.await("the pod to be replaced", func() (any, bool) {
-				now := uids(s.pods())
+			s.Await("the pod to be replaced", func() (any, bool) {
+				now := uids(s.Pods())
 				replaced := !slices.Contains(slices.Collect(maps.Values(now)), before["web-1"])
 				return now, replaced && len(now) == 3
 			})
 			s.awaitReady("web", 3)
-			after := uids(s.pods())
+			after := uids(s.Pods())
 			if after["web-0"] != before["web-0"] || after["web-2"] != before["web-2"] {
 				t.Errorf("healthy pods were replaced: before %v, after %v", before, after)
 			}
@@ -193,17 +194,17 @@ func TestHeal(t *testing.T) {
 func TestMinReadySeconds(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx, minReadySeconds: 10}") // long enough to be seen on a busy machine
-	s.await("the pod to be ready and not yet available", func() (any, bool) {
-		manager := s.manager("web")
-		return brief(manager), manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 0 && !isReady(manager)
+	s.Await("the pod to be ready and not yet available", func() (any, bool) {
+		manager := s.Manager("web")
+		return harness.Brief(manager), manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 0 && !harness.IsReady(manager)
 	})
-	if got := s.condition("web", v1.ConditionReady); got.Reason != v1.ReasonMinReady {
+	if got := s.Condition("web", v1.ConditionReady); got.Reason != v1.ReasonMinReady {
 		t.Errorf("Ready is %+v", got)
 	}
 	manager := s.awaitReady("web", 1)
-	ready := readySince(&s.pods()[0])
+	ready := readySince(&s.Pods()[0])
 	if at := ready.Add(10e9); metav1.Now().Time.Before(at) {
-		t.Errorf("available before %v: %s", at, brief(manager))
+		t.Errorf("available before %v: %s", at, harness.Brief(manager))
 	}
 }
 
@@ -221,18 +222,18 @@ func TestWaitForReady(t *testing.T) {
 	s := newSpace(t)
 	// A pod that cannot be scheduled never becomes ready.
 	s.apply("web", "{replicas: 1, template: {spec: {nodeSelector: {nowhere: ''}, containers: [{name: a, image: a}]}}}")
-	s.await("the pod to be pending for a reason", func() (any, bool) {
-		message := s.condition("web", v1.ConditionReady).Message
+	s.Await("the pod to be pending for a reason", func() (any, bool) {
+		message := s.Condition("web", v1.ConditionReady).Message
 		return message, strings.Contains(message, "web-0: Unschedulable: 0/5 nodes are available")
 	})
-	if out, err := s.try("", "wait", "--for=condition=Ready", "--timeout=2s", "pm/web"); err == nil {
+	if out, err := s.TryKubectl("", "wait", "--for=condition=Ready", "--timeout=2s", "pm/web"); err == nil {
 		t.Errorf("kubectl wait returned although nothing is ready: %s", out)
 	}
-	s.kubectl("delete", "pm", "web")
+	s.Kubectl("delete", "pm", "web")
 	s.apply("web", "{replicas: 3, image: nginx}")
-	s.kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
-	if manager := s.manager("web"); manager.Status.AvailableReplicas != 3 {
-		t.Errorf("kubectl wait returned too soon: %s", brief(manager))
+	s.Kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
+	if manager := s.Manager("web"); manager.Status.AvailableReplicas != 3 {
+		t.Errorf("kubectl wait returned too soon: %s", harness.Brief(manager))
 	}
 }
 
@@ -243,16 +244,16 @@ func TestStatusTellsTheTrouble(t *testing.T) {
 	s.awaitReady("web", 2)
 	s.setPodStatus("web-1", `{"conditions":[{"type":"Ready","status":"False"}],"containerStatuses":[{"name":"app","image":"nginx","imageID":"","ready":false,
 		"restartCount":4,"state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 40s"}},"lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]}`)
-	s.await("Ready to name the pod, the container and the reason", func() (any, bool) {
-		ready := s.condition("web", v1.ConditionReady)
+	s.Await("Ready to name the pod, the container and the reason", func() (any, bool) {
+		ready := s.Condition("web", v1.ConditionReady)
 		return ready, ready.Status == metav1.ConditionFalse && ready.Reason == v1.ReasonPodsNotReady &&
 			ready.Message == "1 of 2 pods ready; web-1: container app: CrashLoopBackOff: OOMKilled, exit code 137"
 	})
-	manager := s.manager("web")
+	manager := s.Manager("web")
 	if manager.Status.ReadyReplicas != 1 || manager.Status.AvailableReplicas != 1 || manager.Status.Replicas != 2 {
-		t.Errorf("counts are wrong: %s", brief(manager))
+		t.Errorf("counts are wrong: %s", harness.Brief(manager))
 	}
-	if stalled := s.condition("web", v1.ConditionStalled); stalled.Type != "" {
+	if stalled := s.Condition("web", v1.ConditionStalled); stalled.Type != "" {
 		t.Errorf("a crashing pod is not a stalled PodManager: %+v", stalled)
 	}
 }
@@ -263,21 +264,21 @@ func TestOnDelete(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:1'}")
 	s.awaitReady("web", 2)
-	before, first := uids(s.pods()), s.manager("web").Status.CurrentRevision
+	before, first := uids(s.Pods()), s.Manager("web").Status.CurrentRevision
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:2'}")
 	const still = " 2 available: Ready=True/UpdateOnDelete Available=True/EnoughReplicas Progressing=False/Complete"
 	s.awaitState("web", "2 pods, 2 current, 0 updated,"+still)
-	s.kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
-	deleteOther := func() { s.deletePod(podNames(s.pods())[1]) } // web-0 is the first pod
+	s.Kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
+	deleteOther := func() { s.deletePod(podNames(s.Pods())[1]) } // web-0 is the first pod
 	deleteOther()
 	manager := s.awaitState("web", "2 pods, 1 current, 1 updated,"+still)
-	if got, want := s.condition("web", v1.ConditionReady).Message, "2 of 2 pods available; 1 outdated, each is updated when it is deleted"; got != want {
+	if got, want := s.Condition("web", v1.ConditionReady).Message, "2 of 2 pods available; 1 outdated, each is updated when it is deleted"; got != want {
 		t.Errorf("Ready says %q, want %q", got, want)
 	}
 	if manager.Status.CurrentRevision != first {
-		t.Errorf("a revision that not all pods have is current: %s", brief(manager))
+		t.Errorf("a revision that not all pods have is current: %s", harness.Brief(manager))
 	}
-	if now := uids(s.pods()); now["web-0"] != before["web-0"] {
+	if now := uids(s.Pods()); now["web-0"] != before["web-0"] {
 		t.Errorf("web-0 was replaced: %v, before %v", now, before)
 	}
 
@@ -287,12 +288,12 @@ func TestOnDelete(t *testing.T) {
 	deleteOther()
 	s.awaitState("web", "2 pods, 1 current, 1 updated, 1 available: Ready=False/PodsNotReady Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:2'}")
-	s.kubectl("delete", "pods", "-l", "podmanager=web")
+	s.Kubectl("delete", "pods", "-l", "podmanager=web")
 	manager = s.awaitReady("web", 2)
 	if manager.Status.CurrentRevision == first || manager.Status.CurrentRevision != manager.Status.UpdateRevision {
-		t.Errorf("the revision that all pods have is not current: %s", brief(manager))
+		t.Errorf("the revision that all pods have is not current: %s", harness.Brief(manager))
 	}
-	for _, pod := range s.pods() {
+	for _, pod := range s.Pods() {
 		if pod.Spec.Containers[0].Image != "nginx:2" {
 			t.Errorf("%s runs %s", pod.Name, pod.Spec.Containers[0].Image)
 		}

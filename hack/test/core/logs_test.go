@@ -28,10 +28,10 @@ type logLine struct {
 
 // logLines are all lines, which have to be JSON.
 func (s *space) logLines(p *lab.Process) []logLine {
-	s.t.Helper()
+	s.T.Helper()
 	data, err := os.ReadFile(p.Log)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	var lines []logLine
 	for text := range strings.Lines(string(data)) {
@@ -40,7 +40,7 @@ func (s *space) logLines(p *lab.Process) []logLine {
 			break // it is being written
 		}
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			s.t.Errorf("this line is no JSON: %v: %s", err, text)
+			s.T.Errorf("this line is no JSON: %v: %s", err, text)
 		}
 		lines = append(lines, line)
 	}
@@ -62,7 +62,7 @@ func TestLogs(t *testing.T) {
 	counts := func() map[string]int {
 		counts := map[string]int{}
 		for _, line := range s.logLines(p) {
-			if line.PodManager != "" && line.PodManager != s.name+"/web" {
+			if line.PodManager != "" && line.PodManager != s.Name+"/web" {
 				t.Errorf("this line is about another object: %+v", line)
 			}
 			switch line.Message {
@@ -86,7 +86,7 @@ func TestLogs(t *testing.T) {
 		"created, named true, of a revision true": 4, "deleted, named true: made from another template": 2,
 		v1.EventStarted: 1, v1.EventCompleted: 1, "counted as completed": 1,
 	}
-	s.await(fmt.Sprintf("the log to have %v", want), func() (any, bool) { seen := counts(); return seen, fmt.Sprint(seen) == fmt.Sprint(want) })
+	s.Await(fmt.Sprintf("the log to have %v", want), func() (any, bool) { seen := counts(); return seen, fmt.Sprint(seen) == fmt.Sprint(want) })
 	if lines := logged(t, p, secret); len(lines) > 0 {
 		t.Errorf("the log has what is in the template: %q", lines)
 	}
@@ -96,10 +96,10 @@ func TestLogs(t *testing.T) {
 func TestLogOfRefusals(t *testing.T) {
 	s := newSpace(t)
 	p := s.private("-v", "2")
-	s.kubectl("create", "quota", "none", "--hard", "pods=0")
+	s.Kubectl("create", "quota", "none", "--hard", "pods=0")
 	s.applyPrivate("web", spec(2, good, ""))
 	s.awaitCondition(v1.ConditionReplicaFailure, metav1.ConditionTrue, v1.ReasonFailedCreate, "exceeded quota")
-	s.await("it to be tried again", func() (any, bool) {
+	s.Await("it to be tried again", func() (any, bool) {
 		failures := metric(t, p, "podmanager_pod_request_failures_total", "create")
 		return failures, failures >= 2
 	})

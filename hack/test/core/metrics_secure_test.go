@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	"github.com/mycompany/podmanager/pkg/serve"
@@ -27,55 +28,55 @@ type scraper struct {
 
 func newScraper(s *space) *scraper {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // the certificate is self-signed
-	s.t.Cleanup(transport.CloseIdleConnections)
+	s.T.Cleanup(transport.CloseIdleConnections)
 	return &scraper{s, &http.Client{Transport: transport, Timeout: 10 * time.Second}}
 }
 
 // token is one of the ServiceAccount of this name, which it creates.
 func (s *scraper) token(account string) string {
-	s.t.Helper()
-	s.kubectl("create", "serviceaccount", account)
-	return strings.TrimSpace(s.kubectl("create", "token", account))
+	s.T.Helper()
+	s.Kubectl("create", "serviceaccount", account)
+	return strings.TrimSpace(s.Kubectl("create", "token", account))
 }
 
 // mayRead lets an account read metrics, until the test is over or the returned function is called.
 func (s *scraper) mayRead(account string) (revoke func()) {
-	s.t.Helper()
-	binding := s.name + "-" + account
-	s.kubectl("create", "clusterrolebinding", binding, "--clusterrole", "podmanager-metrics-reader", "--serviceaccount", s.name+":"+account)
+	s.T.Helper()
+	binding := s.Name + "-" + account
+	s.Kubectl("create", "clusterrolebinding", binding, "--clusterrole", "podmanager-metrics-reader", "--serviceaccount", s.Name+":"+account)
 	revoke = func() {
 		_ = shared.kube.RbacV1().ClusterRoleBindings().Delete(context.Background(), binding, metav1.DeleteOptions{})
 	}
-	s.t.Cleanup(revoke)
+	s.T.Cleanup(revoke)
 	return revoke
 }
 
 // get is the answer of a controller.
 func (s *scraper) get(p *lab.Process, path, token string) (int, string) {
-	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "https://"+p.Metrics+path, nil)
+	s.T.Helper()
+	request, err := http.NewRequestWithContext(s.Ctx, http.MethodGet, "https://"+p.Metrics+path, nil)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return response.StatusCode, string(body)
 }
 
 // awaitAnswer waits until a path answers with this code and this part of a text: answers count for a while.
 func (s *scraper) awaitAnswer(p *lab.Process, path, token string, code int, part string) {
-	s.t.Helper()
-	s.awaitFor(2*patience, fmt.Sprintf("%s to answer %d", path, code), func() (any, bool) {
+	s.T.Helper()
+	s.AwaitFor(2*harness.Patience, fmt.Sprintf("%s to answer %d", path, code), func() (any, bool) {
 		got, body := s.get(p, path, token)
 		return fmt.Sprint(got, " ", body), got == code && strings.Contains(body, part)
 	})
@@ -103,7 +104,7 @@ func TestSecureMetrics(t *testing.T) {
 		t.Errorf("the metrics are told in the clear: %v", err)
 	}
 	revoke()
-	s.awaitAnswer(p, serve.MetricsPath, prometheus, 403, "system:serviceaccount:"+s.name+":prometheus may not get /metrics")
+	s.awaitAnswer(p, serve.MetricsPath, prometheus, 403, "system:serviceaccount:"+s.Name+":prometheus may not get /metrics")
 	s.mayRead("stranger")
 	s.awaitAnswer(p, serve.MetricsPath, stranger, 200, "podmanager_panics_total")
 	for _, token := range []string{stranger, prometheus} {

@@ -18,20 +18,20 @@ func TestObjectMetrics(t *testing.T) {
 	s.applyPrivate("other", spec(1, good, ""))
 	s.awaitReady("web", 2)
 	s.awaitReady("other", 1)
-	labels := `{namespace="` + s.name + `",podmanager="web"`
+	labels := `{namespace="` + s.Name + `",podmanager="web"`
 	s.awaitObjectMetrics(controller, []string{
 		"kube_podmanager_spec_replicas" + labels + "} 2", "kube_podmanager_status_replicas_available" + labels + "} 2",
-		"kube_podmanager_info" + labels + `,update_revision="` + s.manager("web").Status.UpdateRevision + `"} 1`,
+		"kube_podmanager_info" + labels + `,update_revision="` + s.Manager("web").Status.UpdateRevision + `"} 1`,
 		"kube_podmanager_status_condition" + labels + `,condition="Ready",status="true",reason="` + v1.ReasonAllAvailable + `"} 1`,
 	}, nil)
-	s.kubectl("delete", "pm", "web")
+	s.Kubectl("delete", "pm", "web")
 	s.awaitObjectMetrics(controller, []string{`podmanager="other"} 1`}, []string{`podmanager="web"`})
 }
 
 // awaitObjectMetrics waits until the metrics of objects have these parts, and not those.
 func (s *space) awaitObjectMetrics(p *lab.Process, with, without []string) {
-	s.t.Helper()
-	s.await("the metrics of objects", func() (any, bool) {
+	s.T.Helper()
+	s.Await("the metrics of objects", func() (any, bool) {
 		body, err := p.ReadObjectMetrics()
 		ok := err == nil
 		for _, part := range with {

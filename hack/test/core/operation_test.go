@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -22,36 +23,36 @@ func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	controller := s.private()
 
 	s.applyPrivate("web", "{replicas: 60, image: nginx}")
-	s.await("some pods", func() (any, bool) { n := len(s.allPods()); return n, n > 5 })
+	s.Await("some pods", func() (any, bool) { n := len(s.AllPods()); return n, n > 5 })
 	controller = s.restart(controller)
 	s.awaitReady("web", 60)
-	before := uids(s.pods())
+	before := uids(s.Pods())
 
-	s.kubectl("scale", "pm/web", "--replicas=20")
-	s.await("some pods to be going", func() (any, bool) { n := len(s.pods()); return n, n < 58 })
+	s.Kubectl("scale", "pm/web", "--replicas=20")
+	s.Await("some pods to be going", func() (any, bool) { n := len(s.Pods()); return n, n < 58 })
 	controller = s.restart(controller)
 	s.awaitReady("web", 20)
-	for name, uid := range uids(s.pods()) {
+	for name, uid := range uids(s.Pods()) {
 		if before[name] != uid {
 			t.Errorf("%s was replaced", name)
 		}
 	}
 
 	kill(t, controller)
-	s.kubectl("delete", "pod", s.pods()[0].Name)
-	s.kubectl("scale", "pm/web", "--replicas=25")
+	s.Kubectl("delete", "pod", s.Pods()[0].Name)
+	s.Kubectl("scale", "pm/web", "--replicas=25")
 	controller = s.private()
 	s.awaitReady("web", 25)
 
-	s.kubectl("delete", "pm", "web", "--wait=false")
-	s.await("some pods to be going", func() (any, bool) { n := len(s.pods()); return n, n < 25 })
+	s.Kubectl("delete", "pm", "web", "--wait=false")
+	s.Await("some pods to be going", func() (any, bool) { n := len(s.Pods()); return n, n < 25 })
 	s.restart(controller)
-	s.await("all to be gone", func() (any, bool) {
-		list, err := shared.managers.AppsV1().PodManagers(s.name).List(s.ctx, metav1.ListOptions{})
+	s.Await("all to be gone", func() (any, bool) {
+		list, err := shared.managers.AppsV1().PodManagers(s.Name).List(s.Ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		pods := s.allPods()
+		pods := s.AllPods()
 		return fmt.Sprint(len(list.Items), podNames(pods)), len(list.Items) == 0 && len(pods) == 0
 	})
 }
@@ -76,7 +77,7 @@ func TestLeaderElection(t *testing.T) {
 		t.Errorf("the second controller has synced %v times without leading", n)
 	}
 	kill(t, first)
-	s.kubectl("scale", "pm/web", "--replicas=5")
+	s.Kubectl("scale", "pm/web", "--replicas=5")
 	s.awaitReady("web", 5)
 	if !leading(second) {
 		t.Error("the second controller does not lead")
@@ -86,8 +87,8 @@ func TestLeaderElection(t *testing.T) {
 	if err := stopController(second); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
-	s.await("the third controller to lead, because the second has released its Lease", func() (any, bool) { return third.Tail(30), leading(third) })
-	s.kubectl("scale", "pm/web", "--replicas=2")
+	s.Await("the third controller to lead, because the second has released its Lease", func() (any, bool) { return third.Tail(30), leading(third) })
+	s.Kubectl("scale", "pm/web", "--replicas=2")
 	s.awaitReady("web", 2)
 	if err := stopController(third); err != nil {
 		t.Errorf("SIGTERM: %v", err)
@@ -128,8 +129,8 @@ func TestStartUpErrors(t *testing.T) {
 			t.Cleanup(func() { _ = p.Kill() })
 			select {
 			case <-p.Exited:
-			case <-time.After(patience):
-				t.Fatalf("it goes on for %v: %s", patience, p.Tail(30))
+			case <-time.After(harness.Patience):
+				t.Fatalf("it goes on for %v: %s", harness.Patience, p.Tail(30))
 			}
 			if out := p.Tail(30); p.Err == nil || !strings.Contains(out, test.want) {
 				t.Errorf("%v: %s\nwant it to name %s", p.Err, out, test.want)
@@ -146,22 +147,22 @@ func TestIdle(t *testing.T) {
 	}
 	s := newSpace(t)
 	controller := s.private()
-	client := shared.managers.AppsV1().PodManagers(s.name)
+	client := shared.managers.AppsV1().PodManagers(s.Name)
 	for i := range 100 {
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{privateLabel: ""}},
 			Spec: v1.PodManagerSpec{Replicas: ptr.To(int32(1)), Image: "nginx", FailurePolicy: v1.FailurePolicy{GracePeriodSeconds: ptr.To[int32](0)}}}
-		if _, err := client.Create(s.ctx, manager, metav1.CreateOptions{}); err != nil {
+		if _, err := client.Create(s.Ctx, manager, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.await("all to be Ready, and known to be good", func() (any, bool) {
-		list, err := client.List(s.ctx, metav1.ListOptions{})
+	s.Await("all to be Ready, and known to be good", func() (any, bool) {
+		list, err := client.List(s.Ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ready := 0
 		for i := range list.Items {
-			if isReady(&list.Items[i]) && list.Items[i].Status.CurrentRevision != "" {
+			if harness.IsReady(&list.Items[i]) && list.Items[i].Status.CurrentRevision != "" {
 				ready++
 			}
 		}
@@ -176,7 +177,7 @@ func TestIdle(t *testing.T) {
 	}
 	// The controller sends events in the background: wait until the last one is sent.
 	before := writes()
-	s.await("the last events to be sent", func() (any, bool) {
+	s.Await("the last events to be sent", func() (any, bool) {
 		time.Sleep(time.Second)
 		now := writes()
 		quiet := now == before

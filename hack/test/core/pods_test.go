@@ -8,13 +8,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// Properties of one pod or of all pods; podWatch checks them over time.
-
-func isActive(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
-}
+// Properties of one pod or of all pods; harness.PodWatch checks them over time.
 
 // serves tells whether this version of a pod serves: it is ready, no closed readiness gate keeps it out of its Services, and its node has
 // carried out its spec. Gate and spec change before the node changes the Ready condition, which may stay true while the node restarts a
@@ -56,7 +54,7 @@ func servesImage(image string) func(*corev1.Pod) bool {
 }
 
 // within holds if at least least pods are good, and at most most pods exist. Terminating pods count as neither.
-func within(least, most int, isGood func(*corev1.Pod) bool) invariant {
+func within(least, most int, isGood func(*corev1.Pod) bool) harness.Invariant {
 	return func(pods []*corev1.Pod, _ time.Time) string {
 		good, exist := 0, 0
 		others := &strings.Builder{}
@@ -79,11 +77,11 @@ func within(least, most int, isGood func(*corev1.Pod) bool) invariant {
 }
 
 // withinBudget is within, where pods are good once they have been ready for long enough.
-func withinBudget(least, most int, minReady time.Duration) invariant {
+func withinBudget(least, most int, minReady time.Duration) harness.Invariant {
 	return func(pods []*corev1.Pod, at time.Time) string {
 		return within(least, most, func(pod *corev1.Pod) bool {
 			since := readySince(pod)
-			return isActive(pod) && !since.IsZero() && !since.Add(minReady).After(at)
+			return harness.IsActive(pod) && !since.IsZero() && !since.Add(minReady).After(at)
 		})(pods, at)
 	}
 }
@@ -112,7 +110,7 @@ func count(pods []*corev1.Pod, is func(*corev1.Pod) bool) int {
 // running tells whether count active pods run an image.
 func running(image string, least int) func([]*corev1.Pod) bool {
 	return func(pods []*corev1.Pod) bool {
-		return count(pods, func(pod *corev1.Pod) bool { return isActive(pod) && pod.Spec.Containers[0].Image == image }) >= least
+		return count(pods, func(pod *corev1.Pod) bool { return harness.IsActive(pod) && pod.Spec.Containers[0].Image == image }) >= least
 	}
 }
 

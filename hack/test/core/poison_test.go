@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -22,12 +23,12 @@ func TestUndecodableObject(t *testing.T) {
 
 	s.loosenCRD()
 	t.Cleanup(s.restoreCRD)
-	s.await("the loose schema to let it in", func() (any, bool) {
-		out, err := s.try(manifest("bad", "labels: {"+privateLabel+": ''}", "{replicas: three, image: nginx}"), "apply", "-f", "-")
+	s.Await("the loose schema to let it in", func() (any, bool) {
+		out, err := s.TryKubectl(harness.Manifest("bad", "labels: {"+privateLabel+": ''}", "{replicas: three, image: nginx}"), "apply", "-f", "-")
 		return out, err == nil
 	})
-	s.await("the object to tell", func() (any, bool) {
-		out := s.kubectl("get", "pm", "bad", "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
+	s.Await("the object to tell", func() (any, bool) {
+		out := s.Kubectl("get", "pm", "bad", "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
 		return out, strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, "spec.replicas")
 	})
 	s.applyPrivate("good", "{replicas: 3, image: nginx}")
@@ -40,15 +41,15 @@ func TestUndecodableObject(t *testing.T) {
 	if n := metric(t, second, "podmanager_panics_total", ""); n != 0 {
 		t.Errorf("%v panics", n)
 	}
-	s.kubectl("delete", "pm", "bad", "--timeout=3m")
+	s.Kubectl("delete", "pm", "bad", "--timeout=3m")
 }
 
 // loosenCRD makes the CRD accept any value as the number of replicas.
 func (s *space) loosenCRD() {
-	s.t.Helper()
+	s.T.Helper()
 	var crd map[string]any
-	if err := json.Unmarshal([]byte(s.kubectl("get", "crd", "podmanagers.apps.mycompany.com", "-o", "json")), &crd); err != nil {
-		s.t.Fatal(err)
+	if err := json.Unmarshal([]byte(s.Kubectl("get", "crd", "podmanagers.apps.mycompany.com", "-o", "json")), &crd); err != nil {
+		s.T.Fatal(err)
 	}
 	version := crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
 	schema := version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
@@ -57,26 +58,26 @@ func (s *space) loosenCRD() {
 	delete(version["subresources"].(map[string]any), "scale") // it would insist on a number
 	data, err := json.Marshal(crd)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	if out, err := s.try(string(data), "replace", "-f", "-"); err != nil {
-		s.t.Fatalf("%v: %s", err, out)
+	if out, err := s.TryKubectl(string(data), "replace", "-f", "-"); err != nil {
+		s.T.Fatalf("%v: %s", err, out)
 	}
 }
 
 // restoreCRD restores the real CRD, and waits until it is in force.
 func (s *space) restoreCRD() {
-	s.t.Helper()
+	s.T.Helper()
 	data, err := os.ReadFile("artifacts/crd.yaml")
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.ctx = context.Background() // the test's context is done by now
-	if out, err := s.try(string(data), "replace", "-f", "-"); err != nil {
-		s.t.Errorf("%v: %s", err, out)
+	s.Ctx = context.Background() // the test's context is done by now
+	if out, err := s.TryKubectl(string(data), "replace", "-f", "-"); err != nil {
+		s.T.Errorf("%v: %s", err, out)
 	}
-	s.await("the real schema to be in force", func() (any, bool) {
-		out, err := s.try(manifest("bad", "", "{replicas: three, image: nginx}"), "apply", "--dry-run=server", "-f", "-")
+	s.Await("the real schema to be in force", func() (any, bool) {
+		out, err := s.TryKubectl(harness.Manifest("bad", "", "{replicas: three, image: nginx}"), "apply", "--dry-run=server", "-f", "-")
 		return out, err != nil
 	})
 }

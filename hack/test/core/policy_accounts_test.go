@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/audit"
 )
 
@@ -23,26 +24,26 @@ func TestPodRightsOfKubernetes(t *testing.T) {
 		act            func(s *space)
 	}{
 		"foreground deletion": {"generic-garbage-collector", "patch podmanagers", func(s *space) {
-			s.kubectl("delete", "pm", "web", "--cascade=foreground", "--timeout=3m")
-			s.await("the pods to be gone", func() (any, bool) { left := podNames(s.allPods()); return left, len(left) == 0 })
+			s.Kubectl("delete", "pm", "web", "--cascade=foreground", "--timeout=3m")
+			s.Await("the pods to be gone", func() (any, bool) { left := podNames(s.AllPods()); return left, len(left) == 0 })
 		}},
 		"orphans": {"generic-garbage-collector", "patch podmanagers", func(s *space) {
-			s.kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=3m")
-			if got := len(s.pods()); got != 1 {
-				s.t.Errorf("%d pods are left, want 1", got)
+			s.Kubectl("delete", "pm", "web", "--cascade=orphan", "--timeout=3m")
+			if got := len(s.Pods()); got != 1 {
+				s.T.Errorf("%d pods are left, want 1", got)
 			}
 		}},
 		"autoscaling": {"horizontal-pod-autoscaler", "update podmanagers/scale", func(s *space) {
-			_, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.name).Create(s.ctx, autoscaler("web", 2, 3), metav1.CreateOptions{})
+			_, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Create(s.Ctx, autoscaler("web", 2, 3), metav1.CreateOptions{})
 			if err != nil {
-				s.t.Fatal(err)
+				s.T.Fatal(err)
 			}
 			s.awaitScaled("web", 2)
 		}},
 		"deletion of the namespace": {"namespace-controller", "deletecollection podmanagers", func(s *space) {
-			s.kubectl("delete", "namespace", s.name, "--wait=false")
-			s.awaitFor(2*patience, "the namespace to be gone", func() (any, bool) {
-				namespace, err := shared.kube.CoreV1().Namespaces().Get(s.ctx, s.name, metav1.GetOptions{})
+			s.Kubectl("delete", "namespace", s.Name, "--wait=false")
+			s.AwaitFor(2*harness.Patience, "the namespace to be gone", func() (any, bool) {
+				namespace, err := shared.kube.CoreV1().Namespaces().Get(s.Ctx, s.Name, metav1.GetOptions{})
 				return namespace.Status, apierrors.IsNotFound(err)
 			})
 		}},
@@ -65,33 +66,33 @@ func systemAccount(name string) string { return "system:serviceaccount:kube-syst
 
 // mayNotCreatePods checks that an account lacks the right that the policy asks for.
 func (s *space) mayNotCreatePods(account string) {
-	s.t.Helper()
-	review, err := shared.kube.AuthorizationV1().SubjectAccessReviews().Create(s.ctx, &authorizationv1.SubjectAccessReview{
+	s.T.Helper()
+	review, err := shared.kube.AuthorizationV1().SubjectAccessReviews().Create(s.Ctx, &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: systemAccount(account), Groups: []string{"system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"},
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.name, Verb: "create", Resource: "pods"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.Name, Verb: "create", Resource: "pods"},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	if review.Status.Allowed {
-		s.t.Errorf("%s may create pods: the test shows nothing", account)
+		s.T.Errorf("%s may create pods: the test shows nothing", account)
 	}
 }
 
 // awaitWrite waits until the audit log has a write of an account in the namespace, and checks that none was refused.
 func (s *space) awaitWrite(log *audit.Log, account, write string) {
-	s.t.Helper()
+	s.T.Helper()
 	seen := map[string]int{}
-	s.await(fmt.Sprintf("%s to %s", account, write), func() (any, bool) {
-		requests, err := log.Read(s.name, systemAccount(account))
+	s.Await(fmt.Sprintf("%s to %s", account, write), func() (any, bool) {
+		requests, err := log.Read(s.Name, systemAccount(account))
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		for _, r := range requests {
 			if r.ResponseStatus.Code == http.StatusForbidden {
-				s.t.Errorf("refused: %v", r)
+				s.T.Errorf("refused: %v", r)
 			}
 			seen[r.What()]++
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 func TestPoliciesOnOwnCluster(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "policies")
-	s.kubectl("apply", "-f", "artifacts/policy.yaml")
+	s.Kubectl("apply", "-f", "artifacts/policy.yaml")
 	s.grant("jane", "create", "podmanagers")
 	s.awaitPodRights("jane")
 	s.apply("web", "{image: nginx}")
@@ -38,10 +40,10 @@ func TestPoliciesOnOwnCluster(t *testing.T) {
 
 // knowsOtherVersions checks that the policy holds in each version of the API.
 func (s *space) knowsOtherVersions() {
-	s.t.Helper()
+	s.T.Helper()
 	var crd map[string]any
-	if err := json.Unmarshal([]byte(s.kubectl("get", crdObject, "-o", "json")), &crd); err != nil {
-		s.t.Fatal(err)
+	if err := json.Unmarshal([]byte(s.Kubectl("get", crdObject, "-o", "json")), &crd); err != nil {
+		s.T.Fatal(err)
 	}
 	spec := crd["spec"].(map[string]any)
 	versions := spec["versions"].([]any)
@@ -50,68 +52,68 @@ func (s *space) knowsOtherVersions() {
 	spec["versions"] = append(versions, second)
 	data, err := json.Marshal(crd)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	if out, err := s.try(string(data), "replace", "-f", "-"); err != nil {
-		s.t.Fatalf("%v: %s", err, out)
+	if out, err := s.TryKubectl(string(data), "replace", "-f", "-"); err != nil {
+		s.T.Fatalf("%v: %s", err, out)
 	}
-	create := request{"create", strings.Replace(manifest("new", "", "{image: a}"), "mycompany.com/v1\n", "mycompany.com/v1beta1\n", 1), "create -f -"}
-	s.await("the other version to be served", func() (any, bool) {
+	create := request{"create", strings.Replace(harness.Manifest("new", "", "{image: a}"), "mycompany.com/v1\n", "mycompany.com/v1beta1\n", 1), "create -f -"}
+	s.Await("the other version to be served", func() (any, bool) {
 		out, err := s.as("jane", create)
 		if err == nil {
-			s.t.Fatalf("the policy does not see requests in another version:\n%s", out)
+			s.T.Fatalf("the policy does not see requests in another version:\n%s", out)
 		}
-		return out, strings.HasSuffix(strings.TrimSpace(out), refusal("jane", s.name))
+		return out, strings.HasSuffix(strings.TrimSpace(out), refusal("jane", s.Name))
 	})
 }
 
 // keepsCRD checks that the CRD is not deleted without the annotation, however it is tried, and that other CRDs are not held up.
 func (s *space) keepsCRD() {
-	s.t.Helper()
+	s.T.Helper()
 	for _, value := range []string{"", "no"} {
-		s.kubectl("annotate", crdObject, "apps.mycompany.com/allow-deletion="+value, "--overwrite")
-		out, err := s.try("", "delete", "-f", "artifacts/crd.yaml", "--timeout=3m")
+		s.Kubectl("annotate", crdObject, "apps.mycompany.com/allow-deletion="+value, "--overwrite")
+		out, err := s.TryKubectl("", "delete", "-f", "artifacts/crd.yaml", "--timeout=3m")
 		want := `Error from server (Forbidden): error when deleting "artifacts/crd.yaml": customresourcedefinitions.apiextensions.k8s.io ` +
 			`"podmanagers.apps.mycompany.com" is forbidden: ` + crdNotice
 		if err == nil || !strings.HasSuffix(strings.TrimSpace(out), want) {
-			s.t.Errorf("the annotation is %q: %v\nwant\n%s", value, err, want)
+			s.T.Errorf("the annotation is %q: %v\nwant\n%s", value, err, want)
 		}
 	}
 	// A collection has no name that a policy could look for.
-	s.kubectl("apply", "-f", otherCRD)
-	all := s.cluster.Kube.Discovery().RESTClient().Delete().AbsPath(crdPath).Do(s.ctx)
+	s.Kubectl("apply", "-f", otherCRD)
+	all := s.Cluster.Kube.Discovery().RESTClient().Delete().AbsPath(crdPath).Do(s.Ctx)
 	if err := all.Error(); !apierrors.IsForbidden(err) || !strings.HasSuffix(err.Error(), crdNotice) {
-		s.t.Errorf("deleting all CRDs: %v", err)
+		s.T.Errorf("deleting all CRDs: %v", err)
 	}
-	s.kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--timeout=3m") // it may have gone with that
-	if got := strings.Fields(s.kubectl("get", "pm", "-o", "name")); len(got) != 2 {
-		s.t.Errorf("PodManagers %v are left, want 2", got)
+	s.Kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--timeout=3m") // it may have gone with that
+	if got := strings.Fields(s.Kubectl("get", "pm", "-o", "name")); len(got) != 2 {
+		s.T.Errorf("PodManagers %v are left, want 2", got)
 	}
 }
 
 // uninstalls checks that make uninstall tells what it deletes, and deletes it.
 func (s *space) uninstalls() {
-	s.t.Helper()
+	s.T.Helper()
 	const deleting = "Deleting the CRD podmanagers.apps.mycompany.com, and with it all PodManagers (2) and their pods"
 	if out := s.makeUninstall(); !strings.HasPrefix(out, deleting+"\n") {
-		s.t.Errorf("make uninstall says\n%s\nwant\n%s", out, deleting)
+		s.T.Errorf("make uninstall says\n%s\nwant\n%s", out, deleting)
 	}
-	if got := s.kubectl("get", "crd", "-o", "name"); strings.Contains(got, "podmanagers") {
-		s.t.Errorf("the CRDs %s are left", got)
+	if got := s.Kubectl("get", "crd", "-o", "name"); strings.Contains(got, "podmanagers") {
+		s.T.Errorf("the CRDs %s are left", got)
 	}
 	if out := s.makeUninstall(); out != "There is no CRD podmanagers.apps.mycompany.com\n" {
-		s.t.Errorf("make uninstall, again, says\n%s", out)
+		s.T.Errorf("make uninstall, again, says\n%s", out)
 	}
 }
 
 func (s *space) makeUninstall() string {
-	s.t.Helper()
-	command := exec.CommandContext(s.ctx, "make", "uninstall")
+	s.T.Helper()
+	command := exec.CommandContext(s.Ctx, "make", "uninstall")
 	// Nothing of what the make that runs the tests was told.
-	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "KUBECONFIG="+s.cluster.Kubeconfig)
+	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "KUBECONFIG="+s.Cluster.Kubeconfig)
 	out, err := command.CombinedOutput()
 	if err != nil {
-		s.t.Fatalf("make uninstall: %v\n%s", err, out)
+		s.T.Fatalf("make uninstall: %v\n%s", err, out)
 	}
 	return string(out)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
 const podRightsPolicy, crdPolicy = "podmanager-pod-rights", "podmanager-crd-deletion"
@@ -18,21 +20,21 @@ type request struct{ what, input, arguments string }
 
 // podChanges are all the ways to create a PodManager, or to change the pod that it makes. web has an image, long has a template.
 var podChanges = []request{
-	{"create", manifest("new-1", "", "{image: a}"), "create -f -"},
-	{"a dry run", manifest("new-2", "", "{image: a}"), "create --dry-run=server -f -"},
-	{"apply", manifest("new-3", "", "{image: a}"), "apply -f -"},
-	{"server-side apply", manifest("new-4", "", "{image: a}"), "apply --server-side -f -"},
-	{"no pods yet", manifest("new-5", "", "{replicas: 0, paused: true, image: a}"), "create -f -"},
+	{"create", harness.Manifest("new-1", "", "{image: a}"), "create -f -"},
+	{"a dry run", harness.Manifest("new-2", "", "{image: a}"), "create --dry-run=server -f -"},
+	{"apply", harness.Manifest("new-3", "", "{image: a}"), "apply -f -"},
+	{"server-side apply", harness.Manifest("new-4", "", "{image: a}"), "apply --server-side -f -"},
+	{"no pods yet", harness.Manifest("new-5", "", "{replicas: 0, paused: true, image: a}"), "create -f -"},
 	{"another image", "", `patch pm web --type=merge -p {"spec":{"image":"nginx:2"}}`},
 	{"a restart", "", `patch pm web --type=merge -p {"spec":{"restartAt":"2026-01-01T00:00:00Z"}}`},
 	{"no restart any more", "", `patch pm long --type=json -p [{"op":"remove","path":"/spec/restartAt"}]`},
 	{"another template", "", `patch pm long --type=json -p [{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"b"}]`},
 	{"a label of the pods", "", `patch pm long --type=merge -p {"spec":{"template":{"metadata":{"labels":{"a":"b"}}}}}`},
-	{"apply to it", manifest("web", "", "{image: 'nginx:3'}"), "apply -f -"},
-	{"server-side apply to it", manifest("web", "", "{image: 'nginx:4'}"), "apply --server-side --force-conflicts -f -"},
-	{"replace", manifest("web", "", "{image: 'nginx:5'}"), "replace -f -"},
-	{"the long form", manifest("web", "", "{template: {spec: {containers: [{name: app, image: 'nginx:5'}]}}}"), "replace -f -"},
-	{"the short form", manifest("long", "", "{image: a}"), "replace -f -"},
+	{"apply to it", harness.Manifest("web", "", "{image: 'nginx:3'}"), "apply -f -"},
+	{"server-side apply to it", harness.Manifest("web", "", "{image: 'nginx:4'}"), "apply --server-side --force-conflicts -f -"},
+	{"replace", harness.Manifest("web", "", "{image: 'nginx:5'}"), "replace -f -"},
+	{"the long form", harness.Manifest("web", "", "{template: {spec: {containers: [{name: app, image: 'nginx:5'}]}}}"), "replace -f -"},
+	{"the short form", harness.Manifest("long", "", "{image: a}"), "replace -f -"},
 }
 
 // otherChanges leave the pod as it is. They are made one after the other.
@@ -48,9 +50,9 @@ var otherChanges = []request{
 	{"pause", "", `patch pm web --type=merge -p {"spec":{"paused":true}}`},
 	{"a partition", "", `patch pm web --type=merge -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}`},
 	{"the same image", "", `patch pm web --type=merge -p {"spec":{"image":"nginx:1"}}`},
-	{"replace with the same", manifest("web", "", "{image: 'nginx:1'}"), "replace -f -"},
-	{"the same template", manifest("long", "", "{replicas: 2, "+longTemplate+"}"), "replace -f -"},
-	{"server-side apply", manifest("web", "", "{replicas: 1}"), "apply --server-side --force-conflicts --field-manager=scaler -f -"},
+	{"replace with the same", harness.Manifest("web", "", "{image: 'nginx:1'}"), "replace -f -"},
+	{"the same template", harness.Manifest("long", "", "{replicas: 2, "+longTemplate+"}"), "replace -f -"},
+	{"server-side apply", harness.Manifest("web", "", "{replicas: 1}"), "apply --server-side --force-conflicts --field-manager=scaler -f -"},
 	{"delete", "", "delete pm web --wait=false"},
 }
 
@@ -65,21 +67,21 @@ func TestPodRights(t *testing.T) {
 	s.grant("jane", "create,get,list,patch,update,delete", "podmanagers", "podmanagers/scale", "podmanagers/status")
 	s.grant("paul", "create,get,list,patch,update,delete", "podmanagers", "pods")
 	s.awaitPodRights("jane")
-	before := s.manager("web").Generation
+	before := s.Manager("web").Generation
 	for _, change := range podChanges {
 		out, err := s.as("jane", change)
-		if want := refusal("jane", s.name); err == nil || !strings.HasSuffix(strings.TrimSpace(out), want) || !strings.Contains(out, "(Forbidden)") {
+		if want := refusal("jane", s.Name); err == nil || !strings.HasSuffix(strings.TrimSpace(out), want) || !strings.Contains(out, "(Forbidden)") {
 			t.Errorf("%s, without a right to pods: %v\n%s\nwant: %s", change.what, err, out, want)
 		}
 	}
-	if got := s.manager("web").Generation; got != before {
+	if got := s.Manager("web").Generation; got != before {
 		t.Errorf("generation %d, was %d, although all was refused", got, before)
 	}
 	for _, change := range otherChanges {
 		if out, err := s.as("jane", change); err != nil {
 			t.Errorf("%s, without a right to pods: %v\n%s", change.what, err, out)
 		}
-		if got := strings.TrimSpace(s.kubectl("get", "pm", "web", "--ignore-not-found", "-o", "jsonpath={.spec.image}")); got != "nginx:1" && change.what != "delete" {
+		if got := strings.TrimSpace(s.Kubectl("get", "pm", "web", "--ignore-not-found", "-o", "jsonpath={.spec.image}")); got != "nginx:1" && change.what != "delete" {
 			t.Errorf("%s has changed the image to %q", change.what, got)
 		}
 	}
@@ -98,14 +100,14 @@ func TestPodRightsOfNamespace(t *testing.T) {
 	s := newSpace(t)
 	other := newSerialSpace(t)
 	for _, space := range []*space{s, other} {
-		space.kubectl("create", "rolebinding", "paul", "--clusterrole=podmanager-edit", "--user=paul")
+		space.Kubectl("create", "rolebinding", "paul", "--clusterrole=podmanager-edit", "--user=paul")
 		space.awaitPodRights("paul")
 	}
 	s.grant("paul", "create", "pods")
-	s.kubectl("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann")
-	create := request{"create", manifest("web", "", "{image: nginx}"), "create --dry-run=server -f -"}
+	s.Kubectl("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann")
+	create := request{"create", harness.Manifest("web", "", "{image: nginx}"), "create --dry-run=server -f -"}
 	for _, user := range []string{"paul", "ann"} {
-		s.await(user+" to have the right", func() (any, bool) {
+		s.Await(user+" to have the right", func() (any, bool) {
 			out, err := s.as(user, create)
 			return out, err == nil
 		})
@@ -113,7 +115,7 @@ func TestPodRightsOfNamespace(t *testing.T) {
 	out, err := other.as("paul", create)
 	want := `Error from server (Forbidden): error when creating "STDIN": podmanagers.apps.mycompany.com "web" is forbidden: ` +
 		`ValidatingAdmissionPolicy 'podmanager-pod-rights' with binding 'podmanager-pod-rights' denied request: ` +
-		`user "paul" may not create pods in namespace "` + other.name + `", and a PodManager would do it for them: ` +
+		`user "paul" may not create pods in namespace "` + other.Name + `", and a PodManager would do it for them: ` +
 		`ask for a role with create on pods there, such as edit, or let somebody apply this who has one`
 	if err == nil || strings.TrimSpace(out) != want {
 		t.Errorf("%v: got\n%s\nwant\n%s", err, out, want)
@@ -132,26 +134,26 @@ func TestPolicyTypes(t *testing.T) {
 // checksTypes makes a copy of a policy with other texts, given as pairs of old and new, and checks what the API server thinks of it. No
 // binding makes the copy effective.
 func (s *space) checksTypes(name, want string, change ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	var policy map[string]any
-	data := strings.NewReplacer(change...).Replace(s.kubectl("get", "validatingadmissionpolicy", name, "-o", "yaml"))
+	data := strings.NewReplacer(change...).Replace(s.Kubectl("get", "validatingadmissionpolicy", name, "-o", "yaml"))
 	if err := yaml.Unmarshal([]byte(data), &policy); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	duplicate := fmt.Sprintf("%s-%s-%d", s.name, name, len(change))
+	duplicate := fmt.Sprintf("%s-%s-%d", s.Name, name, len(change))
 	policy["metadata"], policy["status"] = map[string]any{"name": duplicate}, nil
 	input, err := yaml.Marshal(policy)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	if out, err := s.try(string(input), "create", "-f", "-"); err != nil {
-		s.t.Fatalf("%v\n%s", err, out)
+	if out, err := s.TryKubectl(string(input), "create", "-f", "-"); err != nil {
+		s.T.Fatalf("%v\n%s", err, out)
 	}
-	s.t.Cleanup(func() {
-		_, _ = s.cluster.Kubectl(context.Background(), "delete", "validatingadmissionpolicy", duplicate)
+	s.T.Cleanup(func() {
+		_, _ = s.Cluster.Kubectl(context.Background(), "delete", "validatingadmissionpolicy", duplicate)
 	})
-	s.await("the types of "+duplicate+" to be checked", func() (any, bool) {
-		out := s.kubectl("get", "validatingadmissionpolicy", duplicate, "-o", "jsonpath={.status.observedGeneration} {.status.typeChecking.expressionWarnings}")
+	s.Await("the types of "+duplicate+" to be checked", func() (any, bool) {
+		out := s.Kubectl("get", "validatingadmissionpolicy", duplicate, "-o", "jsonpath={.status.observedGeneration} {.status.typeChecking.expressionWarnings}")
 		observed, warnings, _ := strings.Cut(out, " ")
 		return out, observed == "1" && (want == "" && warnings == "" || want != "" && strings.Contains(warnings, want))
 	})
@@ -159,7 +161,7 @@ func (s *space) checksTypes(name, want string, change ...string) {
 
 // grant gives a user rights in the namespace, for ours and for pods.
 func (s *space) grant(user, verbs string, resources ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	for i, resource := range resources {
 		if name, subresource, found := strings.Cut(resource, "/"); name == "podmanagers" {
 			resources[i] = name + ".apps.mycompany.com"
@@ -169,15 +171,15 @@ func (s *space) grant(user, verbs string, resources ...string) {
 		}
 	}
 	role := user + "-" + strings.ReplaceAll(verbs, ",", "-")
-	s.kubectl("create", "role", role, "--verb="+verbs, "--resource="+strings.Join(resources, ","))
-	s.kubectl("create", "rolebinding", role, "--role="+role, "--user="+user)
+	s.Kubectl("create", "role", role, "--verb="+verbs, "--resource="+strings.Join(resources, ","))
+	s.Kubectl("create", "rolebinding", role, "--role="+role, "--user="+user)
 }
 
 // as makes a request as a user. No argument has a space in it. kubectl replace reads the object before it writes it: if the controller
 // writes the status in between, as tries again.
 func (s *space) as(user string, what request) (out string, err error) {
 	for range 10 {
-		out, err = s.try(what.input, append(strings.Fields(what.arguments), "--as", user)...)
+		out, err = s.TryKubectl(what.input, append(strings.Fields(what.arguments), "--as", user)...)
 		if err == nil || !strings.Contains(out, "the object has been modified") {
 			break
 		}
@@ -188,9 +190,9 @@ func (s *space) as(user string, what request) (out string, err error) {
 // awaitPodRights waits until a user has the right to create PodManagers, and is refused by the policy, which takes some seconds to be in
 // force.
 func (s *space) awaitPodRights(user string) {
-	s.t.Helper()
-	s.await("the policy to be in force", func() (any, bool) {
-		out, err := s.as(user, request{"", manifest("probe", "", "{image: a}"), "create --dry-run=server -f -"})
+	s.T.Helper()
+	s.Await("the policy to be in force", func() (any, bool) {
+		out, err := s.as(user, request{"", harness.Manifest("probe", "", "{image: a}"), "create --dry-run=server -f -"})
 		return out, err != nil && strings.Contains(out, podRightsPolicy)
 	})
 }

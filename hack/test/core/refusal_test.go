@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -34,7 +35,7 @@ func TestBadInputIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			out, err := s.try(manifest(test.name, "", test.spec), "apply", "-f", "-")
+			out, err := s.TryKubectl(harness.Manifest(test.name, "", test.spec), "apply", "-f", "-")
 			if err == nil || !strings.Contains(out, test.want) {
 				t.Errorf("kubectl apply: %v\n%s\nwant: %s", err, out, test.want)
 			}
@@ -47,7 +48,7 @@ func TestBadInputIsRefused(t *testing.T) {
 	}
 	for name, test := range good {
 		t.Run(name, func(t *testing.T) {
-			if out, err := s.try(manifest(test.name, "", test.spec), "apply", "--dry-run=server", "-f", "-"); err != nil {
+			if out, err := s.TryKubectl(harness.Manifest(test.name, "", test.spec), "apply", "--dry-run=server", "-f", "-"); err != nil {
 				t.Errorf("kubectl apply: %v\n%s", err, out)
 			}
 		})
@@ -56,22 +57,22 @@ func TestBadInputIsRefused(t *testing.T) {
 
 // awaitRefusal waits until the status tells that the pods are refused.
 func (s *space) awaitRefusal(name, reason, words string) {
-	s.t.Helper()
-	s.await("the status to tell of the refusal", func() (any, bool) {
-		failure, stalled, ready := s.condition(name, v1.ConditionReplicaFailure), s.condition(name, v1.ConditionStalled), s.condition(name, v1.ConditionReady)
-		return brief(s.manager(name)), failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedCreate &&
+	s.T.Helper()
+	s.Await("the status to tell of the refusal", func() (any, bool) {
+		failure, stalled, ready := s.Condition(name, v1.ConditionReplicaFailure), s.Condition(name, v1.ConditionStalled), s.Condition(name, v1.ConditionReady)
+		return harness.Brief(s.Manager(name)), failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedCreate &&
 			strings.Contains(failure.Message, words) && stalled.Reason == reason && ready.Reason == reason && ready.Status == metav1.ConditionFalse
 	})
 }
 
 // failureEvents counts the warnings about a PodManager, with their repetitions.
 func (s *space) failureEvents(name string) int {
-	s.t.Helper()
-	events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
+	s.T.Helper()
+	events, err := shared.kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{
 		FieldSelector: "regarding.name=" + name + ",reason=" + v1.EventFailedCreate,
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	count := 0
 	for _, event := range events.Items {
@@ -94,14 +95,14 @@ func TestInvalidPod(t *testing.T) {
 	s.awaitReady("good", 2)
 
 	// Wait for a few more tries.
-	s.await("another try", func() (any, bool) {
+	s.Await("another try", func() (any, bool) {
 		n := metric(t, controller, "podmanager_pod_request_failures_total", "")
 		return n, n >= 3
 	})
 	if got := s.failureEvents("bad"); got != 1 {
 		t.Errorf("%d events about the failure, want 1", got)
 	}
-	if got := len(s.allPods()); got != 2 {
+	if got := len(s.AllPods()); got != 2 {
 		t.Errorf("%d pods, want the two good ones", got)
 	}
 
@@ -109,7 +110,7 @@ func TestInvalidPod(t *testing.T) {
 	s.applyPrivate("bad", "{replicas: 3, image: nginx, template: null}")
 	s.awaitReady("bad", 3)
 	for _, kind := range []string{v1.ConditionReplicaFailure, v1.ConditionStalled} {
-		if left := s.condition("bad", kind); left.Type != "" {
+		if left := s.Condition("bad", kind); left.Type != "" {
 			t.Errorf("%s is left: %+v", kind, left)
 		}
 	}
@@ -117,20 +118,20 @@ func TestInvalidPod(t *testing.T) {
 
 func TestQuota(t *testing.T) {
 	s := newSpace(t)
-	s.kubectl("create", "quota", "few", "--hard=pods=5")
-	s.await("the quota to be in force", func() (any, bool) {
-		out := s.kubectl("get", "quota", "few", "-o", "jsonpath={.status.hard.pods}")
+	s.Kubectl("create", "quota", "few", "--hard=pods=5")
+	s.Await("the quota to be in force", func() (any, bool) {
+		out := s.Kubectl("get", "quota", "few", "-o", "jsonpath={.status.hard.pods}")
 		return out, out == "5"
 	})
 	s.apply("web", "{replicas: 50, image: nginx}")
 	s.awaitRefusal("web", v1.ReasonForbidden, "exceeded quota: few")
-	s.await("five pods to be ready", func() (any, bool) {
-		manager := s.manager("web")
-		return brief(manager), manager.Status.ReadyReplicas == 5 && manager.Status.Replicas == 5
+	s.Await("five pods to be ready", func() (any, bool) {
+		manager := s.Manager("web")
+		return harness.Brief(manager), manager.Status.ReadyReplicas == 5 && manager.Status.Replicas == 5
 	})
-	s.kubectl("delete", "quota", "few")
-	s.awaitFor(2*patience, "all pods once the quota is gone", func() (any, bool) {
-		manager := s.manager("web")
-		return brief(manager), isReady(manager) && manager.Status.Replicas == 50
+	s.Kubectl("delete", "quota", "few")
+	s.AwaitFor(2*harness.Patience, "all pods once the quota is gone", func() (any, bool) {
+		manager := s.Manager("web")
+		return harness.Brief(manager), harness.IsReady(manager) && manager.Status.Replicas == 50
 	})
 }

@@ -14,16 +14,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // otherOwner is a reference to an object that exists, so that the garbage collector leaves its dependents alone.
 func (s *space) otherOwner(controller *bool) metav1.OwnerReference {
-	s.t.Helper()
-	config, err := shared.kube.CoreV1().ConfigMaps(s.name).Create(s.ctx,
+	s.T.Helper()
+	config, err := shared.kube.CoreV1().ConfigMaps(s.Name).Create(s.Ctx,
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "owner-"}}, metav1.CreateOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: config.Name, UID: config.UID, Controller: controller}
 }
@@ -64,7 +65,7 @@ func TestAdoptionByReference(t *testing.T) {
 	}
 	for i, test := range tests {
 		s.applyPrivate(fmt.Sprintf("web-%d", i), "{replicas: 1, image: nginx}")
-		manager := s.manager(fmt.Sprintf("web-%d", i))
+		manager := s.Manager(fmt.Sprintf("web-%d", i))
 		s.createPod(fmt.Sprintf("by-hand-%d", i), func(pod *corev1.Pod) {
 			labelled(manager.Name)(pod)
 			pod.OwnerReferences = test.before(manager)
@@ -74,9 +75,9 @@ func TestAdoptionByReference(t *testing.T) {
 	for i, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := s.with(t)
-			manager := s.manager(fmt.Sprintf("web-%d", i))
-			s.await("the status to name "+test.pod, func() (any, bool) {
-				status := s.manager(manager.Name).Status
+			manager := s.Manager(fmt.Sprintf("web-%d", i))
+			s.Await("the status to name "+test.pod, func() (any, bool) {
+				status := s.Manager(manager.Name).Status
 				return status, status.Replicas == 1 && slices.Equal(status.PodNames, []string{test.pod})
 			})
 			got, want := s.pod(fmt.Sprintf("by-hand-%d", i)).OwnerReferences, test.want(manager)
@@ -85,7 +86,7 @@ func TestAdoptionByReference(t *testing.T) {
 			}
 		})
 	}
-	if got, want := podNames(s.allPods()), []string{"by-hand-0", "by-hand-1", "by-hand-2", "by-hand-3", "web-3-0"}; !slices.Equal(got, want) {
+	if got, want := podNames(s.AllPods()), []string{"by-hand-0", "by-hand-1", "by-hand-2", "by-hand-3", "web-3-0"}; !slices.Equal(got, want) {
 		t.Errorf("pods %v, want %v", got, want)
 	}
 }
@@ -108,20 +109,20 @@ func TestAdoptionBesideOtherOwners(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := s.with(t)
-			before := uids(s.allPods())
+			before := uids(s.AllPods())
 			references, err := json.Marshal(test.before)
 			if err != nil {
 				t.Fatal(err)
 			}
 			s.patchPod("web-0", `{"ownerReferences":`+string(references)+`}`)
-			s.await("the pod to be taken back", func() (any, bool) {
+			s.Await("the pod to be taken back", func() (any, bool) {
 				got := s.pod("web-0").OwnerReferences
 				return got, len(got) == len(test.want) && !slices.ContainsFunc(test.want, func(want metav1.OwnerReference) bool {
 					return !slices.ContainsFunc(got, func(got metav1.OwnerReference) bool { return equality.Semantic.DeepEqual(got, want) })
 				})
 			})
 			s.awaitReady("web", 1)
-			if after := uids(s.allPods()); len(after) != 1 || after["web-0"] != before["web-0"] {
+			if after := uids(s.AllPods()); len(after) != 1 || after["web-0"] != before["web-0"] {
 				t.Errorf("pods were replaced: before %v, after %v", before, after)
 			}
 		})
@@ -135,7 +136,7 @@ func TestRelabelledPod(t *testing.T) {
 	s.awaitReady("web", 1)
 	before := s.pod("web-0")
 	s.patchPod("web-0", `{"labels":{"podmanager":null,"debug":"yes"}}`)
-	s.await("the pod to be released", func() (any, bool) {
+	s.Await("the pod to be released", func() (any, bool) {
 		pod := s.pod("web-0")
 		_, marked := pod.Labels[v1.LabelManagerUID]
 		return pod.ObjectMeta, len(pod.OwnerReferences) == 0 && !marked
@@ -149,7 +150,7 @@ func TestRelabelledPod(t *testing.T) {
 	}
 
 	s.patchPod("web-0", `{"labels":{"podmanager":"web"}}`)
-	s.await("one pod to be left", func() (any, bool) { got := podNames(s.allPods()); return got, len(got) == 1 })
+	s.Await("one pod to be left", func() (any, bool) { got := podNames(s.AllPods()); return got, len(got) == 1 })
 	s.awaitReady("web", 1)
 	// The newer pod has to go.
 	if pod := s.pod("web-0"); pod.UID != before.UID || !metav1.IsControlledBy(pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
@@ -163,11 +164,11 @@ func TestFailedRelease(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 3, image: nginx}")
 	f.awaitReady("web", 3)
-	w := f.watchPods()
+	w := f.WatchPods()
 	triedAndTold := func(name string) {
 		t.Helper()
-		f.await("it to be tried twice, and told", func() (any, bool) {
-			failure := f.condition("web", v1.ConditionReplicaFailure)
+		f.Await("it to be tried twice, and told", func() (any, bool) {
+			failure := f.Condition("web", v1.ConditionReplicaFailure)
 			return failure, f.proxy.Count(name) > 1 && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim
 		})
 	}
@@ -177,14 +178,14 @@ func TestFailedRelease(t *testing.T) {
 	refuse := f.answer("refused", 403, f.own("patch", "pods"))
 	fail()
 	triedAndTold("refused")
-	w.always(withinBudget(0, 3, 0)) // once it is released, there are four
+	w.Always(withinBudget(0, 3, 0)) // once it is released, there are four
 	refuse()
-	f.await("the pod to be released", func() (any, bool) { pod := f.pod("web-1"); return pod.ObjectMeta, len(pod.OwnerReferences) == 0 })
+	f.Await("the pod to be released", func() (any, bool) { pod := f.pod("web-1"); return pod.ObjectMeta, len(pod.OwnerReferences) == 0 })
 	manager := f.awaitReady("web", 3)
 	if want := []string{"web-0", "web-2", "web-3"}; !slices.Equal(manager.Status.PodNames, want) {
 		t.Errorf("the status names %v, want %v", manager.Status.PodNames, want)
 	}
-	if failure := f.condition("web", v1.ConditionReplicaFailure); failure.Status == metav1.ConditionTrue {
+	if failure := f.Condition("web", v1.ConditionReplicaFailure); failure.Status == metav1.ConditionTrue {
 		t.Errorf("still told: %+v", failure)
 	}
 }
@@ -196,16 +197,16 @@ func TestFailedAdoption(t *testing.T) {
 	f.awaitReady("web", 2)
 	mend := f.answer("failed", 500, f.own("patch", "pods"))
 	f.createPod("by-hand", labelled("web"))
-	before := uids(f.pods())
-	f.await("it to be tried a few times, and told", func() (any, bool) {
-		failure := f.condition("web", v1.ConditionReplicaFailure)
+	before := uids(f.Pods())
+	f.Await("it to be tried a few times, and told", func() (any, bool) {
+		failure := f.Condition("web", v1.ConditionReplicaFailure)
 		return failure, f.proxy.Count("failed") > 3 && failure.Reason == v1.ReasonFailedClaim
 	})
-	if now := uids(f.pods()); !maps.Equal(now, before) || len(before) != 3 {
+	if now := uids(f.Pods()); !maps.Equal(now, before) || len(before) != 3 {
 		t.Errorf("the pods were %v, now they are %v", before, now)
 	}
 	mend()
-	f.await("two pods to be left", func() (any, bool) { got := podNames(f.allPods()); return got, len(got) == 2 })
+	f.Await("two pods to be left", func() (any, bool) { got := podNames(f.AllPods()); return got, len(got) == 2 })
 	f.awaitReady("web", 2)
 }
 
@@ -217,12 +218,12 @@ func TestExtraPods(t *testing.T) {
 		before[string(s.createPod(fmt.Sprintf("by-hand-%d", i), labelled("web")).UID)] = true
 	}
 	s.apply("web", "{replicas: 2, image: nginx}")
-	s.await("two pods to be left", func() (any, bool) {
-		status := s.manager("web").Status
-		return status, status.Replicas == 2 && len(s.allPods()) == 2
+	s.Await("two pods to be left", func() (any, bool) {
+		status := s.Manager("web").Status
+		return status, status.Replicas == 2 && len(s.AllPods()) == 2
 	})
-	manager := s.manager("web")
-	for _, pod := range s.allPods() {
+	manager := s.Manager("web")
+	for _, pod := range s.AllPods() {
 		if !before[string(pod.UID)] || !metav1.IsControlledBy(&pod, manager) {
 			t.Errorf("%s is new, or not under control: %+v", pod.Name, pod.ObjectMeta)
 		}
@@ -247,8 +248,8 @@ func TestPodMovesToAnotherManager(t *testing.T) {
 	s.apply("to", "{replicas: 1, image: nginx}")
 	from, to := s.awaitReady("from", 2), s.awaitReady("to", 1)
 	s.patchPod("from-0", `{"labels":{"podmanager":"to"}}`)
-	s.await("each to have its number again", func() (any, bool) {
-		pods := s.allPods()
+	s.Await("each to have its number again", func() (any, bool) {
+		pods := s.AllPods()
 		ours, theirs := 0, 0
 		for _, pod := range pods {
 			if metav1.IsControlledBy(&pod, from) && pod.Labels[v1.LabelManager] == "from" && pod.Name != "from-0" {
@@ -262,9 +263,9 @@ func TestPodMovesToAnotherManager(t *testing.T) {
 	})
 	s.awaitReady("from", 2)
 	s.awaitReady("to", 1)
-	settled := uids(s.allPods())
-	s.steadily(time.Second, "the pods stay as they are", func() (any, bool) {
-		now := uids(s.allPods())
+	settled := uids(s.AllPods())
+	harness.Steadily(s.T, time.Second, "the pods stay as they are", func() (any, bool) {
+		now := uids(s.AllPods())
 		return now, equality.Semantic.DeepEqual(now, settled)
 	})
 }
@@ -280,7 +281,7 @@ func TestRelabelledWhileNobodyWatched(t *testing.T) {
 	s.patchPod("web-1", `{"labels":{"podmanager":null}}`)
 	s.patchManager("web", `{"spec":{"replicas":1}}`)
 	s.private()
-	s.await("web-1 to be released", func() (any, bool) {
+	s.Await("web-1 to be released", func() (any, bool) {
 		pod := s.pod("web-1")
 		return pod.OwnerReferences, pod.UID == before.UID && len(pod.OwnerReferences) == 0
 	})

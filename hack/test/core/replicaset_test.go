@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -59,30 +60,20 @@ const (
 
 // with is the space for a subtest.
 func (s *space) with(t *testing.T) *space {
-	return &space{t: t, ctx: t.Context(), name: s.name, cluster: s.cluster}
-}
-
-// steadily repeats a check for a while; it has to hold every time.
-func (s *space) steadily(window time.Duration, what string, check func() (seen any, ok bool)) {
-	s.t.Helper()
-	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
-		if seen, ok := check(); !ok {
-			s.t.Fatalf("%s: not so: %+v", what, seen)
-		}
-	}
+	return &space{s.With(t)}
 }
 
 // createPod creates a pod by hand, with the given labels and owners only.
 func (s *space) createPod(name string, change func(pod *corev1.Pod)) *corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "by-hand"}}},
 	}
 	change(pod)
-	created, err := shared.kube.CoreV1().Pods(s.name).Create(s.ctx, pod, metav1.CreateOptions{})
+	created, err := shared.kube.CoreV1().Pods(s.Name).Create(s.Ctx, pod, metav1.CreateOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return created
 }
@@ -93,30 +84,30 @@ func labelled(manager string) func(*corev1.Pod) {
 }
 
 func (s *space) pod(name string) *corev1.Pod {
-	s.t.Helper()
-	pod, err := shared.kube.CoreV1().Pods(s.name).Get(s.ctx, name, metav1.GetOptions{})
+	s.T.Helper()
+	pod, err := shared.kube.CoreV1().Pods(s.Name).Get(s.Ctx, name, metav1.GetOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return pod
 }
 
 // patchPod changes a pod's metadata, with a merge patch.
 func (s *space) patchPod(name, metadata string) *corev1.Pod {
-	s.t.Helper()
-	pod, err := shared.kube.CoreV1().Pods(s.name).Patch(s.ctx, name, types.MergePatchType,
+	s.T.Helper()
+	pod, err := shared.kube.CoreV1().Pods(s.Name).Patch(s.Ctx, name, types.MergePatchType,
 		[]byte(`{"metadata":`+metadata+`}`), metav1.PatchOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return pod
 }
 
 // deletePod asks for the deletion of a pod, and does not wait for it.
 func (s *space) deletePod(name string) {
-	s.t.Helper()
-	if err := shared.kube.CoreV1().Pods(s.name).Delete(s.ctx, name, metav1.DeleteOptions{}); err != nil {
-		s.t.Fatal(err)
+	s.T.Helper()
+	if err := shared.kube.CoreV1().Pods(s.Name).Delete(s.Ctx, name, metav1.DeleteOptions{}); err != nil {
+		s.T.Fatal(err)
 	}
 }
 
@@ -133,22 +124,22 @@ func touched(pod *corev1.Pod) bool {
 // held is a spec whose pods, once deleted, stay until the test calls letGo; more are further fields. When the test ends, held removes the
 // finalizers of the remaining pods: otherwise the namespace would never go away.
 func (s *space) held(more string) string {
-	s.t.Helper()
-	s.t.Cleanup(func() {
-		if s.t.Failed() {
-			s.t.Logf("before the pods are let go:\n%s", s.dump())
+	s.T.Helper()
+	s.T.Cleanup(func() {
+		if s.T.Failed() {
+			s.T.Logf("before the pods are let go:\n%s", s.Dump())
 		}
 		ctx := context.Background()
 		_ = s.managers().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
-		_ = shared.kube.CoreV1().Namespaces().Delete(ctx, s.name, metav1.DeleteOptions{})
+		_ = shared.kube.CoreV1().Namespaces().Delete(ctx, s.Name, metav1.DeleteOptions{})
 		// Twice, for a pod that was being created meanwhile.
-		for clean, deadline := 0, time.Now().Add(patience); clean < 2 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		for clean, deadline := 0, time.Now().Add(harness.Patience); clean < 2 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 			clean++
-			list, _ := shared.kube.CoreV1().Pods(s.name).List(ctx, metav1.ListOptions{})
+			list, _ := shared.kube.CoreV1().Pods(s.Name).List(ctx, metav1.ListOptions{})
 			for _, pod := range list.Items {
 				if len(pod.Finalizers) > 0 {
 					clean = 0
-					_, _ = shared.kube.CoreV1().Pods(s.name).Patch(ctx, pod.Name, types.MergePatchType,
+					_, _ = shared.kube.CoreV1().Pods(s.Name).Patch(ctx, pod.Name, types.MergePatchType,
 						[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 				}
 			}
@@ -159,20 +150,20 @@ func (s *space) held(more string) string {
 
 // letGo removes the finalizer of held pods.
 func (s *space) letGo(names ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, name := range names {
-		_, err := shared.kube.CoreV1().Pods(s.name).Patch(s.ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_, err := shared.kube.CoreV1().Pods(s.Name).Patch(s.Ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) { // it may be gone by now
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 	}
 }
 
 // terminating are the terminating pods.
 func (s *space) terminating() []string {
-	s.t.Helper()
+	s.T.Helper()
 	var going []corev1.Pod
-	for _, pod := range s.allPods() {
+	for _, pod := range s.AllPods() {
 		if pod.DeletionTimestamp != nil {
 			going = append(going, pod)
 		}
@@ -182,9 +173,9 @@ func (s *space) terminating() []string {
 
 // awaitPods waits until exactly these pods, separated by spaces, are active.
 func (s *space) awaitPods(names string) {
-	s.t.Helper()
-	s.await("the pods "+names, func() (any, bool) {
-		got := strings.Join(podNames(s.pods()), " ")
+	s.T.Helper()
+	s.Await("the pods "+names, func() (any, bool) {
+		got := strings.Join(podNames(s.Pods()), " ")
 		return got, got == names
 	})
 }

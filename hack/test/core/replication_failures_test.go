@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -20,7 +21,7 @@ const nowhere = "{%s, template: {spec: {nodeSelector: {nowhere: ''}, containers:
 
 // fail makes a pod fail at a time, in whole seconds.
 func (s *space) fail(pod string, at time.Time) time.Time {
-	s.t.Helper()
+	s.T.Helper()
 	at = at.UTC().Truncate(time.Second)
 	s.setPodStatus(pod, fmt.Sprintf(`{"phase":"Failed","containerStatuses":[{"name":"a","image":"a","imageID":"","ready":false,"restartCount":0,
 		"state":{"terminated":{"exitCode":1,"reason":"Error","startedAt":%[1]q,"finishedAt":%[1]q}}}]}`, at.Format(time.RFC3339)))
@@ -29,10 +30,10 @@ func (s *space) fail(pod string, at time.Time) time.Time {
 
 // awaitActive waits until the only active pod is not the given one.
 func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	var active *corev1.Pod
-	s.awaitFor(limit, "a pod in place of the failed one", func() (any, bool) {
-		pods := s.pods()
+	s.AwaitFor(limit, "a pod in place of the failed one", func() (any, bool) {
+		pods := s.Pods()
 		if len(pods) != 1 || before != nil && pods[0].UID == before.UID {
 			return podNames(pods), false
 		}
@@ -45,18 +46,18 @@ func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod
 // awaitFirstStatus waits for the first status: a busy controller writes the first status of a PodManager that does not become ready up to
 // 15 s late.
 func (s *space) awaitFirstStatus(name string) {
-	s.t.Helper()
-	s.await("the first status", func() (any, bool) {
-		status := s.manager(name).Status
+	s.T.Helper()
+	s.Await("the first status", func() (any, bool) {
+		status := s.Manager(name).Status
 		return status, status.ObservedGeneration > 0
 	})
 }
 
 // awaitBackOff waits until the status tells the number of failures in a row, and when the next pod is due.
 func (s *space) awaitBackOff(inARow int, next time.Time) {
-	s.t.Helper()
-	s.await("the status to tell of the backoff", func() (any, bool) {
-		got := s.condition("web", v1.ConditionReady)
+	s.T.Helper()
+	s.Await("the status to tell of the backoff", func() (any, bool) {
+		got := s.Condition("web", v1.ConditionReady)
 		_, text, _ := strings.Cut(got.Message, "next try at ")
 		told, err := time.Parse(time.RFC3339, text)
 		// The scheduler may write its condition a moment later.
@@ -80,7 +81,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 	}
 	s.applyPrivate("web", fmt.Sprintf(nowhere, "replicas: 1", "first"))
 	s.awaitFirstStatus("web")
-	first := s.awaitActive(patience, nil)
+	first := s.awaitActive(harness.Patience, nil)
 	failuresBefore(first, 0)
 
 	s.fail(first.Name, time.Now())
@@ -90,7 +91,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 	failed := s.fail(second.Name, time.Now())
 	s.awaitBackOff(2, failed.Add(10*time.Second))
 	s.restart(controller)
-	third := s.awaitActive(patience, second)
+	third := s.awaitActive(harness.Patience, second)
 	failuresBefore(third, 2)
 	if waited := third.CreationTimestamp.Sub(failed); waited < 10*time.Second || waited >= 20*time.Second {
 		t.Errorf("the next try came after %v, want 10 s, and not 20 s, which are for the try after it", waited)
@@ -104,8 +105,8 @@ func TestFailedPodsBackOff(t *testing.T) {
 	if got := fourth.Spec.Containers[0].Image; got != "second" {
 		t.Errorf("%s runs %s", fourth.Name, got)
 	}
-	s.await("the back-off to be over", func() (any, bool) {
-		got := s.condition("web", v1.ConditionReady)
+	s.Await("the back-off to be over", func() (any, bool) {
+		got := s.Condition("web", v1.ConditionReady)
 		return got, got.Reason == v1.ReasonPodsNotReady
 	})
 	s.fail(fourth.Name, time.Now())
@@ -124,8 +125,8 @@ func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 	s.awaitBackOff(2, failed.Add(10*time.Second))
 	before := s.pod("web-1").UID
 	s.deletePod("web-1")
-	s.await("the deleted pod to be replaced", func() (any, bool) {
-		pods := s.pods()
+	s.Await("the deleted pod to be replaced", func() (any, bool) {
+		pods := s.Pods()
 		return podNames(pods), len(pods) == 1 && pods[0].UID != before
 	})
 	if now := time.Now(); now.After(failed.Add(10 * time.Second)) {
@@ -137,27 +138,27 @@ func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 func TestBackOffOutlivesARefusal(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1, failedPodsHistoryLimit: 0", "a"))
-	first := s.awaitActive(patience, nil)
-	s.kubectl("create", "quota", "none", "--hard=pods=0")
-	s.await("the quota to be in force", func() (any, bool) {
-		out := s.kubectl("get", "quota", "none", "-o", "jsonpath={.status.hard.pods}")
+	first := s.awaitActive(harness.Patience, nil)
+	s.Kubectl("create", "quota", "none", "--hard=pods=0")
+	s.Await("the quota to be in force", func() (any, bool) {
+		out := s.Kubectl("get", "quota", "none", "-o", "jsonpath={.status.hard.pods}")
 		return out, out == "0"
 	})
 	s.fail(first.Name, time.Now())
 	s.awaitRefusal("web", v1.ReasonForbidden, "exceeded quota: none")
-	s.kubectl("delete", "quota", "none")
+	s.Kubectl("delete", "quota", "none")
 	s.patchManager("web", `{"spec":{"minReadySeconds":1}}`) // a changed spec is tried at once
-	if got := s.awaitActive(patience, first).Annotations[v1.AnnotationFailuresBefore]; got != "1" {
+	if got := s.awaitActive(harness.Patience, first).Annotations[v1.AnnotationFailuresBefore]; got != "1" {
 		t.Errorf("the replacement says that %q have failed before it, want 1", got)
 	}
-	s.await("the failed pod to be gone", func() (any, bool) { all := s.allPods(); return podNames(all), len(all) == 1 })
+	s.Await("the failed pod to be gone", func() (any, bool) { all := s.AllPods(); return podNames(all), len(all) == 1 })
 }
 
 // A node whose clock is ahead does not prolong the backoff.
 func TestFailedInTheFuture(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1", "a"))
-	first := s.awaitActive(patience, nil)
+	first := s.awaitActive(harness.Patience, nil)
 	s.fail(first.Name, time.Now().Add(time.Hour))
 	s.awaitActive(5*time.Second, first)
 }
@@ -174,25 +175,25 @@ func TestFailedPodsHistory(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", fmt.Sprintf(nowhere, "replicas: 3"+limit, "a"))
 			s.awaitPods("web-0 web-1 web-2")
-			before := uids(s.allPods())
+			before := uids(s.AllPods())
 			var last time.Time
 			for _, name := range []string{"web-2", "web-1", "web-0"} {
 				// The times of failure have to differ, and have whole seconds.
-				s.await("the next second", func() (any, bool) { return nil, time.Now().Truncate(time.Second).After(last) })
+				s.Await("the next second", func() (any, bool) { return nil, time.Now().Truncate(time.Second).After(last) })
 				last = s.fail(name, time.Now())
 			}
-			s.await(fmt.Sprintf("of the failed pods %v to be left", want), func() (any, bool) {
+			s.Await(fmt.Sprintf("of the failed pods %v to be left", want), func() (any, bool) {
 				var failed []string
-				for _, pod := range s.allPods() {
+				for _, pod := range s.AllPods() {
 					if pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp == nil && pod.UID == before[pod.Name] {
 						failed = append(failed, pod.Name)
 					}
 				}
-				active := s.pods()
-				all := s.allPods()
+				active := s.Pods()
+				all := s.AllPods()
 				return podNames(all), slices.Equal(failed, want) && len(active) == 3 && len(all) == 3+len(want)
 			})
-			s.steadily(300*time.Millisecond, "they stay", func() (any, bool) { all := s.allPods(); return podNames(all), len(all) == 3+len(want) })
+			harness.Steadily(s.T, 300*time.Millisecond, "they stay", func() (any, bool) { all := s.AllPods(); return podNames(all), len(all) == 3+len(want) })
 		})
 	}
 }

@@ -12,13 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // scaleDown.maxTerminating bounds how many pods terminate at the same time; the others follow once these are gone.
 func TestScaleDownLimit(t *testing.T) {
 	t.Parallel()
-	scale := func(s *space) { s.kubectl("scale", "pm/web", "--replicas=0") }
+	scale := func(s *space) { s.Kubectl("scale", "pm/web", "--replicas=0") }
 	tests := map[string]struct {
 		limit string
 		end   func(s *space)
@@ -26,7 +27,7 @@ func TestScaleDownLimit(t *testing.T) {
 	}{
 		"two at a time when scaling down":  {"2", scale, 2},
 		"half of them when scaling down":   {"50%", scale, 3},
-		"two at a time when it is deleted": {"2", func(s *space) { s.kubectl("delete", "pm", "web", "--wait=false") }, 2},
+		"two at a time when it is deleted": {"2", func(s *space) { s.Kubectl("delete", "pm", "web", "--wait=false") }, 2},
 		"all of them if it says so":        {"100%", scale, 6},
 		"two marked pods at a time":        {"2", (*space).markAll, 2},
 	}
@@ -35,20 +36,20 @@ func TestScaleDownLimit(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", s.held("replicas: 6, scaleDown: {maxTerminating: "+test.limit+"}"))
 			s.awaitReady("web", 6)
-			before := uids(s.pods())
-			w := s.watchPods()
+			before := uids(s.Pods())
+			w := s.WatchPods()
 			test.end(s)
-			s.await(fmt.Sprintf("%d pods to be going", test.most), func() (any, bool) {
+			s.Await(fmt.Sprintf("%d pods to be going", test.most), func() (any, bool) {
 				going := s.terminating()
-				return going, len(going) == test.most && int(s.manager("web").Status.TerminatingReplicas) == test.most
+				return going, len(going) == test.most && int(s.Manager("web").Status.TerminatingReplicas) == test.most
 			})
-			s.steadily(300*time.Millisecond, "no more are going while these are", func() (any, bool) {
+			harness.Steadily(s.T, 300*time.Millisecond, "no more are going while these are", func() (any, bool) {
 				going := s.terminating()
 				return going, len(going) == test.most
 			})
-			s.await("the others to follow", func() (any, bool) {
+			s.Await("the others to follow", func() (any, bool) {
 				s.letGo(s.terminating()...)
-				left := uids(s.allPods())
+				left := uids(s.AllPods())
 				for name, uid := range left {
 					if before[name] == uid {
 						return left, false
@@ -56,7 +57,7 @@ func TestScaleDownLimit(t *testing.T) {
 				}
 				return left, true
 			})
-			if _, most := w.extremes(terminating); most != test.most {
+			if _, most := w.Extremes(terminating); most != test.most {
 				t.Errorf("up to %d pods were going at the same time, want %d", most, test.most)
 			}
 		})
@@ -65,8 +66,8 @@ func TestScaleDownLimit(t *testing.T) {
 
 // markAll marks all pods for deletion.
 func (s *space) markAll() {
-	s.t.Helper()
-	s.kubectl("annotate", "pods", "-l", "podmanager=web", v1.AnnotationDelete+"=true")
+	s.T.Helper()
+	s.Kubectl("annotate", "pods", "-l", "podmanager=web", v1.AnnotationDelete+"=true")
 }
 
 // ready is the status of a running pod that has been ready since a time.
@@ -110,13 +111,13 @@ func rankings(long, short time.Time) map[string]ranking {
 
 // createRanked creates a pod for a PodManager to adopt, with a status that its node does not change.
 func (s *space) createRanked(manager, name, status string, change func(pod *corev1.Pod)) {
-	s.t.Helper()
+	s.T.Helper()
 	s.createPod(name, func(pod *corev1.Pod) {
 		labelled(manager)(pod)
 		pod.Spec.Containers[0].Name = "a"
 		change(pod)
 	})
-	s.await(name+" to be where it belongs", func() (any, bool) {
+	s.Await(name+" to be where it belongs", func() (any, bool) {
 		pod := s.pod(name)
 		return pod.Status, pod.Status.Phase == corev1.PodRunning || len(pod.Spec.NodeSelector) > 0
 	})
@@ -125,10 +126,10 @@ func (s *space) createRanked(manager, name, status string, change func(pod *core
 
 // twoNodes are the names of two of the cluster's nodes.
 func (s *space) twoNodes() [2]string {
-	s.t.Helper()
-	nodes, err := shared.kube.CoreV1().Nodes().List(s.ctx, metav1.ListOptions{})
+	s.T.Helper()
+	nodes, err := shared.kube.CoreV1().Nodes().List(s.Ctx, metav1.ListOptions{})
 	if err != nil || len(nodes.Items) < 2 {
-		s.t.Fatalf("two nodes are needed: %v", err)
+		s.T.Fatalf("two nodes are needed: %v", err)
 	}
 	return [2]string{nodes.Items[0].Name, nodes.Items[1].Name}
 }
@@ -170,7 +171,7 @@ func TestScaleDownRanking(t *testing.T) {
 	s.createRanked("unassigned", "unassigned-1", inPhase("Pending", long), on(0))
 	s.applyPrivate("unassigned", fmt.Sprintf(spec, 1))
 
-	before := uids(s.allPods())
+	before := uids(s.AllPods())
 	s.private()
 	want := map[string]string{"siblings": "siblings-0 siblings-2", "unassigned": "unassigned-1"}
 	for name := range tests {
@@ -183,18 +184,18 @@ func TestScaleDownRanking(t *testing.T) {
 
 // awaitLeft waits until these pods of a PodManager are left; no pod of the namespace may have been replaced.
 func (s *space) awaitLeft(manager, pods string, before map[string]types.UID) {
-	s.t.Helper()
-	s.await(pods+" to be left, and no other pod", func() (any, bool) {
-		list, err := shared.kube.CoreV1().Pods(s.name).List(s.ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + manager})
+	s.T.Helper()
+	s.Await(pods+" to be left, and no other pod", func() (any, bool) {
+		list, err := shared.kube.CoreV1().Pods(s.Name).List(s.Ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + manager})
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		got := strings.Join(podNames(list.Items), " ")
 		return got, got == pods
 	})
-	for pod, uid := range uids(s.allPods()) {
+	for pod, uid := range uids(s.AllPods()) {
 		if before[pod] != uid {
-			s.t.Errorf("%s was replaced", pod)
+			s.T.Errorf("%s was replaced", pod)
 		}
 	}
 }

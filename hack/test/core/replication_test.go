@@ -14,17 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // warnings counts the events of a reason about a PodManager, with their repetitions, and returns their notes.
 func (s *space) warnings(name, reason string) (count int, notes string) {
-	s.t.Helper()
-	events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
+	s.T.Helper()
+	events, err := shared.kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{
 		FieldSelector: "regarding.name=" + name + ",reason=" + reason + ",type=" + corev1.EventTypeWarning,
 	})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	for _, event := range events.Items {
 		count++
@@ -50,7 +51,7 @@ func TestForeignNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
 			s.createPod("web-1", func(pod *corev1.Pod) { change(s, pod) })
-			s.await("the foreign pod to run, so that nobody else changes it", func() (any, bool) {
+			s.Await("the foreign pod to run, so that nobody else changes it", func() (any, bool) {
 				pod := s.pod("web-1")
 				return pod.Status, readySince(pod) != metav1.Time{}
 			})
@@ -60,16 +61,16 @@ func TestForeignNames(t *testing.T) {
 			if want := []string{"web-0", "web-2", "web-3"}; !slices.Equal(manager.Status.PodNames, want) {
 				t.Errorf("pods %v, want %v", manager.Status.PodNames, want)
 			}
-			if message := s.condition("web", v1.ConditionReady).Message; !strings.HasPrefix(message, "3 of 3 pods available; ") || !strings.Contains(message, "web-1") {
+			if message := s.Condition("web", v1.ConditionReady).Message; !strings.HasPrefix(message, "3 of 3 pods available; ") || !strings.Contains(message, "web-1") {
 				t.Errorf("Ready says %q", message)
 			}
 			// More syncs, no more warnings.
-			s.kubectl("scale", "pm/web", "--replicas=4")
+			s.Kubectl("scale", "pm/web", "--replicas=4")
 			s.awaitReady("web", 4)
 			s.deletePod("web-0")
-			s.await("the deleted pod to be replaced", func() (any, bool) { got := podNames(s.pods()); return got, len(got) == 5 })
+			s.Await("the deleted pod to be replaced", func() (any, bool) { got := podNames(s.Pods()); return got, len(got) == 5 })
 			s.awaitReady("web", 4)
-			s.await("a warning about web-1", func() (any, bool) {
+			s.Await("a warning about web-1", func() (any, bool) {
 				count, notes := s.warnings("web", v1.EventNameTaken)
 				return notes, count == 1 && strings.Contains(notes, "web-1")
 			})
@@ -89,16 +90,16 @@ func TestForeignNameIsFreed(t *testing.T) {
 	s.createPod("web-0", func(*corev1.Pod) {})
 	s.apply("web", "{replicas: 1, image: nginx}")
 	s.awaitReady("web", 1)
-	s.await("the hint", func() (any, bool) {
-		message := s.condition("web", v1.ConditionReady).Message
+	s.Await("the hint", func() (any, bool) {
+		message := s.Condition("web", v1.ConditionReady).Message
 		return message, strings.Contains(message, "web-0")
 	})
 	s.deletePod("web-0")
-	s.await("the hint to be gone", func() (any, bool) {
-		message := s.condition("web", v1.ConditionReady).Message
+	s.Await("the hint to be gone", func() (any, bool) {
+		message := s.Condition("web", v1.ConditionReady).Message
 		return message, !strings.Contains(message, "web-0")
 	})
-	s.kubectl("scale", "pm/web", "--replicas=2")
+	s.Kubectl("scale", "pm/web", "--replicas=2")
 	s.awaitReady("web", 2)
 	s.awaitPods("web-0 web-1")
 }
@@ -109,8 +110,8 @@ func TestDeadPredecessor(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", s.held("replicas: 2"))
 	dead := s.awaitReady("web", 2)
-	s.kubectl("delete", "pm", "web")
-	s.await("the pods to be going", func() (any, bool) { got := s.terminating(); return got, len(got) == 2 })
+	s.Kubectl("delete", "pm", "web")
+	s.Await("the pods to be going", func() (any, bool) { got := s.terminating(); return got, len(got) == 2 })
 	// Another pod, of a PodManager that never existed. The garbage collector deletes it, but a finalizer keeps it.
 	s.createPod("web-2", func(pod *corev1.Pod) {
 		labelled("web")(pod)
@@ -126,7 +127,7 @@ func TestDeadPredecessor(t *testing.T) {
 	s.apply("web", "{replicas: 2, image: nginx}")
 	manager := s.awaitReady("web", 2)
 	if manager.UID == dead.UID || !slices.Equal(manager.Status.PodNames, []string{"web-3", "web-4"}) || manager.Status.TerminatingReplicas != 0 {
-		t.Errorf("counted others' pods: %s, %v", brief(manager), manager.Status.PodNames)
+		t.Errorf("counted others' pods: %s, %v", harness.Brief(manager), manager.Status.PodNames)
 	}
 	for name, owner := range owners {
 		if pod := s.pod(name); len(pod.OwnerReferences) != 1 || pod.OwnerReferences[0].UID != owner {
@@ -136,14 +137,14 @@ func TestDeadPredecessor(t *testing.T) {
 	if touched(s.pod("web-2")) {
 		t.Error("web-2 was changed")
 	}
-	before := uids(s.pods())
+	before := uids(s.Pods())
 	s.letGo("web-0", "web-1")
-	s.await("the dead one's pods to be gone", func() (any, bool) {
-		got := podNames(s.allPods())
+	s.Await("the dead one's pods to be gone", func() (any, bool) {
+		got := podNames(s.AllPods())
 		return got, !slices.Contains(got, "web-0") && !slices.Contains(got, "web-1")
 	})
 	s.awaitReady("web", 2)
-	if after := uids(s.pods()); after["web-3"] != before["web-3"] || after["web-4"] != before["web-4"] {
+	if after := uids(s.Pods()); after["web-3"] != before["web-3"] || after["web-4"] != before["web-4"] {
 		t.Errorf("pods were replaced: before %v, after %v", before, after)
 	}
 }
@@ -153,14 +154,14 @@ func TestMarkedPodIsReplaced(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")
 	s.awaitReady("web", 3)
-	before := uids(s.pods())
+	before := uids(s.Pods())
 	s.patchPod("web-1", fmt.Sprintf(`{"annotations":{%q:"true"}}`, v1.AnnotationDelete))
-	s.await("the marked pod to be replaced", func() (any, bool) {
-		now := uids(s.allPods())
+	s.Await("the marked pod to be replaced", func() (any, bool) {
+		now := uids(s.AllPods())
 		return now, len(now) == 3 && now["web-1"] != before["web-1"]
 	})
 	s.awaitReady("web", 3)
-	after := uids(s.pods())
+	after := uids(s.Pods())
 	if len(after) != 3 || after["web-0"] != before["web-0"] || after["web-2"] != before["web-2"] {
 		t.Errorf("other pods were replaced: before %v, after %v", before, after)
 	}
@@ -184,20 +185,20 @@ func TestPodReplacementPolicy(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", s.held("replicas: 2"+test.policy))
 			s.awaitReady("web", 2)
-			w := s.watchPods()
+			w := s.WatchPods()
 			s.deletePod("web-0")
-			s.await("the deletion to be in the status", func() (any, bool) {
-				status := s.manager("web").Status
+			s.Await("the deletion to be in the status", func() (any, bool) {
+				status := s.Manager("web").Status
 				return status, status.TerminatingReplicas == 1 && strings.Join(status.PodNames, " ") == test.during
 			})
-			s.steadily(500*time.Millisecond, "active are "+test.during, func() (any, bool) {
-				got := strings.Join(podNames(s.pods()), " ")
+			harness.Steadily(s.T, 500*time.Millisecond, "active are "+test.during, func() (any, bool) {
+				got := strings.Join(podNames(s.Pods()), " ")
 				return got, got == test.during
 			})
 			s.letGo("web-0")
 			s.awaitPods(test.after)
 			s.awaitReady("web", 2)
-			if _, most := w.extremes(existing); most != test.most {
+			if _, most := w.Extremes(existing); most != test.most {
 				t.Errorf("up to %d pods existed at the same time, want %d", most, test.most)
 			}
 		})
@@ -225,7 +226,7 @@ func TestBadReplicationIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			out, err := s.with(t).try(manifest("web", "", "{image: a, "+test.field+"}"), "apply", "--dry-run=server", "-f", "-")
+			out, err := s.with(t).TryKubectl(harness.Manifest("web", "", "{image: a, "+test.field+"}"), "apply", "--dry-run=server", "-f", "-")
 			if refused := err != nil; refused != (test.want != "") || !strings.Contains(out, test.want) {
 				t.Errorf("kubectl apply: %v\n%s\nwant: %s", err, out, test.want)
 			}

@@ -17,16 +17,16 @@ import (
 
 // permitWithoutResizeAndDrain gives an account the rights that a controller with -resize-and-drain=false needs, and no other.
 func (s *space) permitWithoutResizeAndDrain(account string) {
-	s.t.Helper()
+	s.T.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "limited"}}
 	for _, right := range access.WithoutResizeAndDrain {
 		role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{right.Group}, Resources: []string{right.Resource}, Verbs: []string{right.Verb}})
 	}
 	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}})
-	if _, err := shared.kube.RbacV1().Roles(s.name).Create(s.ctx, role, metav1.CreateOptions{}); err != nil {
-		s.t.Fatal(err)
+	if _, err := shared.kube.RbacV1().Roles(s.Name).Create(s.Ctx, role, metav1.CreateOptions{}); err != nil {
+		s.T.Fatal(err)
 	}
-	s.kubectl("create", "rolebinding", "limited", "--role", "limited", "--serviceaccount", account)
+	s.Kubectl("create", "rolebinding", "limited", "--role", "limited", "--serviceaccount", account)
 }
 
 // Without the rights to patch pods/resize and pods/status, and with the flag for it, the controller asks for neither and complains about
@@ -36,12 +36,12 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 	account, kubeconfig := s.account()
 	s.permitWithoutResizeAndDrain(account)
 	log := s.openAudit()
-	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.name, "-resize-and-drain=false")
+	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.Name, "-resize-and-drain=false")
 
 	limits := fmt.Sprintf(inPlacePolicy+", inPlaceGracePeriodSeconds: 5", v1.InPlaceIfPossible)
 	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:1", "requests: {cpu: 100m}", "")))
 	s.awaitReady("web", 2)
-	before := s.pods()
+	before := s.Pods()
 	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:2", "requests: {cpu: 100m}", "")))
 	s.awaitInPlace(before)
 	if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: the controller runs with -resize-and-drain=false") {
@@ -51,7 +51,7 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:2", "requests: {cpu: 200m}", "")))
 	s.awaitReady("web", 2)
 	old := uids(before)
-	for _, pod := range s.pods() {
+	for _, pod := range s.Pods() {
 		if pod.UID == old[pod.Name] || pod.Spec.Containers[0].Resources.Requests.Cpu().String() != "200m" {
 			t.Errorf("%s was not replaced: it asks for %s", pod.Name, pod.Spec.Containers[0].Resources.Requests.Cpu())
 		}
@@ -59,8 +59,8 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 
 	only := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
 	s.applyPrivate("web", rolloutSpec(2, only, sized("a:2", "requests: {cpu: 300m}", "")))
-	s.await("the reason why not", func() (any, bool) {
-		ready := s.condition("web", v1.ConditionReady)
+	s.Await("the reason why not", func() (any, bool) {
+		ready := s.Condition("web", v1.ConditionReady)
 		return ready, ready.Reason == v1.ReasonNotInPlace && strings.Contains(ready.Message, "the controller runs with -resize-and-drain=false")
 	})
 	if lines := append(logged(t, p, "rbac.yaml"), logged(t, p, "not all of it works")...); len(lines) > 0 {
@@ -71,10 +71,10 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 
 // asksForNothingElse checks that the account has patched pods only themselves, and that nothing was refused to it.
 func (s *space) asksForNothingElse(log *audit.Log, account string) {
-	s.t.Helper()
+	s.T.Helper()
 	requests, err := log.Read(account)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	patches := 0
 	for _, r := range requests {
@@ -82,13 +82,13 @@ func (s *space) asksForNothingElse(log *audit.Log, account string) {
 			continue
 		}
 		if r.IsForbidden() || r.ObjectRef.Resource == "pods" && r.ObjectRef.Subresource != "" {
-			s.t.Errorf("the controller has asked for what it may not: %v", r)
+			s.T.Errorf("the controller has asked for what it may not: %v", r)
 		}
 		if r.What() == "patch pods" {
 			patches++
 		}
 	}
 	if patches < 2 {
-		s.t.Errorf("the audit log has only %d patches of pods by %s", patches, account)
+		s.T.Errorf("the audit log has only %d patches of pods by %s", patches, account)
 	}
 }

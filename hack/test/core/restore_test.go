@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
@@ -18,30 +19,30 @@ func TestEtcdRestore(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "restore") // a restore of etcd would disturb all other tests
 	// The Lease tells of the restore also if the versions have been caught up. It lasts for longer than the API server is away.
-	p, err := startController("restore", "-kubeconfig", s.cluster.Kubeconfig, "-leader-elect", "-leader-elect-resource-namespace", "default",
+	p, err := startController("restore", "-kubeconfig", s.Cluster.Kubeconfig, "-leader-elect", "-leader-elect-resource-namespace", "default",
 		"-leader-elect-lease-duration", "10m", "-leader-elect-renew-deadline", "9m")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Kill() })
 	s.apply("web", "{replicas: 3, image: nginx}")
-	s.kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
+	s.Kubectl("wait", "--for=condition=Ready", "--timeout=3m", "pm/web")
 
 	backup := filepath.Join(t.TempDir(), "etcd")
-	s.withEtcdStopped(func() error { return s.cluster.BackUpEtcd(s.ctx, backup) })
-	s.kubectl("scale", "pm/web", "--replicas=8")
+	s.withEtcdStopped(func() error { return s.Cluster.BackUpEtcd(s.Ctx, backup) })
+	s.Kubectl("scale", "pm/web", "--replicas=8")
 	s.awaitStatus("8")
 	for i := range 20 {
-		s.kubectl("annotate", "pm", "web", "--overwrite", "n="+strconv.Itoa(i))
+		s.Kubectl("annotate", "pm", "web", "--overwrite", "n="+strconv.Itoa(i))
 	}
-	s.withEtcdStopped(func() error { return s.cluster.RestoreEtcd(s.ctx, backup) })
-	if got := s.kubectl("get", "pm", "web", "-o", "jsonpath={.spec.replicas}"); got != "3" {
+	s.withEtcdStopped(func() error { return s.Cluster.RestoreEtcd(s.Ctx, backup) })
+	if got := s.Kubectl("get", "pm", "web", "-o", "jsonpath={.spec.replicas}"); got != "3" {
 		t.Fatalf("the restore did not work: %s replicas", got)
 	}
 	// The same generation as the scaling that the restore has undone.
-	s.kubectl("scale", "pm/web", "--replicas=5")
+	s.Kubectl("scale", "pm/web", "--replicas=5")
 	s.awaitStatus("5")
-	if got := strings.Fields(s.kubectl("get", "pods", "-o", "name")); len(got) != 5 {
+	if got := strings.Fields(s.Kubectl("get", "pods", "-o", "name")); len(got) != 5 {
 		t.Errorf("pods %v, want 5", got)
 	}
 	if n := metric(t, p, "podmanager_rewinds_total", ""); n == 0 {
@@ -65,29 +66,29 @@ func newClusterSpace(t *testing.T, suffix string) *space {
 	if err := cluster.InstallCRD(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return &space{t: t, ctx: t.Context(), name: "default", cluster: cluster}
+	return &space{&harness.Space{T: t, Ctx: t.Context(), Name: "default", Cluster: cluster}}
 }
 
 // withEtcdStopped kills the API server and etcd, calls a function, and starts them again.
 func (s *space) withEtcdStopped(do func() error) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, step := range []func() error{
-		func() error { return s.cluster.Signal(lab.APIServer, syscall.SIGKILL) },
-		func() error { return s.cluster.Signal(lab.Etcd, syscall.SIGKILL) },
+		func() error { return s.Cluster.Signal(lab.APIServer, syscall.SIGKILL) },
+		func() error { return s.Cluster.Signal(lab.Etcd, syscall.SIGKILL) },
 		do,
-		func() error { return s.cluster.Repair(s.ctx) },
+		func() error { return s.Cluster.Repair(s.Ctx) },
 	} {
 		if err := step(); err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 	}
 }
 
 // awaitStatus waits until the status of the present generation has this many pods.
 func (s *space) awaitStatus(replicas string) {
-	s.t.Helper()
-	s.awaitFor(3*patience, "status.replicas to be "+replicas, func() (any, bool) {
-		out := s.kubectl("get", "pm", "web", "-o", "jsonpath={.status.replicas} {.metadata.generation} {.status.observedGeneration}")
+	s.T.Helper()
+	s.AwaitFor(3*harness.Patience, "status.replicas to be "+replicas, func() (any, bool) {
+		out := s.Kubectl("get", "pm", "web", "-o", "jsonpath={.status.replicas} {.metadata.generation} {.status.observedGeneration}")
 		fields := strings.Fields(out)
 		return out, len(fields) == 3 && fields[0] == replicas && fields[1] == fields[2]
 	})

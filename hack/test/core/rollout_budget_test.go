@@ -13,13 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // releaseAtEnd removes the finalizers of the test's PodManagers when the test and its controller have ended: otherwise the namespace would
 // stay with all its pods.
 func (s *space) releaseAtEnd() {
-	s.t.Cleanup(func() {
+	s.T.Cleanup(func() {
 		_, _ = s.managers().Patch(context.Background(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	})
 }
@@ -41,28 +42,28 @@ func TestRolloutBudgetSurvivesKills(t *testing.T) {
 			}
 			s.applyPrivate("web", spec("nginx:1"))
 			s.awaitReady("web", 100)
-			w := s.watchPods()
+			w := s.WatchPods()
 			began := time.Now()
 			for i, image := range images {
 				s.applyPrivate("web", spec(image))
 				// Odd numbers, so that the kill comes between two requests of a batch.
-				w.when(fmt.Sprintf("some pods of %s", image), running(image, []int{7, 37, 67}[i]))
+				w.When(fmt.Sprintf("some pods of %s", image), running(image, []int{7, 37, 67}[i]))
 				kill(t, controller)
-				if seen := byImage(s.pods()); seen[image] >= 100 {
+				if seen := byImage(s.Pods()); seen[image] >= 100 {
 					t.Fatalf("the controller was killed too late: %v", seen)
 				}
 				controller = s.private()
 			}
-			s.awaitFor(2*patience, "the end of the rollout", func() (any, bool) {
-				manager := s.manager("web")
-				return brief(manager), isReady(manager) && manager.Status.UpdatedReplicas == 100
+			s.AwaitFor(2*harness.Patience, "the end of the rollout", func() (any, bool) {
+				manager := s.Manager("web")
+				return harness.Brief(manager), harness.IsReady(manager) && manager.Status.UpdatedReplicas == 100
 			})
 			t.Logf("rolled out in %v", time.Since(began))
 			if manager := s.awaitReady("web", 100); manager.Status.CurrentRevision != manager.Status.UpdateRevision || manager.Status.CurrentReplicas != 100 {
-				t.Errorf("at the end: %s", brief(manager))
+				t.Errorf("at the end: %s", harness.Brief(manager))
 			}
-			w.always(withinBudget(90, 115, time.Second))
-			if seen := byImage(s.pods()); seen[images[2]] != 100 {
+			w.Always(withinBudget(90, 115, time.Second))
+			if seen := byImage(s.Pods()); seen[images[2]] != 100 {
 				t.Errorf("the pods run %v", seen)
 			}
 		})
@@ -74,7 +75,7 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx:1", ""))
 	s.awaitReady("web", 10)
-	w := s.watchPods()
+	w := s.WatchPods()
 	s.apply("web", spec(10, "nginx:never-ready", ""))
 	s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
 	s.apply("web", spec(20, "nginx:never-ready", ""))
@@ -85,7 +86,7 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	// Scale and change the template at once, as in the last step of the test of Kubernetes.
 	s.apply("web", spec(4, "nginx:3", ""))
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
-	w.always(func(pods []*corev1.Pod, _ time.Time) string {
+	w.Always(func(pods []*corev1.Pod, _ time.Time) string {
 		if bad := running("nginx:never-ready", 6)(pods); bad {
 			return "more pods than maxSurge and maxUnavailable allow are of a revision that does not become available"
 		}
@@ -113,23 +114,23 @@ func TestRecreateNeverOverlaps(t *testing.T) {
 	}
 	s.apply("web", held(4, ""))
 	s.awaitReady("web", 4)
-	old := podNames(s.pods())
-	w := s.watchPods()
+	old := podNames(s.Pods())
+	w := s.WatchPods()
 	s.apply("web", held(4, ", env: [{name: A, value: b}]"))
 	none := "0 pods, 0 current, 0 updated, 0 available: Ready=False/TooFewReplicas Available=False/NotEnoughReplicas Progressing=True/Scaling"
 	if manager := s.awaitState("web", none); manager.Status.TerminatingReplicas != 4 {
-		t.Errorf("terminating: %s", brief(manager))
+		t.Errorf("terminating: %s", harness.Brief(manager))
 	}
 	s.apply("web", held(5, ", env: [{name: A, value: b}]"))
 	s.letGo(old[:3]...)
-	s.await("three pods to be gone", func() (any, bool) {
-		manager := s.manager("web")
-		return brief(manager), manager.Status.TerminatingReplicas == 1 && manager.Status.ObservedGeneration == manager.Generation
+	s.Await("three pods to be gone", func() (any, bool) {
+		manager := s.Manager("web")
+		return harness.Brief(manager), manager.Status.TerminatingReplicas == 1 && manager.Status.ObservedGeneration == manager.Generation
 	})
-	s.steadily(time.Second, "no pod beside the last old one", func() (any, bool) { n := len(s.pods()); return n, n == 0 })
+	harness.Steadily(s.T, time.Second, "no pod beside the last old one", func() (any, bool) { n := len(s.Pods()); return n, n == 0 })
 	s.letGo(old[3])
 	s.awaitState("web", "5 pods, 5 current, 5 updated, 5 available: "+allDone)
-	w.always(oneRevision)
+	w.Always(oneRevision)
 }
 
 // With TerminationComplete, terminating pods count against replicas + maxSurge.
@@ -141,20 +142,20 @@ func TestRollingUpdateWaitsForGonePods(t *testing.T) {
 	}
 	s.apply("web", held("a"))
 	s.awaitReady("web", 4)
-	w := s.watchPods()
+	w := s.WatchPods()
 	s.apply("web", held("b"))
-	s.await("the rollout to be done", func() (any, bool) {
-		for _, pod := range s.allPods() {
+	s.Await("the rollout to be done", func() (any, bool) {
+		for _, pod := range s.AllPods() {
 			if pod.DeletionTimestamp != nil && len(pod.Finalizers) > 0 {
 				s.letGo(pod.Name)
 			}
 		}
-		manager := s.manager("web")
-		return brief(manager), isReady(manager) && manager.Status.UpdatedReplicas == 4
+		manager := s.Manager("web")
+		return harness.Brief(manager), harness.IsReady(manager) && manager.Status.UpdatedReplicas == 4
 	})
 	s.awaitReady("web", 4)
-	w.always(withinBudget(3, 5, 0))
-	if _, most := w.extremes(existing); most > 5 {
+	w.Always(withinBudget(3, 5, 0))
+	if _, most := w.Extremes(existing); most > 5 {
 		t.Errorf("up to %d pods existed at the same time, want 5", most)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -39,22 +40,22 @@ func state(manager *v1.PodManager) string {
 
 // awaitState waits until the status is that of the present spec, and has this state.
 func (s *space) awaitState(name, want string) *v1.PodManager {
-	s.t.Helper()
+	s.T.Helper()
 	var manager *v1.PodManager
-	s.await(want, func() (any, bool) {
-		manager = s.manager(name)
-		return brief(manager), manager.Status.ObservedGeneration == manager.Generation && state(manager) == want
+	s.Await(want, func() (any, bool) {
+		manager = s.Manager(name)
+		return harness.Brief(manager), manager.Status.ObservedGeneration == manager.Generation && state(manager) == want
 	})
 	return manager
 }
 
 // awaitEvents waits until there is an event of each reason, and fails if there is more than one.
 func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
-	s.t.Helper()
-	s.await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {
-		events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{FieldSelector: "regarding.name=" + name})
+	s.T.Helper()
+	s.Await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {
+		events, err := shared.kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{FieldSelector: "regarding.name=" + name})
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		counts := map[string]int{}
 		notes = ""
@@ -71,7 +72,7 @@ func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
 				return notes, false
 			}
 			if counts[reason] > want {
-				s.t.Errorf("%d events %s, want %d:\n%s", counts[reason], reason, want, notes)
+				s.T.Errorf("%d events %s, want %d:\n%s", counts[reason], reason, want, notes)
 			}
 		}
 		return notes, true
@@ -100,12 +101,12 @@ func TestAvailableCondition(t *testing.T) {
 	s.apply("web", spec(10, "nginx", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200"))
 	manager := s.awaitState("web", "10 pods, 0 current, 10 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
 	if manager.Status.ReadyReplicas != 10 {
-		t.Errorf("not ready: %s", brief(manager))
+		t.Errorf("not ready: %s", harness.Brief(manager))
 	}
-	before := uids(s.pods())
+	before := uids(s.Pods())
 	s.apply("web", spec(10, "nginx", ", minReadySeconds: 1, progressDeadlineSeconds: 7200"))
 	s.awaitState("web", "10 pods, 10 current, 10 updated, 10 available: "+allDone)
-	if now := uids(s.pods()); !maps.Equal(now, before) {
+	if now := uids(s.Pods()); !maps.Equal(now, before) {
 		t.Errorf("pods were replaced: %v, before %v", now, before)
 	}
 }
@@ -119,7 +120,7 @@ func TestProgressDeadline(t *testing.T) {
 	changed := time.Now().Truncate(time.Second)
 	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 3"))
 	manager := s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
-	stalled := s.condition("web", v1.ConditionStalled)
+	stalled := s.Condition("web", v1.ConditionStalled)
 	if after := stalled.LastTransitionTime.Sub(changed); after < 3*time.Second {
 		t.Errorf("stalled after %v", after)
 	}
@@ -136,7 +137,7 @@ func TestProgressDeadline(t *testing.T) {
 	s.awaitState("late", "2 pods, 0 current, 2 updated, 0 available: Ready=False/PodsNotReady Available=False/NotEnoughReplicas "+
 		"Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded")
 	for _, name := range []string{"late-0", "late-1"} {
-		s.kubectl("patch", "pod", name, "--type=json", `-p=[{"op": "remove", "path": "/spec/schedulingGates"}]`)
+		s.Kubectl("patch", "pod", name, "--type=json", `-p=[{"op": "remove", "path": "/spec/schedulingGates"}]`)
 	}
 	s.awaitState("late", "2 pods, 2 current, 2 updated, 2 available: "+allDone)
 }
@@ -151,10 +152,10 @@ func TestProgressDeadlineDuringPause(t *testing.T) {
 	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: true"))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+onHold)
 	notStalled := func() (any, bool) {
-		stalled := s.condition("web", v1.ConditionStalled)
+		stalled := s.Condition("web", v1.ConditionStalled)
 		return stalled, stalled.Type == ""
 	}
-	s.steadily(26*time.Second, "no deadline during a pause", notStalled)
+	harness.Steadily(s.T, 26*time.Second, "no deadline during a pause", notStalled)
 	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: false"))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)

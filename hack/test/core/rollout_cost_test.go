@@ -36,7 +36,7 @@ func TestRolloutCost(t *testing.T) {
 // measureRollout adds a line to the table. most has the largest number of writes of each kind. Events, and what a busy API server asked to
 // send again, are listed and not limited.
 func (c *cost) measureRollout(what string, replicas int, most map[string]int, act func()) {
-	c.t.Helper()
+	c.T.Helper()
 	changing, syncs := c.changing(), c.syncs()
 	act()
 	c.awaitReady("web", replicas)
@@ -44,12 +44,12 @@ func (c *cost) measureRollout(what string, replicas int, most map[string]int, ac
 	fmt.Fprintf(c.table, "%s\t%d\t%d\t%d\t%s\n", what, c.changing()-changing, c.syncs()-syncs, writes["update podmanagers/status"], list(writes))
 	for kind, count := range writes {
 		if count > most[kind] && !strings.Contains(kind, " events") && !strings.HasSuffix(kind, "(429)") {
-			c.t.Errorf("%s: %d %s, want at most %d", what, count, kind, most[kind])
+			c.T.Errorf("%s: %d %s, want at most %d", what, count, kind, most[kind])
 		}
 	}
 	for _, kind := range []string{"create pods", "delete pods", "update podmanagers/status"} {
 		if writes[kind] == 0 && most[kind] > 0 {
-			c.t.Errorf("%s: there is no %s in the audit log", what, kind)
+			c.T.Errorf("%s: there is no %s in the audit log", what, kind)
 		}
 	}
 }

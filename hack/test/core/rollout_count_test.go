@@ -9,25 +9,26 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // awaitCounted waits until a controller has counted exactly these rollouts, and checks that it counts no more.
 func (s *space) awaitCounted(p *lab.Process, want map[string]float64) {
-	s.t.Helper()
+	s.T.Helper()
 	check := func() (any, bool) {
 		seen, ok := "", true
 		for _, result := range []string{"completed", "halted", "rolled_back", "deadline", "superseded"} {
 			labels := fmt.Sprintf("result=%q", result)
-			count, timed := metric(s.t, p, "podmanager_rollouts_total", labels), metric(s.t, p, "podmanager_rollout_duration_seconds_count", labels)
+			count, timed := metric(s.T, p, "podmanager_rollouts_total", labels), metric(s.T, p, "podmanager_rollout_duration_seconds_count", labels)
 			seen += fmt.Sprintf("%s %v, %v of them timed; ", result, count, timed)
 			ok = ok && count == want[result] && timed == want[result]
 		}
-		return seen + brief(s.manager("web")), ok
+		return seen + harness.Brief(s.Manager("web")), ok
 	}
-	s.await(fmt.Sprintf("the rollouts counted to be %v", want), check)
-	s.steadily(time.Second, "no rollout is counted again", check)
+	s.Await(fmt.Sprintf("the rollouts counted to be %v", want), check)
+	harness.Steadily(s.T, time.Second, "no rollout is counted again", check)
 }
 
 // Each rollout is counted once, by what ended it first; the first revision is none, and another controller does not count it again.
@@ -64,8 +65,8 @@ func TestRolloutsCounted(t *testing.T) {
 	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonRolledBack, "")
 	s.awaitCounted(controller, map[string]float64{"halted": 1})
 	s.applyPrivate("web", risky(2, limits, backward, otherMissing))
-	s.await("the other revision to fail", func() (any, bool) {
-		status := s.manager("web").Status
+	s.Await("the other revision to fail", func() (any, bool) {
+		status := s.Manager("web").Status
 		return status, status.FailedRevision == status.UpdateRevision && status.Image == otherMissing
 	})
 	s.awaitCounted(controller, map[string]float64{"halted": 1, "rolled_back": 1})
@@ -73,10 +74,10 @@ func TestRolloutsCounted(t *testing.T) {
 
 // awaitCurrent waits until the spec's revision is the one to return to.
 func (s *space) awaitCurrent() {
-	s.t.Helper()
-	s.await("the revision to be good", func() (any, bool) {
-		manager := s.manager("web")
+	s.T.Helper()
+	s.Await("the revision to be good", func() (any, bool) {
+		manager := s.Manager("web")
 		status := manager.Status
-		return brief(manager), status.ObservedGeneration == manager.Generation && status.CurrentRevision != "" && status.CurrentRevision == status.UpdateRevision
+		return harness.Brief(manager), status.ObservedGeneration == manager.Generation && status.CurrentRevision != "" && status.CurrentRevision == status.UpdateRevision
 	})
 }

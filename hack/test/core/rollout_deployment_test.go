@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -49,7 +50,7 @@ func TestFirstRollout(t *testing.T) {
 	s.apply("web", spec(3, "nginx:1", ", minReadySeconds: 20"))
 	manager := s.awaitState("web", "3 pods, 0 current, 3 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
 	if status := manager.Status; status.CurrentRevision != "" || status.UpdateRevision == "" || status.Rollout == nil {
-		t.Errorf("before the pods are available: %s", brief(manager))
+		t.Errorf("before the pods are available: %s", harness.Brief(manager))
 	}
 	manager = s.awaitState("web", "3 pods, 3 current, 3 updated, 3 available: "+allDone)
 	revisions := s.revisions("web")
@@ -58,9 +59,9 @@ func TestFirstRollout(t *testing.T) {
 	}
 	name, hash := revisions[0].Name, revisions[0].Labels[v1.LabelRevision]
 	if status := manager.Status; status.CurrentRevision != name || status.UpdateRevision != name || status.Rollout != nil || name != "web-"+hash {
-		t.Errorf("at the end: %s", brief(manager))
+		t.Errorf("at the end: %s", harness.Brief(manager))
 	}
-	for _, pod := range s.pods() {
+	for _, pod := range s.Pods() {
 		if pod.Labels[v1.LabelRevision] != hash {
 			t.Errorf("%s is of revision %s", pod.Name, pod.Labels[v1.LabelRevision])
 		}
@@ -73,20 +74,20 @@ func TestRollingUpdate(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx:1", ""))
 	first := s.awaitState("web", "10 pods, 10 current, 10 updated, 10 available: "+allDone).Status.CurrentRevision
-	w := s.watchPods()
+	w := s.WatchPods()
 	s.apply("web", spec(10, "nginx:never-ready", ""))
 	manager := s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
 	second := manager.Status.UpdateRevision
 	if status := manager.Status; status.CurrentRevision != first || second == first || status.Rollout == nil || status.Rollout.Revision != second {
-		t.Errorf("in the middle: %s", brief(manager))
+		t.Errorf("in the middle: %s", harness.Brief(manager))
 	}
 	s.apply("web", spec(10, "nginx:3", ""))
 	manager = s.awaitState("web", "10 pods, 10 current, 10 updated, 10 available: "+allDone)
 	if status := manager.Status; status.CurrentRevision != status.UpdateRevision || slices.Contains([]string{first, second}, status.UpdateRevision) || status.Rollout != nil {
-		t.Errorf("at the end: %s", brief(manager))
+		t.Errorf("at the end: %s", harness.Brief(manager))
 	}
-	w.always(withinBudget(8, 13, 0))
-	if seen := byImage(s.pods()); seen["nginx:3"] != 10 {
+	w.Always(withinBudget(8, 13, 0))
+	if seen := byImage(s.Pods()); seen["nginx:3"] != 10 {
 		t.Errorf("the pods run %v", seen)
 	}
 	if numbers := numbers(s.revisions("web")); !slices.Equal(numbers, []int64{1, 2, 3}) {
@@ -106,25 +107,25 @@ func TestPausedRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ", paused: true"))
 	s.awaitState("web", "0 pods, 0 current, 0 updated, 0 available: Ready=False/Paused Available=False/NotEnoughReplicas Progressing=False/Paused")
-	s.steadily(time.Second, "no pods while paused", func() (any, bool) { n := len(s.allPods()); return n, n == 0 })
+	harness.Steadily(s.T, time.Second, "no pods while paused", func() (any, bool) { n := len(s.AllPods()); return n, n == 0 })
 	s.apply("web", spec(4, "nginx:1", ""))
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 	s.awaitEvents("web", v1.EventPaused, v1.EventResumed)
 
 	// A change during a pause: no pod changes, and the new revision is stored.
-	before := uids(s.pods())
+	before := uids(s.Pods())
 	s.apply("web", spec(4, "nginx:never-ready", ", paused: true"))
 	manager := s.awaitState("web", "4 pods, 4 current, 0 updated, 4 available: "+onHold)
 	if manager.Status.CurrentRevision == manager.Status.UpdateRevision || len(s.revisions("web")) != 2 {
-		t.Errorf("paused: %s", brief(manager))
+		t.Errorf("paused: %s", harness.Brief(manager))
 	}
 	s.deletePod("web-0")
-	s.await("the lost pod to be replaced by one of the old revision", func() (any, bool) {
-		seen := byImage(s.pods())
-		return seen, seen["nginx:1"] == 4 && !slices.Contains(slices.Collect(maps.Values(uids(s.pods()))), before["web-0"])
+	s.Await("the lost pod to be replaced by one of the old revision", func() (any, bool) {
+		seen := byImage(s.Pods())
+		return seen, seen["nginx:1"] == 4 && !slices.Contains(slices.Collect(maps.Values(uids(s.Pods()))), before["web-0"])
 	})
-	s.steadily(time.Second, "no other pod touched while paused", func() (any, bool) {
-		now := uids(s.pods())
+	harness.Steadily(s.T, time.Second, "no other pod touched while paused", func() (any, bool) {
+		now := uids(s.Pods())
 		return now, len(now) == 4 && now["web-1"] == before["web-1"] && now["web-2"] == before["web-2"] && now["web-3"] == before["web-3"]
 	})
 	s.awaitState("web", "4 pods, 4 current, 0 updated, 4 available: "+onHold)
@@ -162,12 +163,12 @@ func TestChangeAtZeroReplicas(t *testing.T) {
 	s.awaitReady("web", 4)
 	s.apply("web", spec(0, "nginx:1", ""))
 	s.awaitReady("web", 0)
-	w := s.watchPods()
+	w := s.WatchPods()
 	s.apply("web", spec(0, "nginx:2", ""))
 	s.awaitReady("web", 0)
 	s.apply("web", spec(12, "nginx:2", ""))
 	s.awaitState("web", "12 pods, 12 current, 12 updated, 12 available: "+allDone)
-	w.always(func(pods []*corev1.Pod, _ time.Time) string {
+	w.Always(func(pods []*corev1.Pod, _ time.Time) string {
 		if running("nginx:1", 1)(pods) {
 			return "a pod of the old template"
 		}
@@ -180,17 +181,17 @@ func TestRevisionNameCollision(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'nginx:2'}")
 	name := s.awaitReady("web", 2).Status.CurrentRevision
-	s.kubectl("delete", "pm", "web")
+	s.Kubectl("delete", "pm", "web")
 	s.awaitRevisions("web")
 	squatter := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: name}, Revision: 7, Data: runtime.RawExtension{Raw: []byte(`{"not":"ours"}`)}}
-	if _, err := shared.kube.AppsV1().ControllerRevisions(s.name).Create(s.ctx, squatter, metav1.CreateOptions{}); err != nil {
+	if _, err := shared.kube.AppsV1().ControllerRevisions(s.Name).Create(s.Ctx, squatter, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.apply("web", "{replicas: 2, image: 'nginx:1'}")
 	s.awaitReady("web", 2)
 	s.apply("web", "{replicas: 2, image: 'nginx:2'}")
 	status := s.awaitReady("web", 2).Status
-	if status.CollisionCount != 1 || status.CurrentRevision == name || byImage(s.pods())["nginx:2"] != 2 {
+	if status.CollisionCount != 1 || status.CurrentRevision == name || byImage(s.Pods())["nginx:2"] != 2 {
 		t.Errorf("after a collision: %+v", status)
 	}
 	s.awaitEvents("web", v1.EventCollision)

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -37,8 +38,8 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 			s.awaitReady("web", 3)
 			s.apply("web", rolloutSpec(3, "maxSurge: 0, maxUnavailable: 1", policy+"'app:never-ready'"))
 			var updated corev1.Pod
-			s.await("the first updated pod to run", func() (any, bool) {
-				pods := ofImage(s.pods(), "app:never-ready")
+			s.Await("the first updated pod to run", func() (any, bool) {
+				pods := ofImage(s.Pods(), "app:never-ready")
 				if len(pods) == 1 {
 					updated = pods[0]
 				}
@@ -46,21 +47,21 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 			})
 			s.setPodStatus(updated.Name, test.status)
 			if test.condemned {
-				s.await("it to be rolled back", func() (any, bool) {
-					manager := s.manager("web")
-					return brief(manager), manager.Status.FailedRevision != ""
+				s.Await("it to be rolled back", func() (any, bool) {
+					manager := s.Manager("web")
+					return harness.Brief(manager), manager.Status.FailedRevision != ""
 				})
 				return
 			}
-			s.await("event and status to tell what the node did", func() (any, bool) {
+			s.Await("event and status to tell what the node did", func() (any, bool) {
 				count, notes := s.warnings("web", v1.EventDisrupted)
-				ready := s.condition("web", v1.ConditionReady)
+				ready := s.Condition("web", v1.ConditionReady)
 				want := updated.Name + " was stopped by its node: " + test.told
 				return ready.Message + notes, count == 1 && strings.Contains(notes, want) && strings.Contains(ready.Message, want)
 			})
-			s.steadily(4*time.Second, "the rollout goes on", func() (any, bool) {
-				manager := s.manager("web")
-				return brief(manager), manager.Status.FailedRevision == "" && s.condition("web", v1.ConditionReady).Reason == v1.ReasonRollingOut
+			harness.Steadily(s.T, 4*time.Second, "the rollout goes on", func() (any, bool) {
+				manager := s.Manager("web")
+				return harness.Brief(manager), manager.Status.FailedRevision == "" && s.Condition("web", v1.ConditionReady).Reason == v1.ReasonRollingOut
 			})
 			s.apply("web", rolloutSpec(3, "maxSurge: 0, maxUnavailable: 1", policy+"'app:2'"))
 			s.awaitReady("web", 3)

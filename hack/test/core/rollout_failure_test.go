@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -46,11 +47,11 @@ func isBad(pod *corev1.Pod, image string) bool {
 
 // awaitCondition waits until a condition of web has this status, this reason, and a message that matches.
 func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reason, words string) metav1.Condition {
-	s.t.Helper()
+	s.T.Helper()
 	var got metav1.Condition
-	s.await(fmt.Sprintf("%s to be %s because of %s: %s", kind, status, reason, words), func() (any, bool) {
-		got = s.condition("web", kind)
-		return brief(s.manager("web")), got.Status == status && got.Reason == reason && regexp.MustCompile(words).MatchString(got.Message)
+	s.Await(fmt.Sprintf("%s to be %s because of %s: %s", kind, status, reason, words), func() (any, bool) {
+		got = s.Condition("web", kind)
+		return harness.Brief(s.Manager("web")), got.Status == status && got.Reason == reason && regexp.MustCompile(words).MatchString(got.Message)
 	})
 	return got
 }
@@ -75,32 +76,32 @@ func TestHalt(t *testing.T) {
 			policy := fmt.Sprintf(careful+"failurePolicy: {onFailure: Halt, gracePeriodSeconds: %d}", grace)
 			s.apply("web", risky(10, test.limits, policy, good))
 			s.awaitReady("web", 10)
-			w := s.watchPods()
+			w := s.WatchPods()
 			s.apply("web", risky(10, test.limits, policy, crashing))
 			words := `^halted with \d pods? updated to web-\w+: web-\d+: container app: (CrashLoopBackOff: )?Error, exit code 1$`
 			s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, words)
 			s.awaitCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonHalted, words)
-			if stalled := s.condition("web", v1.ConditionStalled); stalled.Type != "" {
+			if stalled := s.Condition("web", v1.ConditionStalled); stalled.Type != "" {
 				t.Errorf("the pods have had no time to recover: %+v", stalled)
 			}
 			first := s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, words)
-			if after := first.LastTransitionTime.Sub(firstFailure(w.past(), crashing)); after < (grace-1)*time.Second || after > (grace+15)*time.Second {
+			if after := first.LastTransitionTime.Sub(firstFailure(w.Past(), crashing)); after < (grace-1)*time.Second || after > (grace+15)*time.Second {
 				t.Errorf("stalled %v after the first failure, want %d s", after, grace)
 			}
 			flapped := ""
-			s.steadily(5*time.Second, "it stays so, whether the pods are up or down", func() (any, bool) {
-				ready, stalled := s.condition("web", v1.ConditionReady), s.condition("web", v1.ConditionStalled)
+			harness.Steadily(s.T, 5*time.Second, "it stays so, whether the pods are up or down", func() (any, bool) {
+				ready, stalled := s.Condition("web", v1.ConditionReady), s.Condition("web", v1.ConditionStalled)
 				if stalled.Reason != v1.ReasonHalted || stalled.LastTransitionTime != first.LastTransitionTime {
 					flapped = fmt.Sprintf("%+v", stalled)
 				}
-				bad := len(ofImage(s.pods(), crashing))
+				bad := len(ofImage(s.Pods(), crashing))
 				return fmt.Sprint(bad, ready), bad <= test.bad && ready.Reason == v1.ReasonHalted && regexp.MustCompile(words).MatchString(ready.Message)
 			})
-			w.always(within(8, 10+test.bad-2, servesImage(good)))
+			w.Always(within(8, 10+test.bad-2, servesImage(good)))
 			if flapped != "" {
 				t.Errorf("Stalled came and went: %s", flapped)
 			}
-			s.await("one warning about the halt", func() (any, bool) {
+			s.Await("one warning about the halt", func() (any, bool) {
 				count, notes := s.warnings("web", v1.EventHalted)
 				return notes, count == 1 && strings.Contains(notes, "exit code 1\n")
 			})
@@ -109,10 +110,10 @@ func TestHalt(t *testing.T) {
 }
 
 // firstFailure is when the first pod of an image was seen to have failed.
-func firstFailure(past []sighting, image string) time.Time {
+func firstFailure(past []harness.Sighting, image string) time.Time {
 	for _, seen := range past {
 		if isBad(seen.Pod, image) {
-			return seen.at
+			return seen.At
 		}
 	}
 	return time.Time{}
@@ -131,19 +132,19 @@ func TestHaltIsMended(t *testing.T) {
 				policy := "failurePolicy: {onFailure: Halt, gracePeriodSeconds: 1}"
 				s.apply("web", risky(10, limits, policy, good))
 				s.awaitReady("web", 10)
-				before := uids(s.pods())
-				w := s.watchPods()
+				before := uids(s.Pods())
+				w := s.WatchPods()
 				s.apply("web", risky(10, limits, policy, missing))
 				s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, `web-\d+: container app: (ImagePullBackOff|ErrImagePull): `)
 				s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, `container app: ImagePullBackOff: `)
 				s.apply("web", risky(10, limits, policy, image))
 				s.awaitReady("web", 10)
-				w.always(within(8, 11, func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image != missing }))
-				if left := s.condition("web", v1.ConditionStalled); left.Type != "" || len(ofImage(s.pods(), image)) != 10 {
+				w.Always(within(8, 11, func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image != missing }))
+				if left := s.Condition("web", v1.ConditionStalled); left.Type != "" || len(ofImage(s.Pods(), image)) != 10 {
 					t.Errorf("Stalled is left: %+v", left)
 				}
 				kept := 0
-				for name, uid := range uids(s.pods()) {
+				for name, uid := range uids(s.Pods()) {
 					if before[name] == uid {
 						kept++
 					}
@@ -174,8 +175,8 @@ func TestHaltIsForgiven(t *testing.T) {
 	s.setPodStatus(pod, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":%[1]q}],"containerStatuses":[{"name":"app","image":"app:2",
 		"imageID":"x","ready":true,"restartCount":1,"state":{"running":{"startedAt":%[1]q}},"lastState":{"terminated":{"exitCode":3,"reason":"Error"}}}]}`,
 		back.UTC().Format(time.RFC3339)))
-	s.await("another pod to be updated", func() (any, bool) {
-		updated := podNames(ofImage(s.pods(), better))
+	s.Await("another pod to be updated", func() (any, bool) {
+		updated := podNames(ofImage(s.Pods(), better))
 		return updated, len(updated) > 1
 	})
 	if waited := time.Since(back); waited < 2*time.Second {
@@ -194,19 +195,19 @@ func TestContinueOnFailure(t *testing.T) {
 	s.awaitReady("web", 4)
 	// First a single pod, so that it has failed before the others are updated.
 	s.apply("web", spec(3, crashing))
-	s.await("one pod to have crashed", func() (any, bool) {
-		bad := ofImage(s.pods(), crashing)
+	s.Await("one pod to have crashed", func() (any, bool) {
+		bad := ofImage(s.Pods(), crashing)
 		return podNames(bad), len(bad) == 1 && len(bad[0].Status.ContainerStatuses) == 1 && bad[0].Status.ContainerStatuses[0].RestartCount > 0
 	})
 	s.apply("web", spec(0, crashing))
-	s.await("all pods to be updated", func() (any, bool) {
-		manager := s.manager("web")
-		return brief(manager), manager.Status.UpdatedReplicas == 4 && len(ofImage(s.pods(), crashing)) == 4
+	s.Await("all pods to be updated", func() (any, bool) {
+		manager := s.Manager("web")
+		return harness.Brief(manager), manager.Status.UpdatedReplicas == 4 && len(ofImage(s.Pods(), crashing)) == 4
 	})
 	if count, notes := s.warnings("web", v1.EventHalted); count != 0 {
 		t.Errorf("%d events about a halt: %s", count, notes)
 	}
-	if got := s.manager("web").Status.FailedRevision; got != "" {
+	if got := s.Manager("web").Status.FailedRevision; got != "" {
 		t.Errorf("the revision %s has failed", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -39,14 +40,14 @@ func TestInPlaceGrace(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:1'"))
 	s.awaitReady("web", 2)
-	before := s.pods()
-	w := s.watchPods()
+	before := s.Pods()
+	w := s.WatchPods()
 	s.apply("web", rolloutSpec(2, graceful(grace), "image: 'app:2'"))
 	s.hasRestarted(s.awaitInPlace(before), 1)
-	w.nothingMoved()
-	w.always(within(1, 2, serves))
+	w.NothingMoved()
+	w.Always(within(1, 2, serves))
 	for _, pod := range before {
-		story := storyOf(w.past(), pod.Name)
+		story := storyOf(w.Past(), pod.Name)
 		if want := []string{"closed", "out of service", "changed", "running", "open", "in service"}; !slices.Equal(story.steps, want) {
 			t.Errorf("%s went through %v, want %v", pod.Name, story.steps, want)
 		}
@@ -63,7 +64,7 @@ type story struct {
 	closed, changed time.Time
 }
 
-func storyOf(past []sighting, name string) story {
+func storyOf(past []harness.Sighting, name string) story {
 	var told story
 	tell := func(step string, isSo bool) bool {
 		isNew := isSo && !slices.Contains(told.steps, step)
@@ -80,11 +81,11 @@ func storyOf(past []sighting, name string) story {
 		changed := seen.Spec.Containers[0].Image == "app:2"
 		status := seen.Status.ContainerStatuses[0]
 		if tell("closed", gate == corev1.ConditionFalse) {
-			told.closed = seen.at
+			told.closed = seen.At
 		}
 		tell("out of service", ready == corev1.ConditionFalse)
 		if tell("changed", changed) {
-			told.changed = seen.at
+			told.changed = seen.At
 		}
 		tell("running", changed && status.State.Running != nil && runsItsImages(seen.Pod))
 		tell("open", changed && gate == corev1.ConditionTrue)
@@ -95,10 +96,10 @@ func storyOf(past []sighting, name string) story {
 
 // awaitClosed waits until one pod is out of service, and returns it.
 func (s *space) awaitClosed() *corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	var closed *corev1.Pod
-	s.await("one pod to be out of service", func() (any, bool) {
-		pods := s.pods()
+	s.Await("one pod to be out of service", func() (any, bool) {
+		pods := s.Pods()
 		at := slices.IndexFunc(pods, func(pod corev1.Pod) bool {
 			return is(&pod, v1.InPlaceReady) == corev1.ConditionFalse && is(&pod, corev1.PodReady) == corev1.ConditionFalse
 		})
@@ -122,19 +123,19 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:1'"))
 			s.awaitReady("web", 2)
-			before := s.pods()
-			w := s.watchPods()
+			before := s.Pods()
+			w := s.WatchPods()
 			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
 			closed := s.awaitClosed()
 			s.apply("web", end)
-			s.await("the pod to be back", func() (any, bool) { pod := s.pod(closed.Name); return pod.Status, serves(pod) })
-			s.hasRestarted(s.pods(), 0)
-			if left := ofImage(s.pods(), "app:1"); len(left) != 2 {
+			s.Await("the pod to be back", func() (any, bool) { pod := s.pod(closed.Name); return pod.Status, serves(pod) })
+			s.hasRestarted(s.Pods(), 0)
+			if left := ofImage(s.Pods(), "app:1"); len(left) != 2 {
 				t.Errorf("only %v have their old image", podNames(left))
 			}
 			if strings.Contains(end, "paused") {
-				s.await("the status to tell of the pause", func() (any, bool) {
-					got := s.condition("web", v1.ConditionReady)
+				s.Await("the status to tell of the pause", func() (any, bool) {
+					got := s.Condition("web", v1.ConditionReady)
 					return got, got.Status == metav1.ConditionFalse && got.Reason == v1.ReasonPaused
 				})
 			} else {
@@ -144,8 +145,8 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 			// Without a grace period, pods with the gate are updated at once.
 			s.apply("web", rolloutSpec(2, graceful(0), "image: 'app:3', paused: false"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
-			w.nothingMoved()
-			w.always(within(1, 2, serves))
+			w.NothingMoved()
+			w.Always(within(1, 2, serves))
 		})
 	}
 }
@@ -160,18 +161,18 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 			limits := fmt.Sprintf(inPlacePolicy, policy)
 			s.apply("web", rolloutSpec(2, limits, "image: 'app:1'"))
 			s.awaitReady("web", 2)
-			before := s.pods()
-			w := s.watchPods()
+			before := s.Pods()
+			w := s.WatchPods()
 			s.apply("web", rolloutSpec(2, limits+", inPlaceGracePeriodSeconds: 600", "image: 'app:2'"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
-			w.nothingMoved()
-			w.always(within(1, 2, serves))
+			w.NothingMoved()
+			w.Always(within(1, 2, serves))
 			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: made before inPlaceGracePeriodSeconds was set") {
 				t.Errorf("the events do not tell: %s", notes)
 			}
 			s.deletePod(before[0].Name)
-			s.await("its replacement to have the gate", func() (any, bool) {
-				pods := s.pods()
+			s.Await("its replacement to have the gate", func() (any, bool) {
+				pods := s.Pods()
 				return podNames(pods), slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
 					return len(pod.Spec.ReadinessGates) == 1 && is(&pod, v1.InPlaceReady) == corev1.ConditionTrue
 				})
@@ -185,7 +186,7 @@ func TestReleaseOpensTheGate(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(s *space, pod string){
 		"relabelled": func(s *space, pod string) { s.patchPod(pod, `{"labels":{"podmanager":null}}`) },
-		"orphaned":   func(s *space, _ string) { s.kubectl("delete", "pm", "web", "--cascade=orphan", "--wait=false") },
+		"orphaned":   func(s *space, _ string) { s.Kubectl("delete", "pm", "web", "--cascade=orphan", "--wait=false") },
 	}
 	for name, giveAway := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +196,7 @@ func TestReleaseOpensTheGate(t *testing.T) {
 			s.apply("web", rolloutSpec(2, graceful(600), "image: 'app:2'"))
 			closed := s.awaitClosed()
 			giveAway(s, closed.Name)
-			s.await("the pod to be free and in service", func() (any, bool) {
+			s.Await("the pod to be free and in service", func() (any, bool) {
 				pod := s.pod(closed.Name)
 				return pod.Status, pod.UID == closed.UID && len(pod.OwnerReferences) == 0 && serves(pod)
 			})
@@ -208,7 +209,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 	t.Parallel()
 	refuse := func(f *faulty, subresource string) {
 		f.answer("refused", 503, func(r faults.Request) bool {
-			return r.Verb == "patch" && r.Resource == "pods" && r.Subresource == subresource && r.Namespace == f.name
+			return r.Verb == "patch" && r.Resource == "pods" && r.Subresource == subresource && r.Namespace == f.Name
 		})
 	}
 	first, second := sized("app:1", someCPU, ""), sized("app:2", moreCPU, "")
@@ -219,22 +220,22 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 		"out of service": {2, func(f *faulty) {
 			refuse(f, "resize") // so that it gets no further
 			f.awaitClosed()
-			f.await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+			f.Await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
 		}},
 		"announced": {0, func(f *faulty) {
 			refuse(f, "resize")
-			f.await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+			f.Await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
 		}},
 		"resized": {0, func(f *faulty) {
 			refuseAfterResize(f)
-			f.await("a pod to have its CPU, and not its image", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
+			f.Await("a pod to have its CPU, and not its image", func() (any, bool) { pods := f.Pods(); return podNames(pods), halfChanged(pods) })
 		}},
 		"changed and out of service": {2, func(f *faulty) {
 			f.awaitClosed()
 			refuse(f, "status")
-			f.await("the gate to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
-			if len(ofImage(f.pods(), "app:2")) != 1 {
-				f.t.Errorf("of the pods %v one should be changed", podNames(f.pods()))
+			f.Await("the gate to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
+			if len(ofImage(f.Pods(), "app:2")) != 1 {
+				f.T.Errorf("of the pods %v one should be changed", podNames(f.Pods()))
 			}
 		}},
 	}
@@ -243,8 +244,8 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 			f := newFaulty(t)
 			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), first))
 			f.awaitReady("web", 3)
-			before := f.pods()
-			w := f.watchPods()
+			before := f.Pods()
+			w := f.WatchPods()
 			f.applyPrivate("web", rolloutSpec(3, graceful(test.grace), second))
 			test.until(f)
 			kill(t, f.controller)
@@ -256,8 +257,8 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 					t.Errorf("%s has %s", pod.Name, got)
 				}
 			}
-			w.nothingMoved()
-			w.always(within(2, 3, serves))
+			w.NothingMoved()
+			w.Always(within(2, 3, serves))
 		})
 	}
 }
@@ -266,7 +267,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 func refuseAfterResize(f *faulty) {
 	var resized atomic.Bool
 	f.answer("refused", 503, func(r faults.Request) bool {
-		if r.Verb != "patch" || r.Resource != "pods" || r.Namespace != f.name {
+		if r.Verb != "patch" || r.Resource != "pods" || r.Namespace != f.Name {
 			return false
 		}
 		if r.Subresource == "resize" {
@@ -283,25 +284,25 @@ func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	first, second := sized("app:1", someCPU, ""), sized("app:1", moreCPU, "")
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
 	manager := f.awaitReady("web", 3)
-	before := f.pods()
+	before := f.Pods()
 	refuseAfterResize(f)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), second))
-	f.await("a pod to have its CPU, and not its revision", func() (any, bool) { pods := f.pods(); return podNames(pods), halfChanged(pods) })
+	f.Await("a pod to have its CPU, and not its revision", func() (any, bool) { pods := f.Pods(); return podNames(pods), halfChanged(pods) })
 	kill(t, f.controller)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
 	f.private()
-	f.await("all pods to be as they were", func() (any, bool) {
-		pods, now := f.pods(), f.manager("web")
+	f.Await("all pods to be as they were", func() (any, bool) {
+		pods, now := f.Pods(), f.Manager("web")
 		for _, pod := range pods {
 			status := pod.Status.ContainerStatuses[0]
 			if pod.Spec.Containers[0].Resources.Requests.Cpu().String() != "100m" || status.Resources.Requests.Cpu().String() != "100m" ||
 				pod.Labels[v1.LabelRevision] != revision(manager) || status.RestartCount != 0 || strings.Contains(pod.Annotations[v1.AnnotationInPlace], "begun") {
-				return fmt.Sprint(pod.Name, pod.Annotations, pod.Spec.Containers[0].Resources, brief(now)), false
+				return fmt.Sprint(pod.Name, pod.Annotations, pod.Spec.Containers[0].Resources, harness.Brief(now)), false
 			}
 		}
-		return brief(now), len(pods) == 3 && isReady(now)
+		return harness.Brief(now), len(pods) == 3 && harness.IsReady(now)
 	})
-	if now := f.pods(); !maps.Equal(uids(now), uids(before)) {
+	if now := f.Pods(); !maps.Equal(uids(now), uids(before)) {
 		t.Errorf("the pods are not the same: %v before, %v now", podNames(before), podNames(now))
 	}
 }

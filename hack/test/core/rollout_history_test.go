@@ -13,15 +13,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // revisions are the ControllerRevisions of a PodManager, the oldest first.
 func (s *space) revisions(name string) []appsv1.ControllerRevision {
-	s.t.Helper()
-	list, err := shared.kube.AppsV1().ControllerRevisions(s.name).List(s.ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + name})
+	s.T.Helper()
+	list, err := shared.kube.AppsV1().ControllerRevisions(s.Name).List(s.Ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + name})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	slices.SortFunc(list.Items, func(a, b appsv1.ControllerRevision) int { return int(a.Revision - b.Revision) })
 	return list.Items
@@ -38,9 +39,9 @@ func numbers(revisions []appsv1.ControllerRevision) []int64 {
 
 // awaitRevisions waits until there are exactly the revisions of these numbers.
 func (s *space) awaitRevisions(name string, want ...int64) []appsv1.ControllerRevision {
-	s.t.Helper()
+	s.T.Helper()
 	var revisions []appsv1.ControllerRevision
-	s.await(fmt.Sprintf("the revisions %v", want), func() (any, bool) {
+	s.Await(fmt.Sprintf("the revisions %v", want), func() (any, bool) {
 		revisions = s.revisions(name)
 		return numbers(revisions), slices.Equal(numbers(revisions), want)
 	})
@@ -52,7 +53,7 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")
 	s.awaitReady("web", 3)
-	pods, before := uids(s.pods()), s.awaitRevisions("web", 1)[0]
+	pods, before := uids(s.Pods()), s.awaitRevisions("web", 1)[0]
 	for _, patch := range []string{
 		`{"metadata":{"labels":{"a":"b"},"annotations":{"c":"d"}}}`,
 		`{"spec":{"minReadySeconds":1}}`,
@@ -66,9 +67,9 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 		`{"spec":{"replicas":5}}`,
 	} {
 		s.patchManager("web", patch)
-		s.await("the change to be seen: "+patch, func() (any, bool) {
-			manager := s.manager("web")
-			return brief(manager), isReady(manager)
+		s.Await("the change to be seen: "+patch, func() (any, bool) {
+			manager := s.Manager("web")
+			return harness.Brief(manager), harness.IsReady(manager)
 		})
 	}
 	s.awaitReady("web", 5)
@@ -76,7 +77,7 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 	if after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the revision was touched: %+v, before %+v", after, before)
 	}
-	now := uids(s.pods())
+	now := uids(s.Pods())
 	for name, uid := range pods {
 		if now[name] != uid {
 			t.Errorf("%s was replaced", name)
@@ -96,7 +97,7 @@ func TestChangeCause(t *testing.T) {
 	change("nginx:2", "the new shop")
 	change("nginx:3", "the shop's bug")
 	change("nginx:3", "the shop's first bug") // said better
-	s.await("the reasons", func() (any, bool) {
+	s.Await("the reasons", func() (any, bool) {
 		reasons := []string{}
 		for _, revision := range s.revisions("web") {
 			reasons = append(reasons, revision.Annotations[v1.AnnotationChangeCause])
@@ -126,7 +127,7 @@ func TestRevisionHistoryLimit(t *testing.T) {
 			s.apply("web", spec(2, "nginx:never-ready", limited))
 			s.awaitState("web", "2 pods, 0 current, 2 updated, 0 available: Ready=False/PodsNotReady Available=True/EnoughReplicas Progressing=True/WaitingForPods")
 			s.awaitRevisions("web", append(want, 5)...)
-			s.steadily(time.Second, "no revision to be dropped", func() (any, bool) { n := len(s.revisions("web")); return n, n == len(want)+1 })
+			harness.Steadily(s.T, time.Second, "no revision to be dropped", func() (any, bool) { n := len(s.revisions("web")); return n, n == len(want)+1 })
 			s.apply("web", spec(3, "nginx:5", ", revisionHistoryLimit: 0"))
 			s.awaitReady("web", 3)
 			s.awaitRevisions("web", 6)
@@ -146,14 +147,14 @@ func TestRollbackByHand(t *testing.T) {
 	}
 	for name, more := range map[string]string{"short": `,{"op":"remove","path":"/spec/image"}`, "long": ""} {
 		before := s.awaitRevisions(name, 1, 2, 3)
-		data := s.kubectl("get", "controllerrevision", before[0].Name, "-o", "jsonpath={.data}")
-		s.kubectl("patch", "pm", name, "--type", "json", "-p", fmt.Sprintf(`[{"op":"add","path":"/spec/template","value":%s}%s]`, data, more))
+		data := s.Kubectl("get", "controllerrevision", before[0].Name, "-o", "jsonpath={.data}")
+		s.Kubectl("patch", "pm", name, "--type", "json", "-p", fmt.Sprintf(`[{"op":"add","path":"/spec/template","value":%s}%s]`, data, more))
 		manager := s.awaitReady(name, 2)
 		after := s.awaitRevisions(name, 2, 3, 4)
 		if after[2].UID != before[0].UID || manager.Status.CurrentRevision != before[0].Name {
-			t.Errorf("%s: the old revision was not used again: %s", name, brief(manager))
+			t.Errorf("%s: the old revision was not used again: %s", name, harness.Brief(manager))
 		}
-		for _, pod := range s.pods() {
+		for _, pod := range s.Pods() {
 			if pod.Labels[v1.LabelManager] == name && pod.Spec.Containers[0].Image != "nginx:1" {
 				t.Errorf("%s runs %s", pod.Name, pod.Spec.Containers[0].Image)
 			}
@@ -182,19 +183,19 @@ func TestRestart(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", rolloutSpec(4, "maxSurge: 1, maxUnavailable: 1", test.template))
 			s.awaitReady("web", 4)
-			w := s.watchPods()
+			w := s.WatchPods()
 			for number, at := range []string{"2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"} {
-				before := slices.Collect(maps.Values(uids(s.pods())))
-				s.kubectl("patch", "pm", "web", "--type", "merge", "-p", test.patch(at))
+				before := slices.Collect(maps.Values(uids(s.Pods())))
+				s.Kubectl("patch", "pm", "web", "--type", "merge", "-p", test.patch(at))
 				s.awaitReady("web", 4)
-				for _, pod := range s.pods() {
+				for _, pod := range s.Pods() {
 					if slices.Contains(before, pod.UID) || pod.Annotations[v1.AnnotationRestartedAt] != at {
 						t.Errorf("%s was not replaced: %v", pod.Name, pod.Annotations)
 					}
 				}
 				s.awaitRevisions("web", []int64{1, 2, 3}[:number+2]...)
 			}
-			w.always(within(3, 5, serves))
+			w.Always(within(3, 5, serves))
 		})
 	}
 }
@@ -204,15 +205,15 @@ func TestNoRestart(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx, restartAt: '2026-01-01T12:00:00Z'}")
 	s.awaitReady("web", 2)
-	before, revision := uids(s.pods()), s.awaitRevisions("web", 1)[0]
-	data := s.kubectl("get", "controllerrevision", revision.Name, "-o", "jsonpath={.data}")
+	before, revision := uids(s.Pods()), s.awaitRevisions("web", 1)[0]
+	data := s.Kubectl("get", "controllerrevision", revision.Name, "-o", "jsonpath={.data}")
 	for _, patch := range []string{
 		`{"spec":{"restartAt":"2026-01-01T13:00:00.5+01:00"}}`,
 		fmt.Sprintf(`{"spec":{"restartAt":null,"image":null,"template":%s}}`, data),
 	} {
-		s.kubectl("patch", "pm", "web", "--type", "merge", "-p", patch)
+		s.Kubectl("patch", "pm", "web", "--type", "merge", "-p", patch)
 		s.awaitReady("web", 2)
-		if now := uids(s.pods()); !maps.Equal(now, before) {
+		if now := uids(s.Pods()); !maps.Equal(now, before) {
 			t.Errorf("after %s there are other pods: %v, before %v", patch, now, before)
 		}
 		s.awaitRevisions("web", 1)
@@ -224,7 +225,7 @@ func TestNoAnnotationInTheShortForm(t *testing.T) {
 	s := newSpace(t)
 	s.apply("short", "{replicas: 1, image: nginx}")
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:"now"}}}}}`, v1.AnnotationRestartedAt)
-	if out, err := s.try("", "patch", "pm", "short", "--type", "merge", "-p", patch); err == nil || !strings.Contains(out, "set exactly one of spec.image") {
+	if out, err := s.TryKubectl("", "patch", "pm", "short", "--type", "merge", "-p", patch); err == nil || !strings.Contains(out, "set exactly one of spec.image") {
 		t.Errorf("kubectl patch: %v\n%s", err, out)
 	}
 }
@@ -236,18 +237,18 @@ func TestDeletedRevisionComesBack(t *testing.T) {
 	s.awaitReady("web", 3)
 	goneAndBack := func(name string, want ...int64) {
 		t.Helper()
-		before, was := uids(s.pods()), state(s.manager("web"))
-		s.kubectl("delete", "controllerrevision", name)
+		before, was := uids(s.Pods()), state(s.Manager("web"))
+		s.Kubectl("delete", "controllerrevision", name)
 		s.awaitRevisions("web", want...)
-		s.steadily(time.Second, "no pod to suffer", func() (any, bool) { now := uids(s.pods()); return now, maps.Equal(now, before) })
+		harness.Steadily(s.T, time.Second, "no pod to suffer", func() (any, bool) { now := uids(s.Pods()); return now, maps.Equal(now, before) })
 		s.awaitState("web", was)
 	}
-	current := s.manager("web").Status.CurrentRevision
+	current := s.Manager("web").Status.CurrentRevision
 	goneAndBack(current, 1)
 	s.apply("web", spec(3, "nginx:never-ready", ""))
 	manager := s.awaitState("web", "4 pods, 1 current, 3 updated, 1 available: "+rollingOut)
 	if manager.Status.CurrentRevision != current {
-		t.Errorf("the revision that came back is another one: %s", brief(manager))
+		t.Errorf("the revision that came back is another one: %s", harness.Brief(manager))
 	}
 	goneAndBack(manager.Status.UpdateRevision, 1, 2)
 	goneAndBack(current, 1, 2)
@@ -258,15 +259,15 @@ func TestOrphanedPodsKeepTheirRevision(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")
 	s.awaitReady("web", 3)
-	pods, revision := uids(s.pods()), s.awaitRevisions("web", 1)[0]
-	s.kubectl("delete", "pm", "web", "--cascade=orphan")
+	pods, revision := uids(s.Pods()), s.awaitRevisions("web", 1)[0]
+	s.Kubectl("delete", "pm", "web", "--cascade=orphan")
 	if orphan := s.awaitRevisions("web", 1)[0]; orphan.UID != revision.UID || len(orphan.OwnerReferences) != 0 {
 		t.Errorf("not orphaned: %+v", orphan.ObjectMeta)
 	}
 	s.apply("web", "{replicas: 3, image: nginx}")
 	manager := s.awaitState("web", "3 pods, 3 current, 3 updated, 3 available: "+allDone)
 	s.awaitReady("web", 3)
-	if now := uids(s.pods()); !maps.Equal(now, pods) {
+	if now := uids(s.Pods()); !maps.Equal(now, pods) {
 		t.Errorf("pods were replaced: %v, before %v", now, pods)
 	}
 	if now := s.awaitRevisions("web", 1)[0]; now.UID != revision.UID || !metav1.IsControlledBy(&now, manager) || manager.Status.CurrentRevision != now.Name {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -49,16 +50,16 @@ func TestInPlaceImpossible(t *testing.T) {
 			limits := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible)
 			s.apply("web", rolloutSpec(2, limits, test.before))
 			s.awaitReady("web", 2)
-			before := uids(s.pods())
-			w := s.watchPods()
+			before := uids(s.Pods())
+			w := s.WatchPods()
 			s.apply("web", rolloutSpec(2, limits, test.after))
 			manager := s.awaitReady("web", 2)
-			for _, pod := range s.pods() {
+			for _, pod := range s.Pods() {
 				if pod.UID == before[pod.Name] || pod.Labels[v1.LabelRevision] != revision(manager) {
 					t.Errorf("%s was not replaced, or has the revision %s", pod.Name, pod.Labels[v1.LabelRevision])
 				}
 			}
-			w.always(within(1, 2, serves))
+			w.Always(within(1, 2, serves))
 		})
 	}
 }
@@ -73,26 +74,26 @@ func TestInPlaceOnlyImpossible(t *testing.T) {
 			limits := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
 			s.apply("web", rolloutSpec(2, limits, test.before))
 			old := revision(s.awaitReady("web", 2))
-			before := versions(s.pods())
+			before := versions(s.Pods())
 			s.apply("web", rolloutSpec(2, limits, test.after))
 			s.awaitNotInPlace(test.why)
-			s.steadily(500*time.Millisecond, "no pod is touched", func() (any, bool) {
-				now := versions(s.pods())
+			harness.Steadily(s.T, 500*time.Millisecond, "no pod is touched", func() (any, bool) {
+				now := versions(s.Pods())
 				return now, maps.Equal(now, before)
 			})
-			if status := s.manager("web").Status; status.UpdatedReplicas != 0 || status.CurrentReplicas != 2 || status.AvailableReplicas != 2 {
-				t.Errorf("counts are wrong: %s", brief(s.manager("web")))
+			if status := s.Manager("web").Status; status.UpdatedReplicas != 0 || status.CurrentReplicas != 2 || status.AvailableReplicas != 2 {
+				t.Errorf("counts are wrong: %s", harness.Brief(s.Manager("web")))
 			}
 
 			lost := s.pod("web-1").UID
 			s.deletePod("web-1")
-			s.await("the lost pod to be replaced by one like it", func() (any, bool) {
-				pods := s.pods()
+			s.Await("the lost pod to be replaced by one like it", func() (any, bool) {
+				pods := s.Pods()
 				return podNames(pods), len(pods) == 2 && pods[1].UID != lost && pods[1].Labels[v1.LabelRevision] == old
 			})
 			s.apply("web", rolloutSpec(2, limits, test.before))
 			s.awaitReady("web", 2)
-			if left := s.condition("web", v1.ConditionStalled); left.Type != "" {
+			if left := s.Condition("web", v1.ConditionStalled); left.Type != "" {
 				t.Errorf("Stalled is left: %+v", left)
 			}
 			if got := s.pod("web-0").ResourceVersion; got != before["web-0"] {
@@ -124,11 +125,11 @@ func TestInPlaceMetadataNeedsNoGrace(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", rolloutSpec(2, graceful(first), fmt.Sprintf(template, "b")))
 			s.awaitReady("web", 2)
-			before := s.pods()
-			w := s.watchPods()
+			before := s.Pods()
+			w := s.WatchPods()
 			s.apply("web", rolloutSpec(2, graceful(3), fmt.Sprintf(template, "c")))
 			s.hasRestarted(s.awaitInPlace(before), 0)
-			w.always(within(2, 2, serves))
+			w.Always(within(2, 2, serves))
 		})
 	}
 }

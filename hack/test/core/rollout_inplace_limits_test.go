@@ -27,13 +27,13 @@ func TestInPlaceBudget(t *testing.T) {
 			limits := "podUpdatePolicy: InPlaceIfPossible, " + test.limits
 			s.apply("web", rolloutSpec(20, limits, "image: 'app:1'"))
 			s.awaitReady("web", 20)
-			before := s.pods()
-			w := s.watchPods()
+			before := s.Pods()
+			w := s.WatchPods()
 			s.apply("web", rolloutSpec(20, limits, "image: 'app:2'"))
 			s.hasRestarted(s.awaitInPlace(before), 1)
-			w.nothingMoved()
-			w.always(within(20-test.unavailable, 20, serves))
-			if fewest, _ := w.extremes(serving); fewest > 20-test.unavailable {
+			w.NothingMoved()
+			w.Always(within(20-test.unavailable, 20, serves))
+			if fewest, _ := w.Extremes(serving); fewest > 20-test.unavailable {
 				t.Errorf("never more than %d pods at a time were changed, of %d that may be", 20-fewest, test.unavailable)
 			}
 		})
@@ -46,15 +46,15 @@ func TestInPlaceSurge(t *testing.T) {
 	limits := "podUpdatePolicy: InPlaceIfPossible, maxSurge: 2, maxUnavailable: 0"
 	s.apply("web", rolloutSpec(10, limits, "image: 'app:1'"))
 	s.awaitReady("web", 10)
-	before := s.pods()
-	w := s.watchPods()
+	before := s.Pods()
+	w := s.WatchPods()
 	s.apply("web", rolloutSpec(10, limits, "image: 'app:2'"))
 	s.awaitReady("web", 10)
-	w.always(within(10, 12, serves))
-	if now := s.pods(); !maps.Equal(uids(now), uids(before)) {
+	w.Always(within(10, 12, serves))
+	if now := s.Pods(); !maps.Equal(uids(now), uids(before)) {
 		t.Errorf("the pods are not the same: %v before, %v now", podNames(before), podNames(now))
 	}
-	s.hasRestarted(ofImage(s.pods(), "app:2"), 1)
+	s.hasRestarted(ofImage(s.Pods(), "app:2"), 1)
 }
 
 // The cost: one patch for each pod, three patches if the pod is resized (announce, resize, label), and no create or delete.
@@ -65,7 +65,7 @@ func TestInPlaceCost(t *testing.T) {
 	s.applyPrivate("web", rolloutSpec(replicas, limits, sized("app:1", someCPU, "")))
 	s.awaitReady("web", replicas)
 	s.awaitQuiet()
-	before := s.pods()
+	before := s.Pods()
 	for _, change := range []struct {
 		what, template string
 		patches        int
@@ -84,6 +84,6 @@ func TestInPlaceCost(t *testing.T) {
 		if moved := writes["create pods"] + writes["delete pods"]; moved != 0 {
 			t.Errorf("%s: %d pods were created or deleted", change.what, moved)
 		}
-		before = s.pods()
+		before = s.Pods()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -47,39 +48,39 @@ const inPlacePolicy = "podUpdatePolicy: %s, maxSurge: 0, maxUnavailable: 1"
 
 // awaitInPlace waits for the end of a rollout, and checks that the same pods, on the same nodes, have the new revision.
 func (s *space) awaitInPlace(before []corev1.Pod) []corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	manager := s.awaitReady("web", len(before))
 	was := map[string]corev1.Pod{}
 	for _, pod := range before {
 		was[pod.Name] = pod
 	}
-	after := s.pods()
+	after := s.Pods()
 	for _, pod := range after {
 		old := was[pod.Name]
 		if pod.UID != old.UID || pod.Spec.NodeName != old.Spec.NodeName || pod.Status.PodIP != old.Status.PodIP {
-			s.t.Errorf("%s was %s on %s with %s, is %s on %s with %s", pod.Name,
+			s.T.Errorf("%s was %s on %s with %s, is %s on %s with %s", pod.Name,
 				old.UID, old.Spec.NodeName, old.Status.PodIP, pod.UID, pod.Spec.NodeName, pod.Status.PodIP)
 		}
 		if index := pod.Labels[v1.LabelPodIndex]; "web-"+index != pod.Name {
-			s.t.Errorf("%s has the index %s", pod.Name, index)
+			s.T.Errorf("%s has the index %s", pod.Name, index)
 		}
 		if got := pod.Labels[v1.LabelRevision]; got != revision(manager) || got == old.Labels[v1.LabelRevision] {
-			s.t.Errorf("%s has the revision %s, had %s, want %s", pod.Name, got, old.Labels[v1.LabelRevision], revision(manager))
+			s.T.Errorf("%s has the revision %s, had %s, want %s", pod.Name, got, old.Labels[v1.LabelRevision], revision(manager))
 		}
 	}
 	if status := manager.Status; status.CurrentRevision != status.UpdateRevision || int(status.CurrentReplicas) != len(before) {
-		s.t.Errorf("the rollout has ended, but not for the status: %s", brief(manager))
+		s.T.Errorf("the rollout has ended, but not for the status: %s", harness.Brief(manager))
 	}
 	return after
 }
 
 // hasRestarted checks how often the containers were restarted, in their order.
 func (s *space) hasRestarted(pods []corev1.Pod, times ...int32) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, pod := range pods {
 		for i, status := range pod.Status.ContainerStatuses {
 			if status.RestartCount != times[i] || !runsItsImages(&pod) {
-				s.t.Errorf("%s: container %s runs %s and was restarted %d times, want %s and %d", pod.Name, status.Name,
+				s.T.Errorf("%s: container %s runs %s and was restarted %d times, want %s and %d", pod.Name, status.Name,
 					status.Image, status.RestartCount, pod.Spec.Containers[i].Image, times[i])
 			}
 		}
@@ -104,8 +105,8 @@ func TestInPlaceImage(t *testing.T) {
 			limits := fmt.Sprintf(inPlacePolicy, test.policy)
 			s.apply("web", rolloutSpec(3, limits, test.first))
 			s.awaitReady("web", 3)
-			before := s.pods()
-			w := s.watchPods()
+			before := s.Pods()
+			w := s.WatchPods()
 			s.apply("web", rolloutSpec(3, limits, test.second))
 			after := s.awaitInPlace(before)
 			s.hasRestarted(after, test.restarts...)
@@ -115,8 +116,8 @@ func TestInPlaceImage(t *testing.T) {
 					t.Errorf("%s runs the same container as before: %+v", pod.Name, is)
 				}
 			}
-			w.nothingMoved()
-			w.always(within(2, 3, serves))
+			w.NothingMoved()
+			w.Always(within(2, 3, serves))
 			s.awaitNormals(v1.EventUpdated, 3, 3)
 		})
 	}
@@ -124,13 +125,13 @@ func TestInPlaceImage(t *testing.T) {
 
 // awaitNormals waits for a number of normal events of a reason about web: the controller sends events later than it acts.
 func (s *space) awaitNormals(reason string, least, most int) {
-	s.t.Helper()
-	s.await(fmt.Sprintf("%d to %d events %s", least, most, reason), func() (any, bool) {
-		events, err := shared.kube.EventsV1().Events(s.name).List(s.ctx, metav1.ListOptions{
+	s.T.Helper()
+	s.Await(fmt.Sprintf("%d to %d events %s", least, most, reason), func() (any, bool) {
+		events, err := shared.kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{
 			FieldSelector: "regarding.name=web,reason=" + reason + ",type=" + corev1.EventTypeNormal,
 		})
 		if err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		return len(events.Items), len(events.Items) >= least && len(events.Items) <= most
 	})
@@ -147,9 +148,9 @@ func TestInPlaceMetadata(t *testing.T) {
 			limits := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
 			s.apply("web", rolloutSpec(3, limits, first))
 			s.awaitReady("web", 3)
-			before := s.pods()
+			before := s.Pods()
 			s.patchPod("web-1", `{"labels":{"by":"hand"},"annotations":{"by":"hand"}}`)
-			w := s.watchPods()
+			w := s.WatchPods()
 			began := time.Now()
 			s.apply("web", rolloutSpec(3, limits, fmt.Sprintf(template, "stays: a, changes: b, comes: b", "stays: a, changes: b, comes: b", image)))
 			after := s.awaitInPlace(before)
@@ -157,10 +158,10 @@ func TestInPlaceMetadata(t *testing.T) {
 			if took := time.Since(began); image == "a:1" && took > 19*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			w.nothingMoved()
+			w.NothingMoved()
 			if image == "a:1" {
 				s.hasRestarted(after, 0)
-				w.always(within(3, 3, serves))
+				w.Always(within(3, 3, serves))
 			} else {
 				s.hasRestarted(after, 1)
 			}
@@ -173,7 +174,7 @@ func TestInPlaceMetadata(t *testing.T) {
 
 // hasMetadata checks the labels and annotations of TestInPlaceMetadata.
 func (s *space) hasMetadata(pod *corev1.Pod) {
-	s.t.Helper()
+	s.T.Helper()
 	labels, annotations := maps.Clone(pod.Labels), maps.Clone(pod.Annotations)
 	maps.DeleteFunc(labels, func(key, _ string) bool { return strings.ContainsAny(key, "-/") || key == v1.LabelManager })
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.Contains(key, "/") })
@@ -182,10 +183,10 @@ func (s *space) hasMetadata(pod *corev1.Pod) {
 		want["by"] = "hand"
 	}
 	if !maps.Equal(annotations, want) {
-		s.t.Errorf("%s has the annotations %v, want %v", pod.Name, annotations, want)
+		s.T.Errorf("%s has the annotations %v, want %v", pod.Name, annotations, want)
 	}
 	want[v1.LabelApp] = "web" // it is the default
 	if !maps.Equal(labels, want) {
-		s.t.Errorf("%s has the labels %v, want %v", pod.Name, labels, want)
+		s.T.Errorf("%s has the labels %v, want %v", pod.Name, labels, want)
 	}
 }

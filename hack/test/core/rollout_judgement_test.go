@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -21,8 +22,8 @@ func TestBakeTime(t *testing.T) {
 			s := newSpace(t)
 			baked := fmt.Sprintf("{replicas: %d, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 4}, image: '%%s'}", replicas)
 			s.apply("web", fmt.Sprintf(baked, better))
-			s.await("the first revision to be good", func() (any, bool) {
-				status := s.manager("web").Status
+			s.Await("the first revision to be good", func() (any, bool) {
+				status := s.Manager("web").Status
 				return status, status.CurrentRevision != "" && status.CurrentRevision == status.UpdateRevision
 			})
 			s.apply("web", fmt.Sprintf(baked, good))
@@ -39,13 +40,13 @@ func TestBakeTimeHalt(t *testing.T) {
 	s := newSpace(t)
 	baked := "{replicas: 3, failurePolicy: {gracePeriodSeconds: 4}, image: '%s'}"
 	s.apply("web", fmt.Sprintf(baked, good))
-	s.await("the first revision to be good", func() (any, bool) {
-		status := s.manager("web").Status
+	s.Await("the first revision to be good", func() (any, bool) {
+		status := s.Manager("web").Status
 		return status, status.CurrentRevision != "" && status.CurrentRevision == status.UpdateRevision
 	})
 	s.apply("web", fmt.Sprintf(baked, crashing))
 	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, crashWords)
-	if status := s.manager("web").Status; status.CurrentRevision == status.UpdateRevision {
+	if status := s.Manager("web").Status; status.CurrentRevision == status.UpdateRevision {
 		t.Error("the crashing revision is the one to return to")
 	}
 }
@@ -58,8 +59,8 @@ func TestFixInPlace(t *testing.T) {
 			s := newSpace(t)
 			policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 2}"
 			s.apply("web", risky(2, inPlaceBudget, policy, broken))
-			s.await("the pods to fail", func() (any, bool) {
-				pods := s.pods()
+			s.Await("the pods to fail", func() (any, bool) {
+				pods := s.Pods()
 				failing := 0
 				for i := range pods {
 					for _, status := range pods[i].Status.ContainerStatuses {
@@ -70,14 +71,14 @@ func TestFixInPlace(t *testing.T) {
 				}
 				return failing, failing == 2
 			})
-			before := uids(s.pods())
+			before := uids(s.Pods())
 			s.apply("web", risky(2, inPlaceBudget, policy, good))
 			s.awaitReady("web", 2)
-			if now := uids(s.pods()); fmt.Sprint(now) != fmt.Sprint(before) {
+			if now := uids(s.Pods()); fmt.Sprint(now) != fmt.Sprint(before) {
 				t.Errorf("pods were replaced: %v, before %v", now, before)
 			}
-			s.steadily(3*time.Second, "no verdict", func() (any, bool) {
-				status := s.manager("web").Status
+			harness.Steadily(s.T, 3*time.Second, "no verdict", func() (any, bool) {
+				status := s.Manager("web").Status
 				return status, status.FailedRevision == ""
 			})
 		})
@@ -93,14 +94,14 @@ func TestScaleDownWhilePaused(t *testing.T) {
 	s.apply("web", risky(6, limits+", partition: 3", "paused: false", better))
 	s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonPartition, "3 updated")
 	s.apply("web", risky(2, limits, "paused: true", better))
-	s.await("one pod of each revision", func() (any, bool) {
-		seen := byImage(s.pods())
-		return seen, seen[good] == 1 && seen[better] == 1 && len(s.pods()) == 2
+	s.Await("one pod of each revision", func() (any, bool) {
+		seen := byImage(s.Pods())
+		return seen, seen[good] == 1 && seen[better] == 1 && len(s.Pods()) == 2
 	})
 	s.apply("web", risky(6, limits, "paused: false", neverReady))
-	s.await("a surge", func() (any, bool) { n := len(s.pods()); return n, n > 6 })
+	s.Await("a surge", func() (any, bool) { n := len(s.Pods()); return n, n > 6 })
 	s.apply("web", risky(0, limits, "paused: true", neverReady))
-	s.await("no pod", func() (any, bool) { n := len(s.pods()); return n, n == 0 })
+	s.Await("no pod", func() (any, bool) { n := len(s.Pods()); return n, n == 0 })
 	s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero, "")
 }
 
@@ -110,8 +111,8 @@ func TestMisconfigured(t *testing.T) {
 	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {maxFailedPods: 3}", good))
 	s.awaitCondition(v1.ConditionMisconfigured, metav1.ConditionTrue, v1.ReasonUnreachable, "maxFailedPods is 3 pods, but no more than 2 pods are updated at a time")
 	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {maxFailedPods: 2}", good))
-	s.await("the condition to go", func() (any, bool) {
-		found := s.condition("web", v1.ConditionMisconfigured)
+	s.Await("the condition to go", func() (any, bool) {
+		found := s.Condition("web", v1.ConditionMisconfigured)
 		return found, found.Type == ""
 	})
 }

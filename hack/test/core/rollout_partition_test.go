@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -22,12 +23,12 @@ func partitioned(replicas int, policy v1.PodUpdatePolicy, partition, image strin
 
 // awaitPartition waits until these numbers of pods have the old and the new image, all serve, and the status says so.
 func (s *space) awaitPartition(old string, base int, image string, updated int) []corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	var pods []corev1.Pod
-	s.await(fmt.Sprintf("%d pods of %s and %d of %s", base, old, updated, image), func() (any, bool) {
-		manager, ready := s.manager("web"), s.condition("web", v1.ConditionReady)
-		pods = s.pods()
-		seen := fmt.Sprintf("old %v, new %v, of %v\n%s", podNames(ofImage(pods, old)), podNames(ofImage(pods, image)), podNames(pods), brief(manager))
+	s.Await(fmt.Sprintf("%d pods of %s and %d of %s", base, old, updated, image), func() (any, bool) {
+		manager, ready := s.Manager("web"), s.Condition("web", v1.ConditionReady)
+		pods = s.Pods()
+		seen := fmt.Sprintf("old %v, new %v, of %v\n%s", podNames(ofImage(pods, old)), podNames(ofImage(pods, image)), podNames(pods), harness.Brief(manager))
 		status := manager.Status
 		for _, count := range []struct{ got, want int }{
 			{len(pods), base + updated}, {len(ofImage(pods, old)), base}, {len(ofImage(pods, image)), updated},
@@ -40,7 +41,7 @@ func (s *space) awaitPartition(old string, base int, image string, updated int) 
 		}
 		return seen, status.ObservedGeneration == manager.Generation && ready.Status == metav1.ConditionTrue && ready.Reason == v1.ReasonPartition &&
 			ready.Message == fmt.Sprintf("%d of %d pods available; %d updated, %d left as they were by the partition", base+updated, base+updated, updated, base) &&
-			status.CurrentRevision != status.UpdateRevision && s.condition("web", v1.ConditionStalled).Type == ""
+			status.CurrentRevision != status.UpdateRevision && s.Condition("web", v1.ConditionStalled).Type == ""
 	})
 	return pods
 }
@@ -54,8 +55,8 @@ func TestPartition(t *testing.T) {
 				s := newSpace(t)
 				s.apply("web", partitioned(5, policy, "0", "app:1"))
 				s.awaitReady("web", 5)
-				created := uids(s.pods())
-				w := s.watchPods()
+				created := uids(s.Pods())
+				w := s.WatchPods()
 				s.apply("web", partitioned(5, policy, steps[0], "app:2"))
 				was := s.awaitPartition("app:1", 3, "app:2", 2)
 				s.apply("web", partitioned(5, policy, steps[1], "app:2"))
@@ -66,15 +67,15 @@ func TestPartition(t *testing.T) {
 				s.hasStayed(ofImage(was, "app:1"), is)
 				s.apply("web", partitioned(5, policy, "0", "app:2"))
 				manager := s.awaitReady("web", 5)
-				s.hasStayed(ofImage(is, "app:2"), s.pods())
-				w.always(within(4, 6, serves))
+				s.hasStayed(ofImage(is, "app:2"), s.Pods())
+				w.Always(within(4, 6, serves))
 				if policy == v1.InPlaceIfPossible {
-					w.nothingMoved()
-				} else if same := maps.Equal(created, uids(s.pods())); same {
+					w.NothingMoved()
+				} else if same := maps.Equal(created, uids(s.Pods())); same {
 					t.Error("no pod was replaced")
 				}
-				if manager.Status.CurrentRevision != manager.Status.UpdateRevision || s.condition("web", v1.ConditionReady).Reason != v1.ReasonAllAvailable {
-					t.Errorf("the rollout has not ended: %s", brief(manager))
+				if manager.Status.CurrentRevision != manager.Status.UpdateRevision || s.Condition("web", v1.ConditionReady).Reason != v1.ReasonAllAvailable {
+					t.Errorf("the rollout has not ended: %s", harness.Brief(manager))
 				}
 				// There is an event only if a status between two partitions says RollingOut, which a busy controller may leave out.
 				s.awaitNormals(v1.EventPartition, 1, 3)
@@ -85,14 +86,14 @@ func TestPartition(t *testing.T) {
 
 // hasStayed checks that these pods still exist, with the same images.
 func (s *space) hasStayed(before, now []corev1.Pod) {
-	s.t.Helper()
+	s.T.Helper()
 	left := map[string]corev1.Pod{}
 	for _, pod := range now {
 		left[pod.Name] = pod
 	}
 	for _, pod := range before {
 		if is := left[pod.Name]; is.UID != pod.UID || is.Spec.Containers[0].Image != pod.Spec.Containers[0].Image {
-			s.t.Errorf("%s need not have been touched", pod.Name)
+			s.T.Errorf("%s need not have been touched", pod.Name)
 		}
 	}
 }
@@ -118,14 +119,14 @@ func TestPartitionScale(t *testing.T) {
 			for _, image := range []string{"app:1", "app:2"} {
 				lost := ofImage(pods, image)[0]
 				s.deletePod(lost.Name)
-				s.await("a lost pod of "+image+" to be replaced", func() (any, bool) {
-					now := s.pods()
+				s.Await("a lost pod of "+image+" to be replaced", func() (any, bool) {
+					now := s.Pods()
 					return podNames(now), len(now) == 4 && uids(now)[lost.Name] != lost.UID
 				})
 				s.awaitPartition("app:1", 2, "app:2", 2)
 			}
 			for _, step := range test.steps {
-				s.kubectl("scale", "pm/web", fmt.Sprintf("--replicas=%d", step.replicas))
+				s.Kubectl("scale", "pm/web", fmt.Sprintf("--replicas=%d", step.replicas))
 				s.awaitPartition("app:1", step.base, "app:2", step.replicas-step.base)
 			}
 		})
@@ -140,20 +141,20 @@ func TestPartitionNewTemplate(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", partitioned(5, policy, "0", "app:1"))
 			s.awaitReady("web", 5)
-			first := s.manager("web").Status.CurrentRevision
-			w := s.watchPods()
+			first := s.Manager("web").Status.CurrentRevision
+			w := s.WatchPods()
 			s.apply("web", partitioned(5, policy, "3", "app:2"))
 			kept := ofImage(s.awaitPartition("app:1", 3, "app:2", 2), "app:1")
 			s.apply("web", partitioned(5, policy, "3", "app:3"))
 			s.hasStayed(kept, s.awaitPartition("app:1", 3, "app:3", 2))
-			if got := s.manager("web").Status.CurrentRevision; got != first {
+			if got := s.Manager("web").Status.CurrentRevision; got != first {
 				t.Errorf("the current revision is %s, want %s", got, first)
 			}
 			// Back to the first template: all pods have it, whatever the partition.
 			s.apply("web", partitioned(5, policy, "3", "app:1"))
 			s.awaitReady("web", 5)
-			s.hasStayed(kept, s.pods())
-			w.always(within(4, 6, serves))
+			s.hasStayed(kept, s.Pods())
+			w.Always(within(4, 6, serves))
 		})
 	}
 }
@@ -166,14 +167,14 @@ func TestPartitionOfAll(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", partitioned(4, v1.RecreatePods, partition, "app:1"))
 			s.awaitReady("web", 4)
-			if got := s.condition("web", v1.ConditionReady).Reason; got != v1.ReasonAllAvailable {
+			if got := s.Condition("web", v1.ConditionReady).Reason; got != v1.ReasonAllAvailable {
 				t.Errorf("the first pods are %s", got)
 			}
-			before := versions(s.pods())
+			before := versions(s.Pods())
 			s.apply("web", partitioned(4, v1.RecreatePods, partition, "app:2"))
 			s.awaitPartition("app:1", 4, "app:2", 0)
-			s.steadily(500*time.Millisecond, "no pod is touched", func() (any, bool) {
-				now := versions(s.pods())
+			harness.Steadily(s.T, 500*time.Millisecond, "no pod is touched", func() (any, bool) {
+				now := versions(s.Pods())
 				return now, maps.Equal(now, before)
 			})
 		})

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -67,15 +68,15 @@ func TestInPlaceResources(t *testing.T) {
 			limits := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
 			s.apply("web", rolloutSpec(2, limits, sized("a:1", test.before, "")))
 			s.awaitReady("web", 2)
-			before := s.pods()
-			w := s.watchPods()
+			before := s.Pods()
+			w := s.WatchPods()
 			s.apply("web", rolloutSpec(2, limits, sized(test.image, test.after, "")))
 			after := s.awaitInPlace(before)
-			w.nothingMoved()
-			w.always(within(1, 2, serves))
+			w.NothingMoved()
+			w.Always(within(1, 2, serves))
 			s.hasRestarted(after, test.restarts)
 			want := corev1.ResourceRequirements{Requests: quantities(test.requests), Limits: quantities(test.limits)}
-			w.always(resizedBefore("a:2", want))
+			w.Always(resizedBefore("a:2", want))
 			for _, pod := range after {
 				if got := pod.Spec.Containers[0].Resources; !equality.Semantic.DeepEqual(got, want) {
 					t.Errorf("%s asks for %+v, want %+v", pod.Name, got, want)
@@ -90,7 +91,7 @@ func TestInPlaceResources(t *testing.T) {
 
 // resizedBefore holds if a pod gets this image only after the node has resized it: a kubelet that gets both at once would start the
 // container with its new limits in the pod's old ones.
-func resizedBefore(image string, want corev1.ResourceRequirements) invariant {
+func resizedBefore(image string, want corev1.ResourceRequirements) harness.Invariant {
 	return func(pods []*corev1.Pod, _ time.Time) string {
 		for _, pod := range pods {
 			has := pod.Status.ContainerStatuses[0].Resources
@@ -122,7 +123,7 @@ func TestInPlaceIsNoFailure(t *testing.T) {
 			policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 0}, "
 			s.apply("web", rolloutSpec(2, limits, policy+test.before))
 			s.awaitReady("web", 2)
-			before := s.pods()
+			before := s.Pods()
 			s.apply("web", rolloutSpec(2, limits, policy+test.after))
 			for _, pod := range s.awaitInPlace(before) {
 				if got := pod.Status.ContainerStatuses[0].RestartCount; got < test.least || got > test.most {
@@ -149,18 +150,18 @@ func TestInPlaceInfeasible(t *testing.T) {
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible), simulated+": infeasible"
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
-	before := uids(s.pods())
-	w := s.watchPods()
+	before := uids(s.Pods())
+	w := s.WatchPods()
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
 	s.awaitReady("web", 3)
-	for _, pod := range s.pods() {
+	for _, pod := range s.Pods() {
 		if got := pod.Spec.Containers[0].Resources.Requests.Cpu().String(); pod.UID == before[pod.Name] || got != "900m" {
 			t.Errorf("%s asks for %s; replaced: %t", pod.Name, got, pod.UID != before[pod.Name])
 		}
 	}
-	w.always(within(2, 3, serves))
+	w.Always(within(2, 3, serves))
 	infeasible := false
-	for _, seen := range w.past() {
+	for _, seen := range w.Past() {
 		for _, condition := range seen.Status.Conditions {
 			infeasible = infeasible || condition.Type == corev1.PodResizePending && condition.Reason == corev1.PodReasonInfeasible
 		}
@@ -176,11 +177,11 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly), simulated+": infeasible"
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
-	w := s.watchPods()
+	w := s.WatchPods()
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
 	s.awaitNotInPlace("Infeasible: Node didn't have enough capacity")
-	s.steadily(time.Second, "no other pod is touched", func() (any, bool) {
-		pods := s.pods()
+	harness.Steadily(s.T, time.Second, "no other pod is touched", func() (any, bool) {
+		pods := s.Pods()
 		touched := 0
 		for _, pod := range pods {
 			if pod.Spec.Containers[0].Resources.Requests.Cpu().String() == "900m" {
@@ -189,13 +190,13 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 		}
 		return podNames(pods), touched == 1
 	})
-	w.nothingMoved()
-	w.always(within(2, 3, serves))
+	w.NothingMoved()
+	w.Always(within(2, 3, serves))
 
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
-	w.nothingMoved()
-	for _, pod := range s.pods() {
+	w.NothingMoved()
+	for _, pod := range s.Pods() {
 		if got := pod.Spec.Containers[0].Resources.Requests.Cpu().String(); got != "100m" {
 			t.Errorf("%s asks for %s", pod.Name, got)
 		}
@@ -204,15 +205,15 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 
 // awaitNotInPlace waits until the status of web says that its pods cannot be updated in place, and why.
 func (s *space) awaitNotInPlace(why string) {
-	s.t.Helper()
-	s.await("the status to tell of the refusal", func() (any, bool) {
-		ready, stalled := s.condition("web", v1.ConditionReady), s.condition("web", v1.ConditionStalled)
-		manager := s.manager("web")
-		return brief(manager), manager.Status.ObservedGeneration == manager.Generation &&
+	s.T.Helper()
+	s.Await("the status to tell of the refusal", func() (any, bool) {
+		ready, stalled := s.Condition("web", v1.ConditionReady), s.Condition("web", v1.ConditionStalled)
+		manager := s.Manager("web")
+		return harness.Brief(manager), manager.Status.ObservedGeneration == manager.Generation &&
 			ready.Status == metav1.ConditionFalse && ready.Reason == v1.ReasonNotInPlace && strings.Contains(ready.Message, why) &&
 			stalled.Status == metav1.ConditionTrue && stalled.Reason == v1.ReasonNotInPlace && strings.Contains(stalled.Message, why)
 	})
-	s.await("an event about it", func() (any, bool) {
+	s.Await("an event about it", func() (any, bool) {
 		count, notes := s.warnings("web", v1.EventNotInPlace)
 		return notes, count == 1 && strings.Contains(notes, why)
 	})
@@ -224,25 +225,25 @@ func TestInPlaceDeferred(t *testing.T) {
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceIfPossible), simulated+": deferred"
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", someCPU, note)))
 	s.awaitReady("web", 3)
-	before := s.pods()
-	w := s.watchPods()
+	before := s.Pods()
+	w := s.WatchPods()
 	s.apply("web", rolloutSpec(3, limits, sized("a:1", moreCPU, note)))
 	isDeferred := func() (any, bool) {
-		manager, deferred := s.manager("web"), 0
-		for _, pod := range s.pods() {
+		manager, deferred := s.Manager("web"), 0
+		for _, pod := range s.Pods() {
 			for _, condition := range pod.Status.Conditions {
 				if condition.Type == corev1.PodResizePending && condition.Reason == corev1.PodReasonDeferred {
 					deferred++
 				}
 			}
 		}
-		ready := s.condition("web", v1.ConditionReady)
-		return fmt.Sprint(deferred, " ", brief(manager)), deferred == 1 && manager.Status.UpdatedReplicas == 1 &&
+		ready := s.Condition("web", v1.ConditionReady)
+		return fmt.Sprint(deferred, " ", harness.Brief(manager)), deferred == 1 && manager.Status.UpdatedReplicas == 1 &&
 			manager.Status.ReadyReplicas == 3 && manager.Status.AvailableReplicas == 3 && ready.Reason == v1.ReasonRollingOut &&
 			strings.Contains(ready.Message, ": resize deferred: Node didn't have enough capacity")
 	}
-	s.await("one pod to wait for its node", isDeferred)
-	s.steadily(time.Second, "it goes on waiting, alone", isDeferred)
+	s.Await("one pod to wait for its node", isDeferred)
+	harness.Steadily(s.T, time.Second, "it goes on waiting, alone", isDeferred)
 	for _, pod := range before {
 		s.patchPod(pod.Name, `{"annotations":{"`+simulated+`":null}}`) // the node has room again
 	}
@@ -251,6 +252,6 @@ func TestInPlaceDeferred(t *testing.T) {
 			t.Errorf("%s has %s", pod.Name, got)
 		}
 	}
-	w.nothingMoved()
-	w.always(within(2, 3, serves))
+	w.NothingMoved()
+	w.Always(within(2, 3, serves))
 }

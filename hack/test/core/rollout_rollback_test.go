@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -24,13 +25,13 @@ const (
 
 // awaitRolledBack waits until all pods are back on the good image, available, and the status tells why.
 func (s *space) awaitRolledBack(replicas int, why string) *v1.PodManager {
-	s.t.Helper()
+	s.T.Helper()
 	var manager *v1.PodManager
-	s.awaitFor(2*patience, "all pods to be back", func() (any, bool) {
-		manager = s.manager("web")
+	s.AwaitFor(2*harness.Patience, "all pods to be back", func() (any, bool) {
+		manager = s.Manager("web")
 		status, count := manager.Status, int32(replicas)
-		pods := s.pods()
-		return fmt.Sprintf("%d of %d pods are good; %s", len(ofImage(pods, good)), len(pods), brief(manager)),
+		pods := s.Pods()
+		return fmt.Sprintf("%d of %d pods are good; %s", len(ofImage(pods, good)), len(pods), harness.Brief(manager)),
 			len(ofImage(pods, good)) == replicas && len(pods) == replicas && status.FailedRevision == status.UpdateRevision &&
 				status.CurrentRevision != status.UpdateRevision && status.Replicas == count && status.CurrentReplicas == count &&
 				status.AvailableReplicas == count && status.UpdatedReplicas == 0 && status.ObservedGeneration == manager.Generation
@@ -50,12 +51,12 @@ const (
 
 // stays checks that an action changes neither a pod nor the conditions.
 func (s *space) stays(what string, do func()) {
-	s.t.Helper()
-	pods, status := versions(s.pods()), brief(s.manager("web"))
+	s.T.Helper()
+	pods, status := versions(s.Pods()), harness.Brief(s.Manager("web"))
 	do()
-	s.steadily(1500*time.Millisecond, what, func() (any, bool) {
-		now, manager := versions(s.pods()), s.manager("web")
-		return fmt.Sprint(now, brief(manager)), maps.Equal(now, pods) && brief(manager) == status
+	harness.Steadily(s.T, 1500*time.Millisecond, what, func() (any, bool) {
+		now, manager := versions(s.Pods()), s.Manager("web")
+		return fmt.Sprint(now, harness.Brief(manager)), maps.Equal(now, pods) && harness.Brief(manager) == status
 	})
 }
 
@@ -68,36 +69,36 @@ func TestRollback(t *testing.T) {
 			controller := s.private()
 			s.applyPrivate("web", risky(10, limits, rollback, good))
 			s.awaitReady("web", 10)
-			before := uids(s.pods())
-			w := s.watchPods()
+			before := uids(s.Pods())
+			w := s.WatchPods()
 			s.applyPrivate("web", risky(10, limits, rollback, crashing))
 			manager := s.awaitRolledBack(10, crashWords)
-			took := time.Since(firstFailure(w.past(), crashing))
+			took := time.Since(firstFailure(w.Past(), crashing))
 			t.Logf("back %v after the first failure", took)
 			if took < (rollbackGrace-1)*time.Second || took > (rollbackGrace+30)*time.Second {
 				t.Errorf("it took %v, want %d s and little more", took, rollbackGrace)
 			}
-			w.always(within(8, 13, servesImage(good)))
-			if name == "in place" && !maps.Equal(uids(s.pods()), before) {
-				t.Errorf("the pods are not the same: %v before, %v now", before, uids(s.pods()))
+			w.Always(within(8, 13, servesImage(good)))
+			if name == "in place" && !maps.Equal(uids(s.Pods()), before) {
+				t.Errorf("the pods are not the same: %v before, %v now", before, uids(s.Pods()))
 			}
 			if manager.Generation != 2 || manager.Spec.Image != crashing {
 				t.Errorf("the spec was changed: generation %d, image %s", manager.Generation, manager.Spec.Image)
 			}
 
 			s.stays("the same spec is applied", func() { s.applyPrivate("web", risky(10, limits, rollback, crashing)) })
-			s.stays("somebody annotates it", func() { s.kubectl("annotate", "pm/web", "a=b") })
+			s.stays("somebody annotates it", func() { s.Kubectl("annotate", "pm/web", "a=b") })
 			s.stays("the controller is restarted", func() { controller = s.restart(controller) })
-			s.kubectl("scale", "pm/web", "--replicas=11")
+			s.Kubectl("scale", "pm/web", "--replicas=11")
 			s.awaitRolledBack(11, crashWords)
 
 			s.applyPrivate("web", risky(11, limits, "minReadySeconds: 0, failurePolicy: {onFailure: Rollback}", better))
 			manager = s.awaitReady("web", 11)
-			if manager.Status.FailedRevision != "" || len(ofImage(s.pods(), better)) != 11 || s.condition("web", v1.ConditionStalled).Type != "" {
-				t.Errorf("a new template has not started afresh: %s", brief(manager))
+			if manager.Status.FailedRevision != "" || len(ofImage(s.Pods(), better)) != 11 || s.Condition("web", v1.ConditionStalled).Type != "" {
+				t.Errorf("a new template has not started afresh: %s", harness.Brief(manager))
 			}
 			for _, reason := range []string{v1.EventHalted, v1.EventRolledBack} {
-				s.await("one warning "+reason, func() (any, bool) {
+				s.Await("one warning "+reason, func() (any, bool) {
 					count, notes := s.warnings("web", reason)
 					return notes, count == 1
 				})
@@ -114,21 +115,21 @@ func TestRollbackIsForgotten(t *testing.T) {
 	s.awaitReady("web", 4)
 	s.apply("web", risky(4, budget, policy, missing))
 	s.awaitRolledBack(4, missingWords)
-	before := versions(s.pods())
+	before := versions(s.Pods())
 	s.apply("web", risky(4, budget, policy, good))
 	if manager := s.awaitReady("web", 4); manager.Status.FailedRevision != "" {
-		t.Errorf("the failed revision is left: %s", brief(manager))
+		t.Errorf("the failed revision is left: %s", harness.Brief(manager))
 	}
-	if now := versions(s.pods()); !maps.Equal(now, before) {
+	if now := versions(s.Pods()); !maps.Equal(now, before) {
 		t.Errorf("pods were touched: %v before, %v now", before, now)
 	}
 	s.apply("web", risky(4, budget, policy, missing))
-	s.await("the bad template to be tried again", func() (any, bool) {
-		bad := ofImage(s.pods(), missing)
+	s.Await("the bad template to be tried again", func() (any, bool) {
+		bad := ofImage(s.Pods(), missing)
 		return podNames(bad), len(bad) > 0
 	})
 	s.awaitRolledBack(4, missingWords)
-	s.await("events about both rollbacks", func() (any, bool) {
+	s.Await("events about both rollbacks", func() (any, bool) {
 		count, notes := s.warnings("web", v1.EventRolledBack)
 		return notes, count == 2
 	})
@@ -141,10 +142,10 @@ func TestRollbackMaxFailedPods(t *testing.T) {
 	two, three := "maxSurge: 0, maxUnavailable: 2", "maxSurge: 0, maxUnavailable: 3"
 	s.apply("web", risky(10, two, policy, good))
 	s.awaitReady("web", 10)
-	w := s.watchPods()
+	w := s.WatchPods()
 	s.apply("web", risky(10, two, policy, crashing))
-	s.await("two pods to have crashed twice", func() (any, bool) {
-		twice, bad := 0, ofImage(s.pods(), crashing)
+	s.Await("two pods to have crashed twice", func() (any, bool) {
+		twice, bad := 0, ofImage(s.Pods(), crashing)
 		for _, pod := range bad {
 			for _, status := range pod.Status.ContainerStatuses {
 				twice += int(min(1, status.RestartCount/2))
@@ -152,13 +153,13 @@ func TestRollbackMaxFailedPods(t *testing.T) {
 		}
 		return podNames(bad), twice == 2
 	})
-	if got := s.condition("web", v1.ConditionReady); got.Reason != v1.ReasonRollingOut || s.condition("web", v1.ConditionStalled).Type != "" {
+	if got := s.Condition("web", v1.ConditionReady); got.Reason != v1.ReasonRollingOut || s.Condition("web", v1.ConditionStalled).Type != "" {
 		t.Errorf("two failing pods are too many: %+v", got)
 	}
-	w.always(within(8, 10, servesImage(good)))
+	w.Always(within(8, 10, servesImage(good)))
 	s.apply("web", risky(10, three, policy, crashing))
 	s.awaitRolledBack(10, crashWords)
-	w.always(within(7, 10, servesImage(good)))
+	w.Always(within(7, 10, servesImage(good)))
 }
 
 // Pods that neither fail nor become ready are rolled back after the deadline.
@@ -167,14 +168,14 @@ func TestRollbackDeadline(t *testing.T) {
 	policy := "progressDeadlineSeconds: 4, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
 	s.apply("web", risky(4, budget, policy, good))
 	s.awaitReady("web", 4)
-	w := s.watchPods()
+	w := s.WatchPods()
 	began := time.Now()
 	s.apply("web", risky(4, budget, policy, neverReady))
 	s.awaitRolledBack(4, "its pods did not become available in time$")
 	if took := time.Since(began); took < 3*time.Second {
 		t.Errorf("it took only %v", took)
 	}
-	w.always(within(2, 7, servesImage(good)))
+	w.Always(within(2, 7, servesImage(good)))
 }
 
 // The controller is killed when the status has the failed revision, or during the rollback. The next controller goes on.
@@ -186,9 +187,9 @@ func TestRollbackSurvivesCrash(t *testing.T) {
 			policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
 			f.applyPrivate("web", risky(10, budget, policy, good))
 			f.awaitReady("web", 10)
-			w := f.watchPods()
+			w := f.WatchPods()
 			f.applyPrivate("web", risky(10, budget, policy, missing))
-			f.await("all pods that may be bad", func() (any, bool) { n := len(ofImage(f.pods(), missing)); return n, n == 5 })
+			f.Await("all pods that may be bad", func() (any, bool) { n := len(ofImage(f.Pods(), missing)); return n, n == 5 })
 			deletes := 0 // the proxy calls Match for one request at a time
 			f.answer("refused", 503, func(r faults.Request) bool {
 				if !f.own("delete", "pods")(r) {
@@ -197,17 +198,17 @@ func TestRollbackSurvivesCrash(t *testing.T) {
 				deletes++
 				return deletes > passed
 			})
-			f.await("the rollback to be stopped", func() (any, bool) {
-				bad := ofImage(f.pods(), missing)
+			f.Await("the rollback to be stopped", func() (any, bool) {
+				bad := ofImage(f.Pods(), missing)
 				return podNames(bad), f.proxy.Count("refused") > 0 && len(bad) == 5-passed
 			})
 			kill(t, f.controller)
-			if manager := f.manager("web"); manager.Status.FailedRevision != manager.Status.UpdateRevision {
-				t.Fatalf("pods go before it is written down why: %s", brief(manager))
+			if manager := f.Manager("web"); manager.Status.FailedRevision != manager.Status.UpdateRevision {
+				t.Fatalf("pods go before it is written down why: %s", harness.Brief(manager))
 			}
 			f.private()
 			f.awaitRolledBack(10, missingWords)
-			w.always(within(8, 13, servesImage(good)))
+			w.Always(within(8, 13, servesImage(good)))
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
 // rolling is the field updateStrategy with fields of a rolling update.
@@ -72,7 +74,7 @@ func TestBadRolloutIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for fields, want := range badRollouts() {
 		t.Run(fields, func(t *testing.T) {
-			out, err := s.try(manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-")
+			out, err := s.TryKubectl(harness.Manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-")
 			if err == nil || !strings.Contains(out, want) {
 				t.Errorf("kubectl apply: %v\n%s\nwant: %s", err, out, want)
 			}
@@ -86,7 +88,7 @@ func TestBadRolloutIsRefused(t *testing.T) {
 		"restartAt: '2026-11-15T12:00:00Z'", "restartAt: '2026-11-15T12:00:00.123-08:00'", "restartAt: null",
 	} {
 		t.Run(fields, func(t *testing.T) {
-			if out, err := s.try(manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-"); err != nil {
+			if out, err := s.TryKubectl(harness.Manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-"); err != nil {
 				t.Errorf("kubectl apply: %v\n%s", err, out)
 			}
 		})
@@ -98,7 +100,7 @@ func TestHugeNumbersAreRefused(t *testing.T) {
 	s := newSpace(t)
 	for _, field := range []string{"updateStrategy: {rollingUpdate: {maxSurge: %d}}", "updateStrategy: {rollingUpdate: {maxUnavailable: %d}}",
 		"updateStrategy: {rollingUpdate: {partition: %d}}", "scaleDown: {maxTerminating: %d}", "failurePolicy: {maxFailedPods: %d}"} {
-		if out, err := s.try(manifest("web", "", "{image: a, "+fmt.Sprintf(field, 1<<31)+"}"), "apply", "--dry-run=server", "-f", "-"); err == nil {
+		if out, err := s.TryKubectl(harness.Manifest("web", "", "{image: a, "+fmt.Sprintf(field, 1<<31)+"}"), "apply", "--dry-run=server", "-f", "-"); err == nil {
 			t.Errorf("%s: %s", field, out)
 		}
 	}
@@ -116,7 +118,7 @@ func TestRolloutDefaults(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			out, err := s.try(manifest("web", "", "{image: a"+test.fields+"}"), "apply", "--dry-run=server", "-o", "json", "-f", "-")
+			out, err := s.TryKubectl(harness.Manifest("web", "", "{image: a"+test.fields+"}"), "apply", "--dry-run=server", "-o", "json", "-f", "-")
 			var got struct{ Spec map[string]any }
 			var want map[string]any
 			if err != nil || json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(test.want), &want) != nil {

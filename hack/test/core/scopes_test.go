@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
@@ -23,35 +24,35 @@ const takenUp = 40 * time.Second
 
 // account creates a ServiceAccount without rights, and returns its name and a kubeconfig for it.
 func (s *space) account() (name, kubeconfig string) {
-	s.t.Helper()
-	s.kubectl("create", "serviceaccount", "limited")
+	s.T.Helper()
+	s.Kubectl("create", "serviceaccount", "limited")
 	config, err := clientcmd.LoadFromFile(shared.cluster.OurKubeconfig)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	config.AuthInfos["account"].Token = strings.TrimSpace(s.kubectl("create", "token", "limited"))
-	kubeconfig = filepath.Join(s.t.TempDir(), "kubeconfig")
+	config.AuthInfos["account"].Token = strings.TrimSpace(s.Kubectl("create", "token", "limited"))
+	kubeconfig = filepath.Join(s.T.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	return s.name + ":limited", kubeconfig
+	return s.Name + ":limited", kubeconfig
 }
 
 // permit gives an account the controller's rights in this namespace, with the command that the controller logs.
 func (s *space) permit(account string) {
-	s.t.Helper()
-	s.kubectl("create", "rolebinding", "limited", "--clusterrole", "podmanager-controller", "--serviceaccount", account)
+	s.T.Helper()
+	s.Kubectl("create", "rolebinding", "limited", "--clusterrole", "podmanager-controller", "--serviceaccount", account)
 }
 
 // awaitScopes waits until the metric has these counts.
 func (s *space) awaitScopes(p *lab.Process, limit time.Duration, counts map[string]float64) {
-	s.t.Helper()
-	s.awaitFor(limit, fmt.Sprintf("namespaces to be %v", counts), func() (any, bool) {
+	s.T.Helper()
+	s.AwaitFor(limit, fmt.Sprintf("namespaces to be %v", counts), func() (any, bool) {
 		if _, err := p.ReadMetrics(); err != nil {
 			return err, false // the controller has only just been started
 		}
 		for state, want := range counts {
-			if got := metric(s.t, p, "podmanager_namespaces", `state="`+state+`"`); got != want {
+			if got := metric(s.T, p, "podmanager_namespaces", `state="`+state+`"`); got != want {
 				return fmt.Sprint(got, " ", state), false
 			}
 		}
@@ -65,8 +66,8 @@ func TestRightsInOneNamespace(t *testing.T) {
 	other := newSerialSpace(t)
 	account, kubeconfig := s.account()
 	s.permit(account)
-	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.name, "-namespace", other.name)
-	s.awaitScopes(p, patience, map[string]float64{"served": 1, "forbidden": 1})
+	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.Name, "-namespace", other.Name)
+	s.awaitScopes(p, harness.Patience, map[string]float64{"served": 1, "forbidden": 1})
 	s.applyPrivate("here", "{replicas: 2, image: nginx}")
 	s.awaitReady("here", 2)
 
@@ -75,8 +76,8 @@ func TestRightsInOneNamespace(t *testing.T) {
 		t.Errorf("/readyz fails although a namespace is served: %v", err)
 	}
 	for _, part := range []string{
-		"[+]namespaces ok\n", "[+]namespace " + s.name + " ok\n", "[!]namespace " + other.name + ": system:serviceaccount:" + account + " may not ",
-		"list, watch, create, patch, delete pods;", "run kubectl create rolebinding podmanager-controller --namespace " + other.name, "--serviceaccount " + account,
+		"[+]namespaces ok\n", "[+]namespace " + s.Name + " ok\n", "[!]namespace " + other.Name + ": system:serviceaccount:" + account + " may not ",
+		"list, watch, create, patch, delete pods;", "run kubectl create rolebinding podmanager-controller --namespace " + other.Name, "--serviceaccount " + account,
 	} {
 		if !strings.Contains(seen, part) {
 			t.Errorf("/readyz?verbose has no %q:\n%s", part, seen)
@@ -86,11 +87,11 @@ func TestRightsInOneNamespace(t *testing.T) {
 	other.permit(account)
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 2, "forbidden": 0})
 	other.awaitReady("there", 1)
-	if lines := logged(t, p, `"Not served; taken up`); len(lines) != 1 || !strings.Contains(lines[0], "namespace "+other.name) {
+	if lines := logged(t, p, `"Not served; taken up`); len(lines) != 1 || !strings.Contains(lines[0], "namespace "+other.Name) {
 		t.Errorf("wanted one line about it: %q", lines)
 	}
 
-	other.kubectl("delete", "rolebinding", "limited")
+	other.Kubectl("delete", "rolebinding", "limited")
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 1, "forbidden": 1})
 	if lines := logged(t, p, `"Not served; taken up`); len(lines) != 2 {
 		t.Errorf("wanted a line for each time that rights were missing: %q", lines)
@@ -104,21 +105,21 @@ func TestRightsInOneNamespace(t *testing.T) {
 func TestNoRights(t *testing.T) {
 	s := newSpace(t)
 	account, kubeconfig := s.account()
-	s.kubectl("create", "role", "lease", "--verb", "create,get,update", "--resource", "leases.coordination.k8s.io")
-	s.kubectl("create", "rolebinding", "lease", "--role", "lease", "--serviceaccount", account)
-	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.name, "-leader-elect", "-leader-elect-resource-namespace", s.name)
-	s.awaitScopes(p, patience, map[string]float64{"served": 0, "forbidden": 1})
-	want := "[-]namespaces failed: namespace " + s.name + ": system:serviceaccount:" + account + " may not "
+	s.Kubectl("create", "role", "lease", "--verb", "create,get,update", "--resource", "leases.coordination.k8s.io")
+	s.Kubectl("create", "rolebinding", "lease", "--role", "lease", "--serviceaccount", account)
+	p := s.launch("-kubeconfig", kubeconfig, "-namespace", s.Name, "-leader-elect", "-leader-elect-resource-namespace", s.Name)
+	s.awaitScopes(p, harness.Patience, map[string]float64{"served": 0, "forbidden": 1})
+	want := "[-]namespaces failed: namespace " + s.Name + ": system:serviceaccount:" + account + " may not "
 	if _, err := p.Ready(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("/readyz says %v, want %q in it", err, want)
 	}
-	leases := shared.kube.CoordinationV1().Leases(s.name)
+	leases := shared.kube.CoordinationV1().Leases(s.Name)
 	if _, err := leases.Get(t.Context(), "podmanager-controller", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a lease, or not: %v", err)
 	}
 	s.applyPrivate("web", "{replicas: 1, image: nginx}")
 	s.permit(account)
-	s.awaitFor(takenUp, "the controller to be ready", func() (any, bool) {
+	s.AwaitFor(takenUp, "the controller to be ready", func() (any, bool) {
 		seen, err := p.Ready()
 		return fmt.Sprint(seen, err), err == nil
 	})
@@ -128,16 +129,16 @@ func TestNoRights(t *testing.T) {
 // The controller logs that a namespace does not exist, and serves it once it exists.
 func TestMissingNamespace(t *testing.T) {
 	s := newSpace(t)
-	missing := s.name + "-typo"
+	missing := s.Name + "-typo"
 	p := s.private("-namespace", missing)
-	s.awaitScopes(p, patience, map[string]float64{"served": 1, "missing": 1})
+	s.awaitScopes(p, harness.Patience, map[string]float64{"served": 1, "missing": 1})
 	if seen, err := p.Ready(); err != nil || !strings.Contains(seen, "[!]namespace "+missing+": it does not exist; create it, or correct -namespace\n") {
 		t.Errorf("/readyz?verbose says %q, %v", seen, err)
 	}
 	if lines := logged(t, p, missing); len(lines) != 2 { // the first line is from the start
 		t.Errorf("the log has these lines about it: %q", lines)
 	}
-	s.kubectl("create", "namespace", missing)
+	s.Kubectl("create", "namespace", missing)
 	t.Cleanup(func() {
 		_ = shared.kube.CoreV1().Namespaces().Delete(context.Background(), missing, metav1.DeleteOptions{})
 	})
@@ -150,7 +151,7 @@ func TestCRDGone(t *testing.T) {
 	isManagers := func(r faults.Request) bool { return r.Resource == "podmanagers" }
 	restore := f.answer("no CRD", 404, isManagers)
 	f.proxy.CutWatches(isManagers)
-	f.awaitScopes(f.controller, patience, map[string]float64{"served": 0, "noCRD": 1})
+	f.awaitScopes(f.controller, harness.Patience, map[string]float64{"served": 0, "noCRD": 1})
 	if _, err := f.controller.Ready(); err == nil || !strings.Contains(err.Error(), "run kubectl apply -f artifacts/crd.yaml") {
 		t.Errorf("/readyz says %v", err)
 	}
@@ -172,7 +173,7 @@ func TestAPIServerAway(t *testing.T) {
 	all := func(faults.Request) bool { return true }
 	restore := f.proxy.Inject(faults.Rule{Name: "away", Match: all, Rate: 1, Faults: []faults.Fault{{Strike: func() {}}}})
 	f.proxy.CutWatches(all)
-	f.await("a note about the silence", func() (any, bool) {
+	f.Await("a note about the silence", func() (any, bool) {
 		seen, err := f.controller.Ready()
 		if err != nil {
 			t.Fatalf("/readyz fails: %v", err)
@@ -180,7 +181,7 @@ func TestAPIServerAway(t *testing.T) {
 		return seen, strings.Contains(seen, "[!]apiServer: has not answered for 3")
 	})
 	restore()
-	f.await("the note to go", func() (any, bool) {
+	f.Await("the note to go", func() (any, bool) {
 		seen, err := f.controller.Ready()
 		return fmt.Sprint(seen, err), strings.Contains(seen, "[+]apiServer ok\n")
 	})

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -20,12 +21,12 @@ func TestStatusOfVeryMany(t *testing.T) {
 	const replicas = 600
 	s := newSerialSpace(t) // 600 pods at once would hold all other tests up
 	s.apply("web", "{replicas: 600, image: nginx}")
-	s.await("the first status", func() (any, bool) {
-		manager, there := s.manager("web"), len(s.allPods())
+	s.Await("the first status", func() (any, bool) {
+		manager, there := s.Manager("web"), len(s.AllPods())
 		if manager.Status.ObservedGeneration < 1 && there > replicas/2 {
-			t.Fatalf("%d pods exist, and the status says nothing: %s", there, brief(manager))
+			t.Fatalf("%d pods exist, and the status says nothing: %s", there, harness.Brief(manager))
 		}
-		return brief(manager), manager.Status.ObservedGeneration == 1
+		return harness.Brief(manager), manager.Status.ObservedGeneration == 1
 	})
 	s.awaitReady("web", replicas)
 }
@@ -42,24 +43,24 @@ func TestStatusThatCannotBeWritten(t *testing.T) {
 	created := false
 	for size := 1536 << 10; size > 1500<<10 && !created; size -= 400 {
 		manager.Spec.Template.Spec.Containers[0].Args = []string{strings.Repeat("x", size)}
-		_, err := shared.managers.AppsV1().PodManagers(s.name).Create(s.ctx, manager, metav1.CreateOptions{})
+		_, err := shared.managers.AppsV1().PodManagers(s.Name).Create(s.Ctx, manager, metav1.CreateOptions{})
 		created = err == nil
 	}
 	if !created {
 		t.Fatal("no size was small enough")
 	}
 	s.awaitEvents("web", v1.EventFailedStatus)
-	s.kubectl("delete", "pm", "web", "--timeout=3m")
+	s.Kubectl("delete", "pm", "web", "--timeout=3m")
 }
 
 // If the same thing happens again to an object that nobody has changed, its event is counted up instead of being written anew.
 func TestEventIsCountedUp(t *testing.T) {
 	f := newFaulty(t)
 	isStatus := func(r faults.Request) bool {
-		return r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.name
+		return r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.Name
 	}
 	awaitCount := func(want int) {
-		f.await("the event's count", func() (any, bool) {
+		f.Await("the event's count", func() (any, bool) {
 			count, notes := f.warnings("web", v1.EventFailedStatus)
 			return fmt.Sprint(count, " ", notes), count == want
 		})
@@ -70,13 +71,13 @@ func TestEventIsCountedUp(t *testing.T) {
 	awaitCount(1)
 	away := f.answer("away", 503, isStatus)
 	refused()
-	f.await("another kind of failure, after which a refusal is news", func() (any, bool) { return f.did(3), f.proxy.Count("away") > 0 })
+	f.Await("another kind of failure, after which a refusal is news", func() (any, bool) { return f.did(3), f.proxy.Count("away") > 0 })
 	again := f.answer("refused again", 403, isStatus)
 	away()
 	awaitCount(2)
 	again()
 	f.awaitReady("web", 1)
-	list, err := shared.kube.EventsV1().Events(f.name).List(f.ctx, metav1.ListOptions{FieldSelector: "regarding.name=web,reason=" + v1.EventFailedStatus})
+	list, err := shared.kube.EventsV1().Events(f.Name).List(f.Ctx, metav1.ListOptions{FieldSelector: "regarding.name=web,reason=" + v1.EventFailedStatus})
 	if err != nil || len(list.Items) != 1 {
 		t.Errorf("there are %d events, want one that counts, error %v", len(list.Items), err)
 	}
@@ -86,7 +87,7 @@ func TestEventIsCountedUp(t *testing.T) {
 func TestStatusDespiteConflicts(t *testing.T) {
 	f := newFaulty(t)
 	f.answer("conflict", 409, func(r faults.Request) bool {
-		return r.Verb == "update" && r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.name
+		return r.Verb == "update" && r.Resource == "podmanagers" && r.Subresource == "status" && r.Namespace == f.Name
 	})
 	f.applyPrivate("web", "{replicas: 1, image: nginx}")
 	f.awaitReady("web", 1)

@@ -12,41 +12,42 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // validated makes the API server ask the webhook about the PodManagers of the test's namespace, with the controller's own rights.
 func (s *space) validated() *lab.Webhook {
-	s.t.Helper()
-	return s.validatedBy(s.cluster.OurKubeconfig)
+	s.T.Helper()
+	return s.validatedBy(s.Cluster.OurKubeconfig)
 }
 
 func (s *space) validatedBy(kubeconfig string) *lab.Webhook {
-	s.t.Helper()
-	s.await("the namespace's ServiceAccount, without which no pod is taken", func() (any, bool) {
-		_, err := shared.kube.CoreV1().ServiceAccounts(s.name).Get(s.ctx, "default", metav1.GetOptions{})
+	s.T.Helper()
+	s.Await("the namespace's ServiceAccount, without which no pod is taken", func() (any, bool) {
+		_, err := shared.kube.CoreV1().ServiceAccounts(s.Name).Get(s.Ctx, "default", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		return err, err == nil
 	})
-	webhook, err := s.cluster.Validate(s.ctx, s.name, kubeconfig, s.name)
+	webhook, err := s.Cluster.Validate(s.Ctx, s.Name, kubeconfig, s.Name)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.t.Cleanup(func() { _ = webhook.Remove() })
+	s.T.Cleanup(func() { _ = webhook.Remove() })
 	return webhook
 }
 
 // unserved is the manifest of a PodManager that no controller looks at.
 func unserved(name, spec string) string {
-	return manifest(name, "labels: {"+privateLabel+": ''}", spec)
+	return harness.Manifest(name, "labels: {"+privateLabel+": ''}", spec)
 }
 
 // expect applies a PodManager that no controller looks at, and wants kubectl to print exactly this.
 func (s *space) expect(t *testing.T, want, name, spec string, flags ...string) {
 	t.Helper()
-	out, err := s.try(unserved(name, spec), append([]string{"apply", "-f", "-"}, flags...)...)
+	out, err := s.TryKubectl(unserved(name, spec), append([]string{"apply", "-f", "-"}, flags...)...)
 	if wantsError := !strings.Contains(want, "podmanager.apps.mycompany.com/"); out != want || (err != nil) != wantsError {
 		t.Errorf("kubectl apply prints\n%s\nwant\n%s\nerror: %v", out, want, err)
 	}
@@ -80,7 +81,7 @@ func TestWebhookRefusesChanges(t *testing.T) {
 	bad := podWith("", "ports: [{containerPort: 70000}]")
 	s.expect(t, "podmanager.apps.mycompany.com/web created\n", "web", podWith("", ""))
 	s.expect(t, `The PodManager "web" is invalid: spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive`+"\n", "web", bad)
-	if manager := s.manager("web"); manager.Generation != 1 || len(manager.Spec.Template.Spec.Containers[0].Ports) > 0 {
+	if manager := s.Manager("web"); manager.Generation != 1 || len(manager.Spec.Template.Spec.Containers[0].Ports) > 0 {
 		t.Errorf("the PodManager has changed: %+v", manager.Spec.Template)
 	}
 	webhook.Stop()
@@ -111,7 +112,7 @@ func TestWebhookTriesOnlyChangedPods(t *testing.T) {
 	}
 	for _, step := range steps {
 		trials, calls := webhook.Trials.Load(), webhook.Calls.Load()
-		s.kubectl(step.arguments...)
+		s.Kubectl(step.arguments...)
 		if gotTrials, gotCalls := webhook.Trials.Load()-trials, webhook.Calls.Load()-calls; gotTrials != step.trials || gotCalls != step.calls {
 			t.Errorf("%s: %d trials and %d calls, want %d and %d", step.what, gotTrials, gotCalls, step.trials, step.calls)
 		}
@@ -121,21 +122,21 @@ func TestWebhookTriesOnlyChangedPods(t *testing.T) {
 // A controller that has lost its rights does not keep anybody from applying.
 func TestWebhookWithoutRights(t *testing.T) {
 	s := newSpace(t)
-	token := strings.TrimSpace(s.kubectl("create", "token", s.ownAccount()))
+	token := strings.TrimSpace(s.Kubectl("create", "token", s.ownAccount()))
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	config := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"a","clusters":[{"name":"a","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],`+
-		`"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a","user":{"token":%q}}]}`, s.cluster.Config.Host, token)
+		`"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a","user":{"token":%q}}]}`, s.Cluster.Config.Host, token)
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.validatedBy(file)
-	s.expect(t, fmt.Sprintf("Warning: the API server would refuse this pod now: "+`pods is forbidden: User "system:serviceaccount:%s:nobody" cannot create resource "pods" in API group "" in the namespace %q`, s.name, s.name)+
+	s.expect(t, fmt.Sprintf("Warning: the API server would refuse this pod now: "+`pods is forbidden: User "system:serviceaccount:%s:nobody" cannot create resource "pods" in API group "" in the namespace %q`, s.Name, s.Name)+
 		"\npodmanager.apps.mycompany.com/web created\n", "web", podWith("", "ports: [{containerPort: 70000}]"))
 }
 
 // ownAccount makes a ServiceAccount without rights.
 func (s *space) ownAccount() string {
-	s.t.Helper()
-	s.kubectl("create", "serviceaccount", "nobody")
+	s.T.Helper()
+	s.Kubectl("create", "serviceaccount", "nobody")
 	return "nobody"
 }

@@ -1,5 +1,3 @@
-// Package harness is what the packages of end-to-end tests on simulated nodes (hack/test/core and the like) have in common: the frame around their
-// tests, namespaces, and waiting.
 package harness
 
 import (
@@ -9,9 +7,6 @@ import (
 	"os"
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
@@ -27,6 +22,9 @@ func Run(m *testing.M, name string, setUp func(context.Context, *lab.Cluster) er
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return 1
 	}
+	done := make(chan struct{})
+	defer close(done)
+	go machine.measure(done)
 	code := m.Run()
 	if err := end(code == 0); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -60,46 +58,4 @@ func begin(folder string, setUp func(context.Context, *lab.Cluster) error) error
 		return err
 	}
 	return setUp(ctx, cluster)
-}
-
-// NewNamespace creates a namespace for a test, and deletes it when the test is over. Of a test that has failed it shows what kubectl get
-// prints with these arguments, if there are any.
-func NewNamespace(t *testing.T, cluster *lab.Cluster, prefix string, show ...string) string {
-	t.Helper()
-	client := cluster.Kube.CoreV1().Namespaces()
-	created, err := client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() && len(show) > 0 {
-			out, _ := cluster.Kubectl(context.Background(), append([]string{"get", "--namespace", created.Name}, show...)...)
-			t.Logf("what is in %s:\n%s", created.Name, out)
-		}
-		_ = client.Delete(context.Background(), created.Name, metav1.DeleteOptions{})
-	})
-	return created.Name
-}
-
-// Patience is how long a test waits for something that takes a second on an idle machine: a machine with other things to do may need a minute.
-const Patience = 3 * time.Minute
-
-// Await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
-func Await(t *testing.T, what string, check func() (seen any, ok bool)) {
-	t.Helper()
-	AwaitFor(t, Patience, what, check)
-}
-
-// AwaitFor is Await for something that may take longer, or must not take that long.
-func AwaitFor(t *testing.T, limit time.Duration, what string, check func() (seen any, ok bool)) {
-	t.Helper()
-	for deadline := time.Now().Add(limit); ; time.Sleep(50 * time.Millisecond) {
-		seen, ok := check()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v for %s; last seen: %+v", limit, what, seen)
-		}
-	}
 }

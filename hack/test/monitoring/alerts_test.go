@@ -25,29 +25,26 @@ const (
 
 // namespace is that of a test.
 type namespace struct {
-	t    *testing.T
-	name string
+	*harness.Space
 }
 
 func newNamespace(t *testing.T) namespace {
 	t.Helper()
-	return namespace{t, harness.NewNamespace(t, shared.cluster, "e2e-monitoring-")}
+	return namespace{harness.NewSpace(t, shared.cluster)}
 }
 
 // apply applies a PodManager with a spec in YAML's flow style.
 func (n namespace) apply(name, spec string) {
-	n.t.Helper()
-	manifest := fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s}\nspec: %s\n", name, spec)
-	if _, err := shared.cluster.KubectlWith(n.t.Context(), manifest, "--namespace", n.name, "apply", "-f", "-"); err != nil {
-		n.t.Fatal(err)
-	}
+	n.T.Helper()
+	n.Apply(harness.Manifest(name, "", spec))
 }
 
 func (n namespace) awaitReady(name string) {
-	n.t.Helper()
-	if _, err := shared.cluster.Kubectl(n.t.Context(), "--namespace", n.name, "wait", "--for=condition=Ready", "--timeout=3m", "pm/"+name); err != nil {
-		n.t.Fatal(err)
-	}
+	n.T.Helper()
+	n.Await(name+" to be Ready", func() (any, bool) {
+		manager := n.Manager(name)
+		return harness.Brief(manager), harness.IsReady(manager)
+	})
 }
 
 // awaitFiring waits until an alert with these labels fires, and fails if it was not pending first. Prometheus remembers that: whoever polls on a
@@ -106,20 +103,20 @@ func TestBrokenRollout(t *testing.T) {
 	namespace.apply("other", spec("nginx:1"))
 	namespace.awaitReady("web")
 	namespace.awaitReady("other")
-	ours := map[string]string{"namespace": namespace.name}
+	ours := map[string]string{"namespace": namespace.Name}
 	awaitOver(t, ours)
 
 	namespace.apply("web", spec("nginx:does-not-exist"))
-	alert := awaitFiring(t, map[string]string{"alertname": "PodManagerStalled", "namespace": namespace.name, "podmanager": "web"})
+	alert := awaitFiring(t, map[string]string{"alertname": "PodManagerStalled", "namespace": namespace.Name, "podmanager": "web"})
 	for annotation, part := range map[string]string{
-		"description": namespace.name + "/web has been Stalled for 5 minutes (reason RolloutHalted)",
-		"runbook":     "kubectl pm why web -n " + namespace.name,
+		"description": namespace.Name + "/web has been Stalled for 5 minutes (reason RolloutHalted)",
+		"runbook":     "kubectl pm why web -n " + namespace.Name,
 	} {
 		if !strings.Contains(alert.Annotations[annotation], part) {
 			t.Errorf("%s is %q, and lacks %q", annotation, alert.Annotations[annotation], part)
 		}
 	}
-	if found, err := active(t, map[string]string{"namespace": namespace.name, "podmanager": "other"}); err != nil || len(found) > 0 {
+	if found, err := active(t, map[string]string{"namespace": namespace.Name, "podmanager": "other"}); err != nil || len(found) > 0 {
 		t.Errorf("there are alerts for a PodManager without a fault: %v, error %v", found, err)
 	}
 	namespace.apply("web", spec("nginx:2"))

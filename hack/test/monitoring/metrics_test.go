@@ -46,7 +46,7 @@ func TestMetricsExist(t *testing.T) {
 		}
 	}
 	harness.Await(t, "Prometheus to have read the metrics of objects", func() (any, bool) {
-		series, err := shared.prometheus.Series(t.Context(), fmt.Sprintf("kube_podmanager_status_condition{namespace=%q, status='true'}", namespace.name))
+		series, err := shared.prometheus.Series(t.Context(), fmt.Sprintf("kube_podmanager_status_condition{namespace=%q, status='true'}", namespace.Name))
 		return series, err == nil && len(series) > 0
 	})
 	for user, all := range queries {

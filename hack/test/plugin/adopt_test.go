@@ -26,12 +26,8 @@ type pod struct {
 
 // pods are those that are not terminating, by name, and who controls them.
 func (s *space) pods() (pods []pod, owners []string) {
-	s.t.Helper()
-	list, err := shared.cluster.Kube.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, item := range list.Items {
+	s.T.Helper()
+	for _, item := range s.AllPods() {
 		if item.DeletionTimestamp != nil {
 			continue
 		}
@@ -48,49 +44,31 @@ func (s *space) pods() (pods []pod, owners []string) {
 	return pods, owners
 }
 
-// create applies any manifest.
-func (s *space) create(manifest string) {
-	s.t.Helper()
-	if out, err := shared.cluster.KubectlWith(s.t.Context(), manifest, "apply", "--namespace", s.name, "-f", "-"); err != nil {
-		s.t.Fatalf("%v\n%s", err, out)
-	}
-}
-
-// kubectl runs kubectl in the namespace, which has to succeed.
-func (s *space) kubectl(arguments ...string) string {
-	s.t.Helper()
-	out, err := shared.cluster.Kubectl(s.t.Context(), append(arguments, "--namespace", s.name)...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return strings.TrimSpace(out)
-}
-
 // tryScript runs a script as its reader would.
 func (s *space) tryScript(script string) (string, error) {
-	s.t.Helper()
-	file := filepath.Join(s.t.TempDir(), "handover.sh")
+	s.T.Helper()
+	file := filepath.Join(s.T.TempDir(), "handover.sh")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	command := exec.CommandContext(s.t.Context(), "sh", file)
+	command := exec.CommandContext(s.T.Context(), "sh", file)
 	command.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig)
 	out, err := command.CombinedOutput()
 	return string(out), err
 }
 
 func (s *space) runScript(script string) {
-	s.t.Helper()
+	s.T.Helper()
 	if out, err := s.tryScript(script); err != nil {
-		s.t.Fatalf("%v\n%s\n%s", err, out, script)
+		s.T.Fatalf("%v\n%s\n%s", err, out, script)
 	}
 }
 
 // awaitPods waits until the pods of a workload are ready, and tells what they are.
 func (s *space) awaitPods(kind string, count int) []pod {
-	s.t.Helper()
-	s.await(fmt.Sprintf("%d ready pods", count), func() (any, bool) {
-		out := s.kubectl("get", kind, "web", "-o", "jsonpath={.status.readyReplicas}/{.status.replicas}/{.status.observedGeneration}")
+	s.T.Helper()
+	s.Await(fmt.Sprintf("%d ready pods", count), func() (any, bool) {
+		out := s.Kubectl("get", kind, "web", "-o", "jsonpath={.status.readyReplicas}/{.status.replicas}/{.status.observedGeneration}")
 		return out, strings.HasPrefix(out, fmt.Sprintf("%d/%[1]d/", count))
 	})
 	pods, _ := s.pods()
@@ -99,17 +77,17 @@ func (s *space) awaitPods(kind string, count int) []pod {
 
 // stayed checks that the pods are those of before, and are owned by the PodManager alone, which is Ready.
 func (s *space) stayed(before []pod) *v1.PodManager {
-	s.t.Helper()
+	s.T.Helper()
 	after, owners := s.pods()
 	if !slices.Equal(before, after) {
-		s.t.Errorf("there were\n%+v\nthere are\n%+v", before, after)
+		s.T.Errorf("there were\n%+v\nthere are\n%+v", before, after)
 	}
 	if !slices.Equal(owners, []string{"PodManager web"}) {
-		s.t.Errorf("they are owned by %v", owners)
+		s.T.Errorf("they are owned by %v", owners)
 	}
-	manager := s.manager("web")
+	manager := s.Manager("web")
 	if !meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady) || int(manager.Status.UpdatedReplicas) != len(before) || manager.Spec.Paused {
-		s.t.Errorf("the PodManager is %+v, %+v", manager.Spec, manager.Status)
+		s.T.Errorf("the PodManager is %+v, %+v", manager.Spec, manager.Status)
 	}
 	return manager
 }
@@ -117,20 +95,20 @@ func (s *space) stayed(before []pod) *v1.PodManager {
 // A Deployment of 3 ends with the same 3 pods, owned by a PodManager, and nothing of it is left. What it was can be had back.
 func TestAdoptDeployment(t *testing.T) {
 	s := newSpace(t)
-	s.create(workloads["Deployment"])
-	s.create(autoscaler)
+	s.Apply(workloads["Deployment"])
+	s.Apply(autoscaler)
 	before := s.awaitPods("deployment", 3)
-	s.await("the rollout to be complete", func() (any, bool) {
+	s.Await("the rollout to be complete", func() (any, bool) {
 		got := s.try("convert", "deployment/web", "--adopt")
 		return got, got.code == 0
 	})
 	script := s.pm("convert", "deployment/web", "--adopt")
 	s.runScript(script)
 	s.stayed(before)
-	if left := s.kubectl("get", "deployments,replicasets", "-o", "name"); left != "" {
+	if left := s.Kubectl("get", "deployments,replicasets", "-o", "name"); left != "" {
 		t.Errorf("left over: %s", left)
 	}
-	if target := s.kubectl("get", "hpa", "scaler", "-o", "jsonpath={.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}"); target != "PodManager web" {
+	if target := s.Kubectl("get", "hpa", "scaler", "-o", "jsonpath={.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}"); target != "PodManager web" {
 		t.Errorf("the autoscaler scales %s", target)
 	}
 	s.runScript(script) // it can be run again
@@ -145,7 +123,7 @@ func TestAdoptDeployment(t *testing.T) {
 	}
 	s.pm("set", "image", "web", "app=app:2")
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
-	s.await("all pods to be replaced", func() (any, bool) {
+	s.Await("all pods to be replaced", func() (any, bool) {
 		pods, _ := s.pods()
 		return pods, len(pods) == 4 && !slices.ContainsFunc(pods, func(p pod) bool { return slices.Contains(before, p) })
 	})
@@ -154,9 +132,9 @@ func TestAdoptDeployment(t *testing.T) {
 // The way back: a Deployment finds its pods again.
 func TestAdoptAndReturn(t *testing.T) {
 	s := newSpace(t)
-	s.create(workloads["Deployment"])
+	s.Apply(workloads["Deployment"])
 	before := s.awaitPods("deployment", 3)
-	s.await("the rollout to be complete", func() (any, bool) {
+	s.Await("the rollout to be complete", func() (any, bool) {
 		got := s.tryWith(workloads["Deployment"], "convert", "-f", "-", "--adopt")
 		if got.code == 0 {
 			s.runScript(got.out)
@@ -164,8 +142,8 @@ func TestAdoptAndReturn(t *testing.T) {
 		return got, got.code == 0
 	})
 	s.stayed(before)
-	s.kubectl("delete", "pm", "web", "--cascade=orphan")
-	s.create(workloads["Deployment"])
+	s.Kubectl("delete", "pm", "web", "--cascade=orphan")
+	s.Apply(workloads["Deployment"])
 	if after := s.awaitPods("deployment", 3); !slices.Equal(before, after) {
 		t.Errorf("there were\n%+v\nthere are\n%+v", before, after)
 	}
@@ -180,9 +158,9 @@ func TestAdoptOtherKinds(t *testing.T) {
 	for kind, replicas := range map[string]int{"ReplicaSet": 2, "StatefulSet": 2} {
 		t.Run(kind, func(t *testing.T) {
 			s := newSpace(t)
-			s.create(strings.NewReplacer("{partition: 2}", "{partition: 0}", "minReadySeconds: 700", "minReadySeconds: 0").Replace(workloads[kind]))
+			s.Apply(strings.NewReplacer("{partition: 2}", "{partition: 0}", "minReadySeconds: 700", "minReadySeconds: 0").Replace(workloads[kind]))
 			before := s.awaitPods(strings.ToLower(kind), replicas)
-			s.await("it to be complete", func() (any, bool) {
+			s.Await("it to be complete", func() (any, bool) {
 				got := s.try("convert", kind+"/web", "--adopt")
 				if got.code == 0 {
 					s.runScript(got.out)
@@ -190,10 +168,10 @@ func TestAdoptOtherKinds(t *testing.T) {
 				return got, got.code == 0
 			})
 			s.stayed(before)
-			if left := s.kubectl("get", kind, "-o", "name"); left != "" {
+			if left := s.Kubectl("get", kind, "-o", "name"); left != "" {
 				t.Errorf("left over: %s", left)
 			}
-			list, err := shared.cluster.Kube.AppsV1().ControllerRevisions(s.name).List(t.Context(), metav1.ListOptions{})
+			list, err := shared.cluster.Kube.AppsV1().ControllerRevisions(s.Name).List(t.Context(), metav1.ListOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,22 +187,22 @@ func TestAdoptOtherKinds(t *testing.T) {
 // A script does nothing once things have changed: another number of pods, another object of the same name.
 func TestAdoptRefusesWhatHasChanged(t *testing.T) {
 	s := newSpace(t)
-	s.create(workloads["Deployment, recreated"])
+	s.Apply(workloads["Deployment, recreated"])
 	s.awaitPods("deployment", 1)
 	script := ""
-	s.await("the rollout to be complete", func() (any, bool) {
+	s.Await("the rollout to be complete", func() (any, bool) {
 		got := s.try("convert", "deployment/web", "--adopt")
 		script = got.out
 		return got, got.code == 0
 	})
-	s.kubectl("scale", "deployment", "web", "--replicas=2")
+	s.Kubectl("scale", "deployment", "web", "--replicas=2")
 	if out, err := s.tryScript(script); err == nil || !strings.Contains(out, "was changed since this was written") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if got := s.kubectl("get", "pm,deployments", "-o", "name"); got != "deployment.apps/web" {
+	if got := s.Kubectl("get", "pm,deployments", "-o", "name"); got != "deployment.apps/web" {
 		t.Errorf("there is %s", got)
 	}
-	list, err := shared.cluster.Kube.CoreV1().Pods(s.name).List(t.Context(), metav1.ListOptions{LabelSelector: v1.LabelManager})
+	list, err := shared.cluster.Kube.CoreV1().Pods(s.Name).List(t.Context(), metav1.ListOptions{LabelSelector: v1.LabelManager})
 	if err != nil || len(list.Items) > 0 {
 		t.Errorf("pods were labelled: %v, %v", list.Items, err)
 	}
@@ -235,13 +213,13 @@ func TestAdoptOneByOne(t *testing.T) {
 	s := newSpace(t)
 	names := []string{"a", "b", "c"}
 	for _, name := range names {
-		s.create(fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: [{name: app, image: 'app:1'}]}\n", name))
+		s.Apply(fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: [{name: app, image: 'app:1'}]}\n", name))
 	}
 	s.apply("web", "{replicas: 3, image: 'app:1', paused: true}")
 	for i, name := range names {
-		s.kubectl("label", "pod", name, v1.LabelManager+"=web")
-		s.await(name+" to be adopted", func() (any, bool) {
-			manager := s.manager("web")
+		s.Kubectl("label", "pod", name, v1.LabelManager+"=web")
+		s.Await(name+" to be adopted", func() (any, bool) {
+			manager := s.Manager("web")
 			return manager.Status, int(manager.Status.Replicas) == i+1
 		})
 	}

@@ -11,7 +11,7 @@ import (
 
 // finding is the line of a check: its result, and what it says.
 func (s *space) finding(name string, arguments ...string) string {
-	s.t.Helper()
+	s.T.Helper()
 	got := s.try(append([]string{"check"}, arguments...)...)
 	for _, line := range strings.Split(got.out, "\n") {
 		if strings.HasPrefix(line, name+" ") {
@@ -23,9 +23,9 @@ func (s *space) finding(name string, arguments ...string) string {
 
 // wants checks that a text has words.
 func (s *space) wants(what, got, want string) {
-	s.t.Helper()
+	s.T.Helper()
 	if !strings.Contains(got, want) {
-		s.t.Errorf("%s: got\n%s\nwant\n%s", what, got, want)
+		s.T.Errorf("%s: got\n%s\nwant\n%s", what, got, want)
 	}
 }
 
@@ -33,9 +33,9 @@ func TestCheck(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'app:1', updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceIfPossible}}}")
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
-	got := s.pm("check", "web", "--controller-namespace", s.name)
+	got := s.pm("check", "web", "--controller-namespace", s.Name)
 	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place",
-		"the controller has seen generation", "nobody holds the Lease in namespace " + s.name, "no Deployment of the controller is in namespace " + s.name} {
+		"the controller has seen generation", "nobody holds the Lease in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
 		s.wants("check", got, want)
 	}
 	if strings.Contains(got, "another version") {
@@ -46,9 +46,9 @@ func TestCheck(t *testing.T) {
 // Who leads, and since when: a controller that takes the Lease, and gives it back.
 func TestCheckLeader(t *testing.T) {
 	s := newSpace(t)
-	s.kubectl("create", "role", "leader", "--verb=create,get,update", "--resource=leases.coordination.k8s.io")
-	s.kubectl("create", "rolebinding", "leader", "--role=leader", "--serviceaccount=podmanager-system:podmanager-controller")
-	controller, err := shared.cluster.Launch("leader", "-leader-elect", "-leader-elect-resource-namespace", s.name, "-selector", "nobody=has-this", "-v", "2")
+	s.Kubectl("create", "role", "leader", "--verb=create,get,update", "--resource=leases.coordination.k8s.io")
+	s.Kubectl("create", "rolebinding", "leader", "--role=leader", "--serviceaccount=podmanager-system:podmanager-controller")
+	controller, err := shared.cluster.Launch("leader", "-leader-elect", "-leader-elect-resource-namespace", s.Name, "-selector", "nobody=has-this", "-v", "2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,24 +58,24 @@ func TestCheckLeader(t *testing.T) {
 			_ = controller.Kill()
 		}
 	})
-	s.await("a leader", func() (any, bool) {
-		got := s.finding("Leader", "--controller-namespace", s.name)
+	s.Await("a leader", func() (any, bool) {
+		got := s.finding("Leader", "--controller-namespace", s.Name)
 		return got + "\n" + controller.Tail(5), strings.HasPrefix(got, "Leader ok ")
 	})
-	s.golden("the leader", s.pm("check", "--controller-namespace", s.name, "-o", "jsonpath={[1].result}"), "ok")
-	holder := s.kubectl("get", "lease", "podmanager-controller", "-o", "jsonpath={.spec.holderIdentity}")
-	s.golden("the leader", strings.Replace(s.finding("Leader", "--controller-namespace", s.name), holder, "HOLDER", 1), "Leader ok HOLDER holds the Lease for AGE")
+	s.golden("the leader", s.pm("check", "--controller-namespace", s.Name, "-o", "jsonpath={[1].result}"), "ok")
+	holder := s.Kubectl("get", "lease", "podmanager-controller", "-o", "jsonpath={.spec.holderIdentity}")
+	s.golden("the leader", strings.Replace(s.finding("Leader", "--controller-namespace", s.Name), holder, "HOLDER", 1), "Leader ok HOLDER holds the Lease for AGE")
 	stopped = true
 	if err := controller.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	s.wants("it has gone", s.finding("Leader", "--controller-namespace", s.name), "Leader warning nobody holds the Lease")
+	s.wants("it has gone", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning nobody holds the Lease")
 
 	// One that died without a word.
-	s.kubectl("patch", "lease", "podmanager-controller", "--type=merge", "-p",
+	s.Kubectl("patch", "lease", "podmanager-controller", "--type=merge", "-p",
 		`{"spec":{"holderIdentity":"dead","renewTime":"2026-01-01T00:00:00.000000Z","acquireTime":"2026-01-01T00:00:00.000000Z"}}`)
-	s.wants("it has died", s.finding("Leader", "--controller-namespace", s.name), "Leader failure dead holds the Lease")
-	if got := s.try("check", "--controller-namespace", s.name); got.code != 1 {
+	s.wants("it has died", s.finding("Leader", "--controller-namespace", s.Name), "Leader failure dead holds the Lease")
+	if got := s.try("check", "--controller-namespace", s.Name); got.code != 1 {
 		t.Errorf("somebody has to act: %v", got)
 	}
 }
@@ -83,23 +83,23 @@ func TestCheckLeader(t *testing.T) {
 // Replicas that share the work: who holds how many shards, and a shard that nobody holds.
 func TestCheckShards(t *testing.T) {
 	s := newSpace(t)
-	s.kubectl("create", "role", "shards", "--verb=create,get,list,watch,update,delete", "--resource=leases.coordination.k8s.io")
-	s.kubectl("create", "rolebinding", "shards", "--role=shards", "--serviceaccount=podmanager-system:podmanager-controller")
+	s.Kubectl("create", "role", "shards", "--verb=create,get,list,watch,update,delete", "--resource=leases.coordination.k8s.io")
+	s.Kubectl("create", "rolebinding", "shards", "--role=shards", "--serviceaccount=podmanager-system:podmanager-controller")
 	for i := range 2 {
-		controller, err := shared.cluster.Launch(fmt.Sprint("shards-", i), "-leader-elect", "-leader-elect-resource-namespace", s.name, "-shards=5", "-selector", "nobody=has-this", "-v", "2")
+		controller, err := shared.cluster.Launch(fmt.Sprint("shards-", i), "-leader-elect", "-leader-elect-resource-namespace", s.Name, "-shards=5", "-selector", "nobody=has-this", "-v", "2")
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = controller.Kill() })
 	}
-	s.await("two replicas that share the shards", func() (any, bool) {
-		got := s.finding("Shards", "--controller-namespace", s.name)
+	s.Await("two replicas that share the shards", func() (any, bool) {
+		got := s.finding("Shards", "--controller-namespace", s.Name)
 		return got, got == "Shards ok 5 shards on 2 replicas: 2, 3"
 	})
-	s.wants("a group", s.finding("Leader", "--controller-namespace", s.name), "Leader ok a group of replicas, which share 5 shards, holds the Lease for")
+	s.wants("a group", s.finding("Leader", "--controller-namespace", s.Name), "Leader ok a group of replicas, which share 5 shards, holds the Lease for")
 	// A Lease of somebody who is gone.
-	s.kubectl("patch", "lease", "podmanager-controller-shard-3-of-5", "--type=merge", "-p", `{"spec":{"holderIdentity":"gone","renewTime":"2026-01-01T00:00:00.000000Z"}}`)
-	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.name), "Shards warning nobody holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
+	s.Kubectl("patch", "lease", "podmanager-controller-shard-3-of-5", "--type=merge", "-p", `{"spec":{"holderIdentity":"gone","renewTime":"2026-01-01T00:00:00.000000Z"}}`)
+	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.Name), "Shards warning nobody holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
 }
 
 // Whether the flags of a controller cover an object, as its Deployment tells.
@@ -112,12 +112,12 @@ func TestCheckCoverage(t *testing.T) {
 		code        int
 	}{
 		{`"-v=2"`, "Controller ok Deployment podmanager-controller has 1 pods available, and its flags cover web", 0},
-		{`"-namespace=elsewhere"`, "Controller failure Deployment podmanager-controller: -namespace is elsewhere, and not " + s.name, 1},
-		{`"-namespace", "elsewhere", "--namespace=` + s.name + `"`, "and its flags cover web", 0},
+		{`"-namespace=elsewhere"`, "Controller failure Deployment podmanager-controller: -namespace is elsewhere, and not " + s.Name, 1},
+		{`"-namespace", "elsewhere", "--namespace=` + s.Name + `"`, "and its flags cover web", 0},
 		{`"-selector=team=b"`, "Controller failure Deployment podmanager-controller: -selector team=b does not select web", 1},
 		{`"-selector", "team in (a,b)"`, "and its flags cover web", 0},
 	} {
-		s.create(`
+		s.Apply(`
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: podmanager-controller, labels: {app.kubernetes.io/name: podmanager}}
@@ -129,8 +129,8 @@ spec:
     metadata: {labels: {app.kubernetes.io/name: podmanager}}
     spec: {terminationGracePeriodSeconds: 0, containers: [{name: controller, image: "podmanager:1", args: [` + step.flags + `]}]}
 `)
-		s.await("what "+step.flags+" covers", func() (any, bool) {
-			got := s.try("check", "web", "--controller-namespace", s.name)
+		s.Await("what "+step.flags+" covers", func() (any, bool) {
+			got := s.try("check", "web", "--controller-namespace", s.Name)
 			return got, got.code == step.code && strings.Contains(strings.Join(strings.Fields(got.out), " "), step.want)
 		})
 	}
@@ -140,11 +140,11 @@ spec:
 func TestCheckRights(t *testing.T) {
 	admin := newSpace(t)
 	s := admin.user("viewer", "podmanager-view")
-	s.await("the rights to be there", func() (any, bool) {
+	s.Await("the rights to be there", func() (any, bool) {
 		got := s.try("get")
 		return got, got.code == 0
 	})
-	got := s.pm("check", "--controller-namespace", s.name)
+	got := s.pm("check", "--controller-namespace", s.Name)
 	for _, want := range []string{"you may not list pods", "you may not list controllerrevisions", "you may not get pods/log", "you may not patch podmanagers",
 		"you may not update podmanagers/scale", "you may not create pods", "the role edit has it", "Leader       unknown", "Controller   unknown"} {
 		admin.wants("check", got, want)

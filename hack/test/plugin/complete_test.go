@@ -13,7 +13,7 @@ func TestCompletion(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
 	s.apply("api", "{replicas: 1, image: 'app:1', "+hasty+"}")
-	s.create(strings.Replace(workloads["Deployment"], "name: web", "name: front", 1))
+	s.Apply(strings.Replace(workloads["Deployment"], "name: web", "name: front", 1))
 	s.pm("status", "web", "--timeout", "1m")
 	for _, plugin := range []string{"podmanager", "pm"} {
 		for line, want := range map[string]string{
@@ -41,7 +41,7 @@ func TestCompletion(t *testing.T) {
 				typed, words = words[len(words)-1], words[:len(words)-1]
 			}
 			command := s.command()
-			arguments := append([]string{"kubectl", "__complete", plugin, "--namespace", s.name, "--kubeconfig", s.kubeconfig}, append(words, typed)...)
+			arguments := append([]string{"kubectl", "__complete", plugin, "--namespace", s.Name, "--kubeconfig", s.kubeconfig}, append(words, typed)...)
 			command.Args = arguments
 			out, err := output(command)
 			if err != nil {

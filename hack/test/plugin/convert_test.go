@@ -59,9 +59,9 @@ spec:
 
 // dryRun lets the API server judge a manifest, unknown fields included.
 func (s *space) dryRun(what, manifest string) {
-	s.t.Helper()
-	if out, err := shared.cluster.KubectlWith(s.t.Context(), manifest, "apply", "--namespace", s.name, "--dry-run=server", "--validate=strict", "-f", "-"); err != nil {
-		s.t.Errorf("%s: %s\n%s", what, out, manifest)
+	s.T.Helper()
+	if out, err := shared.cluster.KubectlWith(s.T.Context(), manifest, "apply", "--namespace", s.Name, "--dry-run=server", "--validate=strict", "-f", "-"); err != nil {
+		s.T.Errorf("%s: %s\n%s", what, out, manifest)
 	}
 }
 
@@ -102,9 +102,9 @@ func TestConvertFiles(t *testing.T) {
 // Live objects are found under all their names, with what scales them and protects their pods.
 func TestConvertLive(t *testing.T) {
 	s := newSpace(t)
-	s.create(workloads["Deployment"])
-	s.create("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {minAvailable: 1, selector: {matchLabels: {app: web}}}\n")
-	s.create(autoscaler)
+	s.Apply(workloads["Deployment"])
+	s.Apply("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {minAvailable: 1, selector: {matchLabels: {app: web}}}\n")
+	s.Apply(autoscaler)
 	var first string
 	for i, arguments := range []string{"deployment/web", "deploy/web", "deployments.v1.apps/web", "deployment web"} {
 		got := s.pm(append([]string{"convert"}, strings.Fields(arguments)...)...)
@@ -115,13 +115,13 @@ func TestConvertLive(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", arguments, got, first)
 		}
 	}
-	for _, want := range []string{"HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler", "PodDisruptionBudget budget goes on", "namespace: " + s.name} {
+	for _, want := range []string{"HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler", "PodDisruptionBudget budget goes on", "namespace: " + s.Name} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is missing in\n%s", want, first)
 		}
 	}
 	s.dryRun("the live one", first)
-	s.refused(1, "there is no Deployment nope in namespace "+s.name, "convert", "deployment/nope")
+	s.refused(1, "there is no Deployment nope in namespace "+s.Name, "convert", "deployment/nope")
 	s.refused(1, "Service cannot be converted; what can be is Deployment (apps)", "convert", "service/web")
 	s.refused(1, "knows no kind frob", "convert", "frob/web")
 	s.refused(1, `"web" is not KIND/NAME`, "convert", "web")
@@ -131,12 +131,12 @@ func TestConvertLive(t *testing.T) {
 // A CloneSet is converted where OpenKruise's CRD is there; its controller need not run.
 func TestConvertLiveCloneSet(t *testing.T) {
 	s := newSpace(t)
-	s.create(cloneSets)
+	s.Apply(cloneSets)
 	t.Cleanup(func() {
 		_, _ = shared.cluster.KubectlWith(t.Context(), cloneSets, "delete", "--wait=false", "-f", "-")
 	})
-	s.await("CloneSets to be served", func() (any, bool) {
-		out, err := shared.cluster.KubectlWith(t.Context(), workloads["CloneSet"], "apply", "--namespace", s.name, "-f", "-")
+	s.Await("CloneSets to be served", func() (any, bool) {
+		out, err := shared.cluster.KubectlWith(t.Context(), workloads["CloneSet"], "apply", "--namespace", s.Name, "-f", "-")
 		return out, err == nil
 	})
 	got := s.pm("convert", "clone/web")

@@ -41,9 +41,9 @@ Next
 	if failed.code != 3 || !strings.Contains(failed.out, "web: RolledBack (2 wanted,") || !strings.Contains(failed.err, "kubectl pm why web says more") {
 		t.Errorf("rolled back: %v", failed)
 	}
-	s.await("all pods to be back", func() (any, bool) {
+	s.Await("all pods to be back", func() (any, bool) {
 		out := s.pm("why", "web")
-		return out, strings.Contains(out, "2 of 2 pods available") && strings.Contains(out, "\n  kubectl pm retry web -n "+s.name+"\n")
+		return out, strings.Contains(out, "2 of 2 pods available") && strings.Contains(out, "\n  kubectl pm retry web -n "+s.Name+"\n")
 	})
 	if out := s.pm("history", "web"); !strings.Contains(out, "new, failed") {
 		t.Errorf("history: %s", out)
@@ -69,11 +69,11 @@ func TestStatusOfWhatIsDeleted(t *testing.T) {
 	s.apply("web", "{replicas: 1, image: 'app:never-ready'}")
 	done := make(chan result, 1)
 	go func() { done <- s.try("status", "web", "--timeout", "1m") }()
-	s.await("a pod", func() (any, bool) {
-		manager := s.manager("web")
+	s.Await("a pod", func() (any, bool) {
+		manager := s.Manager("web")
 		return manager.Status, manager.Status.Replicas == 1
 	})
-	if _, err := shared.cluster.Kubectl(t.Context(), "delete", "pm", "web", "--namespace", s.name, "--wait=false"); err != nil {
+	if _, err := shared.cluster.Kubectl(t.Context(), "delete", "pm", "web", "--namespace", s.Name, "--wait=false"); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-done; got.code != 1 || !strings.Contains(got.err, "delete") && !strings.Contains(got.err, "there is no PodManager web") {
@@ -93,7 +93,7 @@ func TestWhyAndUndoOfAHaltedRollout(t *testing.T) {
 	got := s.pm("why", "web")
 	for _, want := range []string{
 		"The rollout is halted, because pods of the new revision fail: halted with 1 pod updated to web-", "\nEvidence\n  pod web-",
-		"container app: ", `"app:does-not-exist"`, "event RolloutHalted", "\nNext\n  kubectl pm undo web -n " + s.name + "\n",
+		"container app: ", `"app:does-not-exist"`, "event RolloutHalted", "\nNext\n  kubectl pm undo web -n " + s.Name + "\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

@@ -36,15 +36,15 @@ type middle struct {
 
 // withMiddle is the space with such a server in between. The server has the administrator's credentials.
 func (s *space) withMiddle(change func(path string, body []byte) []byte) (*space, *middle) {
-	s.t.Helper()
+	s.T.Helper()
 	m := &middle{change: change}
 	transport, err := rest.TransportFor(shared.cluster.Config)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	target, err := url.Parse(shared.cluster.Config.Host)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	server := httptest.NewServer(&httputil.ReverseProxy{
 		Transport: transport,
@@ -57,14 +57,14 @@ func (s *space) withMiddle(change func(path string, body []byte) []byte) (*space
 		},
 		ModifyResponse: m.answered,
 	})
-	s.t.Cleanup(server.Close)
+	s.T.Cleanup(server.Close)
 	config := clientcmdapi.NewConfig()
 	config.Clusters["middle"] = &clientcmdapi.Cluster{Server: server.URL}
 	config.Contexts["middle"] = &clientcmdapi.Context{Cluster: "middle"}
 	config.CurrentContext = "middle"
-	other := &space{t: s.t, name: s.name, kubeconfig: filepath.Join(s.t.TempDir(), "kubeconfig")}
+	other := &space{Space: s.Space, kubeconfig: filepath.Join(s.T.TempDir(), "kubeconfig")}
 	if err := clientcmd.WriteToFile(*config, other.kubeconfig); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return other, m
 }
@@ -105,7 +105,7 @@ func TestRequests(t *testing.T) {
 	for lane := range lanes {
 		wait.Go(func() {
 			for i := lane; i < many && failures[lane] == nil; i += lanes {
-				_, failures[lane] = shared.cluster.Managers.AppsV1().PodManagers(s.name).Create(t.Context(), &v1.PodManager{
+				_, failures[lane] = shared.cluster.Managers.AppsV1().PodManagers(s.Name).Create(t.Context(), &v1.PodManager{
 					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%d", i), Labels: map[string]string{"many": "yes"}},
 					Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](0), Image: "app:1"},
 				}, metav1.CreateOptions{})
@@ -117,7 +117,7 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, m := s.withMiddle(nil)
-	if out := other.pm("get", "-A"); strings.Count(out, s.name+" ") != many {
+	if out := other.pm("get", "-A"); strings.Count(out, s.Name+" ") != many {
 		t.Errorf("not all are listed:\n%s", out)
 	}
 	if got := m.take(); !slices.Equal(got, []string{"GET /apis/apps.mycompany.com/v1/podmanagers"}) {

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 )
@@ -85,12 +86,10 @@ func (a agreement) check(t *testing.T) {
 	}
 	report := s.simulated(next, arguments...)
 
-	seen := s.watchPods()
-	if _, err := shared.cluster.KubectlWith(t.Context(), next, "apply", "--namespace", s.name, "-f", "-"); err != nil {
-		t.Fatal(err)
-	}
+	watch := s.WatchPods()
+	s.Apply(next)
 	s.rest("web", a.reason)
-	seen.finish()
+	seen := witness(watch)
 	compare(t, report, seen)
 	if string(report.Outcome) != outcomes[a.reason] {
 		t.Errorf("simulated: %s (%s), but the reason is %s", report.Outcome, report.Message, a.reason)
@@ -110,10 +109,8 @@ var outcomes = map[string]string{
 }
 
 // compare compares a simulation with what was seen.
-func compare(t *testing.T, report simulate.Report, seen *witness) {
+func compare(t *testing.T, report simulate.Report, seen testimony) {
 	t.Helper()
-	seen.lock.Lock()
-	defer seen.lock.Unlock()
 	if want := actionsOf(report); !slices.Equal(want, seen.actions) {
 		t.Errorf("simulated\n%s\nbut seen\n%s", strings.Join(want, "\n"), strings.Join(seen.actions, "\n"))
 	}
@@ -137,25 +134,25 @@ func actionsOf(report simulate.Report) []string {
 }
 
 func manifestOf(name, spec string) string {
-	return fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s, labels: {team: a}}\nspec: %s\n", name, spec)
+	return harness.Manifest(name, "labels: {team: a}", spec)
 }
 
 // simulated runs simulate, which has to succeed, and returns its report.
 func (s *space) simulated(input string, arguments ...string) simulate.Report {
-	s.t.Helper()
+	s.T.Helper()
 	got := s.tryWith(input, append([]string{"simulate", "-o", "json"}, arguments...)...)
 	var report simulate.Report
 	if err := json.Unmarshal([]byte(got.out), &report); got.code != 0 || err != nil {
-		s.t.Fatalf("simulate %v: %v, %v", arguments, got, err)
+		s.T.Fatalf("simulate %v: %v, %v", arguments, got, err)
 	}
 	return report
 }
 
 // rest waits until a PodManager has come to rest for a reason, and the pods that it has deleted are gone.
 func (s *space) rest(name, reason string) {
-	s.t.Helper()
-	s.await(name+" to rest because of "+reason, func() (any, bool) {
-		manager := s.manager(name)
+	s.T.Helper()
+	s.Await(name+" to rest because of "+reason, func() (any, bool) {
+		manager := s.Manager(name)
 		status := &manager.Status
 		is, stalled := meta.FindStatusCondition(status.Conditions, v1.ConditionReady), meta.FindStatusCondition(status.Conditions, v1.ConditionStalled)
 		isFinal := is != nil && is.Reason == reason && (is.Status == metav1.ConditionTrue || stalled != nil && stalled.Reason == reason)
@@ -175,7 +172,7 @@ func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	s.apply("web", "{image: 'app:1', "+hasty+"}")
 	s.pm("scale", "web", "--replicas", "2")
 	s.rest("web", v1.ReasonAllAvailable)
-	before := s.manager("web")
+	before := s.Manager("web")
 	if report := s.simulated(manifestOf("web", "{image: 'app:2', "+hasty+"}"), "-f", "-"); report.Replicas != 2 || report.Totals.Created != 2 {
 		t.Errorf("replicas that somebody has set: %+v", report)
 	}
@@ -199,7 +196,7 @@ func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	}
 	s.refused(1, "say what to simulate", "simulate")
 	s.refused(1, "there is no PodManager nope", "simulate", "nope")
-	if after := s.manager("web"); after.ResourceVersion != before.ResourceVersion {
+	if after := s.Manager("web"); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("something was written: %+v", after)
 	}
 }
@@ -208,13 +205,13 @@ func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 func TestSimulateOfWhatFluxOwns(t *testing.T) {
 	s := newSpace(t)
 	manifest := `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},"spec":{"replicas":1,"image":"app:1"}}`
-	_, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Patch(t.Context(), "web", types.ApplyPatchType, []byte(manifest),
+	_, err := shared.cluster.Managers.AppsV1().PodManagers(s.Name).Patch(t.Context(), "web", types.ApplyPatchType, []byte(manifest),
 		metav1.PatchOptions{FieldManager: "kustomize-controller"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.await("a pod", func() (any, bool) {
-		manager := s.manager("web")
+	s.Await("a pod", func() (any, bool) {
+		manager := s.Manager("web")
 		return manager.Status, manager.Status.AvailableReplicas == 1
 	})
 	report := s.simulated(manifestOf("web", "{"+templateOf("app:2")+"}"), "-f", "-")

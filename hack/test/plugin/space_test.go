@@ -13,16 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/mycompany/podmanager/hack/test/harness"
-	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // space is a test's namespace.
 type space struct {
-	t    *testing.T
-	name string
+	*harness.Space
 	// as is the user whom the plugin acts for; the administrator if it is empty.
 	as string
 	// kubeconfig is another one than the administrator's.
@@ -32,8 +28,7 @@ type space struct {
 func newSpace(t *testing.T) *space {
 	t.Helper()
 	t.Parallel()
-	name := harness.NewNamespace(t, shared.cluster, "plugin-", "pm,pods,controllerrevisions", "-o", "wide")
-	return &space{t: t, name: name, kubeconfig: shared.cluster.Kubeconfig}
+	return &space{Space: harness.NewSpace(t, shared.cluster), kubeconfig: shared.cluster.Kubeconfig}
 }
 
 // result is what a command has printed, and its exit code.
@@ -47,73 +42,56 @@ func (r result) String() string { return fmt.Sprintf("exit code %d\n%s%s", r.cod
 // command is kubectl with the plugin: kubectl pm ARGUMENTS in the namespace.
 func (s *space) command(arguments ...string) *exec.Cmd {
 	arguments = append([]string{"pm"}, arguments...)
-	arguments = append(arguments, "--namespace", s.name, "--kubeconfig", s.kubeconfig)
+	arguments = append(arguments, "--namespace", s.Name, "--kubeconfig", s.kubeconfig)
 	if s.as != "" {
 		arguments = append(arguments, "--as", s.as)
 	}
-	command := exec.CommandContext(s.t.Context(), "kubectl", arguments...)
+	command := exec.CommandContext(s.T.Context(), "kubectl", arguments...)
 	command.Env = append(os.Environ(), "PATH="+shared.plugins+string(filepath.ListSeparator)+os.Getenv("PATH"), "KUBECONFIG=/dev/null", "TERM=xterm")
 	return command
 }
 
 // try runs kubectl pm.
 func (s *space) try(arguments ...string) result {
-	s.t.Helper()
+	s.T.Helper()
 	return s.tryWith("", arguments...)
 }
 
 func (s *space) tryWith(input string, arguments ...string) result {
-	s.t.Helper()
+	s.T.Helper()
 	var out, errOut bytes.Buffer
 	command := s.command(arguments...)
 	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(input), &out, &errOut
 	err := command.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return result{out.String(), errOut.String(), command.ProcessState.ExitCode()}
 }
 
 // pm runs kubectl pm, which has to succeed, and returns what it has printed.
 func (s *space) pm(arguments ...string) string {
-	s.t.Helper()
+	s.T.Helper()
 	got := s.try(arguments...)
 	if got.code != 0 {
-		s.t.Fatalf("kubectl pm %s: %v", strings.Join(arguments, " "), got)
+		s.T.Fatalf("kubectl pm %s: %v", strings.Join(arguments, " "), got)
 	}
 	return got.out
 }
 
 // refused runs kubectl pm, which has to fail with this code and these words.
 func (s *space) refused(code int, words string, arguments ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	if got := s.try(arguments...); got.code != code || !strings.Contains(got.err, words) {
-		s.t.Errorf("kubectl pm %s: %v\nwant exit code %d and: %s", strings.Join(arguments, " "), got, code, words)
+		s.T.Errorf("kubectl pm %s: %v\nwant exit code %d and: %s", strings.Join(arguments, " "), got, code, words)
 	}
 }
 
 // apply applies a PodManager of the given name and spec, in YAML's flow style.
 func (s *space) apply(name, spec string) {
-	s.t.Helper()
-	manifest := fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s, labels: {team: a}}\nspec: %s\n", name, spec)
-	if _, err := shared.cluster.KubectlWith(s.t.Context(), manifest, "apply", "--namespace", s.name, "-f", "-"); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-func (s *space) manager(name string) *v1.PodManager {
-	s.t.Helper()
-	manager, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Get(s.t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return manager
-}
-
-func (s *space) await(what string, check func() (seen any, ok bool)) {
-	s.t.Helper()
-	harness.Await(s.t, what, check)
+	s.T.Helper()
+	s.Apply(manifestOf(name, spec))
 }
 
 // masks are what differs from run to run.
@@ -131,12 +109,12 @@ var masks = []struct {
 
 // golden compares an output with what it should be, but for what differs from run to run.
 func (s *space) golden(what, got, want string) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, mask := range masks {
 		got = mask.pattern.ReplaceAllString(got, mask.mask)
 	}
-	got = strings.ReplaceAll(got, s.name, "NAMESPACE")
+	got = strings.ReplaceAll(got, s.Name, "NAMESPACE")
 	if strings.TrimSpace(got) != strings.TrimSpace(want) {
-		s.t.Errorf("%s: got\n%s\nwant\n%s", what, got, want)
+		s.T.Errorf("%s: got\n%s\nwant\n%s", what, got, want)
 	}
 }

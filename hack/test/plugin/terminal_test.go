@@ -131,14 +131,14 @@ func TestConnectionDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer link.Close()
-	other := &space{t: t, name: s.name, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	other := &space{Space: s.Space, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	if err := link.WriteKubeconfig(other.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan result, 2)
 	go func() { done <- other.try("status", "web", "--timeout", "100s") }()
 	go func() { done <- other.try("get", "web", "-w", "--until-ready", "--timeout", "100s") }()
-	s.await("both to be connected", func() (any, bool) { return link.Opened(), link.Opened() >= 2 })
+	s.Await("both to be connected", func() (any, bool) { return link.Opened(), link.Opened() >= 2 })
 	for range 3 {
 		time.Sleep(500 * time.Millisecond) // the longer they watch, the more there is to break
 		link.Sever()

@@ -10,16 +10,16 @@ import (
 
 // user makes an account with a ClusterRole in the namespace, and acts for it.
 func (s *space) user(name, role string) *space {
-	s.t.Helper()
+	s.T.Helper()
 	for _, arguments := range [][]string{
 		{"create", "serviceaccount", name},
-		{"create", "rolebinding", name, "--clusterrole=" + role, "--serviceaccount=" + s.name + ":" + name},
+		{"create", "rolebinding", name, "--clusterrole=" + role, "--serviceaccount=" + s.Name + ":" + name},
 	} {
-		if _, err := shared.cluster.Kubectl(s.t.Context(), append(arguments, "--namespace", s.name)...); err != nil {
-			s.t.Fatal(err)
+		if _, err := shared.cluster.Kubectl(s.T.Context(), append(arguments, "--namespace", s.Name)...); err != nil {
+			s.T.Fatal(err)
 		}
 	}
-	return &space{t: s.t, name: s.name, kubeconfig: s.kubeconfig, as: "system:serviceaccount:" + s.name + ":" + name}
+	return &space{Space: s.Space, kubeconfig: s.kubeconfig, as: "system:serviceaccount:" + s.Name + ":" + name}
 }
 
 // verb is what a call says to different users.
@@ -72,12 +72,12 @@ func TestEveryVerbAsEveryUser(t *testing.T) {
 			admin.pm("status", "web", "--timeout", "1m")
 			admin.pm("set", "image", "web", "app=app:2")
 			admin.pm("status", "web", "--timeout", "1m")
-			admin.kubectl("patch", "pm", "web", "--type=merge", "-p", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}`)
-			admin.create(strings.Replace(strings.Replace(workloads["Deployment"], "name: web", "name: front", 1), "replicas: 3", "replicas: 0", 1))
+			admin.Kubectl("patch", "pm", "web", "--type=merge", "-p", `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}`)
+			admin.Apply(strings.Replace(strings.Replace(workloads["Deployment"], "name: web", "name: front", 1), "replicas: 3", "replicas: 0", 1))
 			s := admin
 			if role != "" {
 				s = admin.user(user, role)
-				s.await("the rights to be there", func() (any, bool) {
+				s.Await("the rights to be there", func() (any, bool) {
 					got := s.try("get", "web")
 					return got, got.code == 0 && (user == "viewer" || !strings.Contains(got.out, "Not shown"))
 				})
@@ -109,7 +109,7 @@ func TestSimulateAsEditor(t *testing.T) {
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
 	admin.pm("status", "web", "--timeout", "1m")
 	s := admin.user("editor", "edit")
-	s.await("the rights to be there", func() (any, bool) {
+	s.Await("the rights to be there", func() (any, bool) {
 		got := s.try("get", "web")
 		return got, got.code == 0 && !strings.Contains(got.out, "Not shown")
 	})
@@ -153,7 +153,7 @@ func TestUserWhoMayOnlyLook(t *testing.T) {
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
 	admin.pm("status", "web", "--timeout", "1m")
 	s := admin.user("viewer", "podmanager-view")
-	s.await("the rights to be there", func() (any, bool) {
+	s.Await("the rights to be there", func() (any, bool) {
 		got := s.try("get", "web")
 		return got, got.code == 0
 	})
@@ -199,9 +199,9 @@ func TestUserWithoutPods(t *testing.T) {
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
 	admin.pm("status", "web", "--timeout", "1m")
 	s := admin.user("writer", "podmanager-view")
-	admin.kubectl("create", "rolebinding", "writer-edit", "--clusterrole=podmanager-edit", "--serviceaccount="+s.name+":writer")
-	want := `user "system:serviceaccount:` + s.name + `:writer" may not create pods in namespace "` + s.name + `"`
-	s.await("the rights and the policy to be there", func() (any, bool) {
+	admin.Kubectl("create", "rolebinding", "writer-edit", "--clusterrole=podmanager-edit", "--serviceaccount="+s.Name+":writer")
+	want := `user "system:serviceaccount:` + s.Name + `:writer" may not create pods in namespace "` + s.Name + `"`
+	s.Await("the rights and the policy to be there", func() (any, bool) {
 		got := s.try("set", "image", "web", "app=app:2", "--dry-run=server")
 		return got, got.code == 1 && strings.Contains(got.err, want)
 	})

@@ -17,14 +17,14 @@ const hasty = "failurePolicy: {gracePeriodSeconds: 0}"
 func TestLook(t *testing.T) {
 	s := newSpace(t)
 	s.refused(1, "there is no PodManager web in namespace", "get", "web")
-	if got := s.try("get"); got.code != 0 || got.out != "" || !strings.Contains(got.err, "No PodManagers found in namespace "+s.name) {
+	if got := s.try("get"); got.code != 0 || got.out != "" || !strings.Contains(got.err, "No PodManagers found in namespace "+s.Name) {
 		t.Errorf("an empty namespace: %v", got)
 	}
 	s.apply("web", "{replicas: 2, image: 'app:1', "+hasty+"}")
 	s.pm("status", "web", "--timeout", "1m")
 	s.golden("set image", s.pm("set", "image", "pm/web", "app=app:2", "--cause", "the second"), "podmanager.apps.mycompany.com/web image updated: app:2, was app:1")
 	s.pm("status", "web", "--timeout", "1m")
-	s.await("the old pods to be gone", func() (any, bool) {
+	s.Await("the old pods to be gone", func() (any, bool) {
 		out := s.pm("get", "web")
 		return out, !strings.Contains(out, "Terminating") && strings.Contains(out, "0 terminating")
 	})
@@ -75,7 +75,7 @@ web AllReplicasAvailable 2/2 AGE
 
 // outputs are those for programs.
 func (s *space) outputs() {
-	s.t.Helper()
+	s.T.Helper()
 	for arguments, want := range map[string]string{
 		"get -o name": "podmanager.apps.mycompany.com/web",
 		"get web -o jsonpath={.kind}/{.spec.image}":             "PodManager/app:2",
@@ -90,7 +90,7 @@ func (s *space) outputs() {
 		s.golden(arguments, s.pm(strings.Fields(arguments)...), want)
 	}
 	if out := s.pm("get", "web", "-o", "yaml"); !strings.Contains(out, "kind: PodManager\n") || strings.Contains(out, "managedFields") {
-		s.t.Errorf("-o yaml: %s", out)
+		s.T.Errorf("-o yaml: %s", out)
 	}
 	s.refused(1, "use json, yaml, name or jsonpath=TEMPLATE", "get", "-o", "wide")
 	s.refused(1, "unknown flag: --frobnicate", "get", "--frobnicate")
@@ -106,13 +106,13 @@ func TestUndo(t *testing.T) {
 	s.pm("status", "web", "--timeout", "1m")
 	s.pm("set", "image", "web", "app=app:2", "--cause", "the second")
 	s.pm("status", "web", "--timeout", "1m")
-	before := s.manager("web")
+	before := s.Manager("web")
 	for _, dryRun := range []string{"--dry-run", "--dry-run=client", "--dry-run=server"} {
 		if out := s.pm("undo", "web", dryRun); !strings.Contains(out, "undone, to revision 1 (") {
 			t.Errorf("%s: %s", dryRun, out)
 		}
 	}
-	if after := s.manager("web"); after.Generation != before.Generation {
+	if after := s.Manager("web"); after.Generation != before.Generation {
 		t.Fatalf("a dry run has changed the spec: %+v", after.Spec)
 	}
 	s.golden("undo", s.pm("undo", "web"), `
@@ -122,12 +122,12 @@ spec.containers[app].image app:2 app:1 in place, restarts app
 Pods are replaced: podUpdatePolicy is Recreate.
 podmanager.apps.mycompany.com/web undone, to revision 1`)
 	s.pm("status", "web", "--timeout", "1m")
-	if undone := s.manager("web"); undone.Spec.Image != "app:1" || *undone.Spec.Replicas != 2 {
+	if undone := s.Manager("web"); undone.Spec.Image != "app:1" || *undone.Spec.Replicas != 2 {
 		t.Errorf("undone: %+v", undone.Spec)
 	}
 	s.pm("undo", "web")
 	s.pm("status", "web", "--timeout", "1m")
-	if back := s.manager("web"); back.Spec.Image != "app:2" || back.Status.CurrentRevision != before.Status.CurrentRevision {
+	if back := s.Manager("web"); back.Spec.Image != "app:2" || back.Status.CurrentRevision != before.Status.CurrentRevision {
 		t.Errorf("undo after undo: %+v", back)
 	}
 	s.golden("history", s.pm("history", "web"), `
@@ -142,7 +142,7 @@ func TestUndoOfWhatFluxOwns(t *testing.T) {
 	for _, image := range []string{"app:1", "app:2"} {
 		manifest := `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},"spec":{"replicas":1,"image":"` + image +
 			`","failurePolicy":{"gracePeriodSeconds":0}}}`
-		_, err := shared.cluster.Managers.AppsV1().PodManagers(s.name).Patch(t.Context(), "web", types.ApplyPatchType, []byte(manifest),
+		_, err := shared.cluster.Managers.AppsV1().PodManagers(s.Name).Patch(t.Context(), "web", types.ApplyPatchType, []byte(manifest),
 			metav1.PatchOptions{FieldManager: "kustomize-controller"})
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func TestUndoOfWhatFluxOwns(t *testing.T) {
 	if want := "Warning: Flux (field manager kustomize-controller) owns spec.image of web and will put it back"; got.code != 0 || !strings.Contains(got.err, want) {
 		t.Errorf("undo: %v", got)
 	}
-	if image := s.manager("web").Spec.Image; image != "app:1" {
+	if image := s.Manager("web").Spec.Image; image != "app:1" {
 		t.Errorf("it warns, and does it all the same: %s", image)
 	}
 }
@@ -186,7 +186,7 @@ func TestChange(t *testing.T) {
 			t.Errorf("kubectl pm %s: got\n%s\nwant\n%s", step.arguments, got, step.want)
 		}
 	}
-	after := s.manager("web")
+	after := s.Manager("web")
 	if after.Spec.Image != "app:2" || after.Spec.Paused || *after.Spec.Replicas != 3 || after.Spec.RestartAt == nil {
 		t.Errorf("in the end: %+v", after.Spec)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -24,48 +23,40 @@ import (
 // The Leases of the tests are short, so that a test does not take long, but not so short that a replica loses them on a busy machine.
 const leaseDuration = 8 * time.Second
 
-// patience is how long a test waits for what has no limit of its own.
-const patience = 3 * time.Minute
-
 // crew is a group of replicas, with a namespace for its PodManagers.
 type crew struct {
-	t         *testing.T
-	ctx       context.Context
-	namespace string
-	replicas  int // that were started
+	*harness.Space
+	replicas int // that were started
 }
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	t.Cleanup(cancel)
-	c := &crew{t: t, ctx: ctx, namespace: harness.NewNamespace(t, cluster, "shards-", "podmanagers,pods", "--show-labels")}
-	return c
+	return &crew{Space: harness.NewSpace(t, cluster)}
 }
 
 // start starts a replica with a number of shards; 0 for a single leader.
 func (c *crew) start(shards int) *lab.Process {
-	c.t.Helper()
+	c.T.Helper()
 	c.replicas++
-	ctx, cancel := context.WithTimeout(c.ctx, patience)
+	ctx, cancel := context.WithTimeout(c.Ctx, harness.Patience)
 	defer cancel()
-	p, err := cluster.Start(ctx, fmt.Sprintf("%s-%d", c.namespace, c.replicas), "-v", "4", "-namespace", c.namespace, "-leader-elect",
-		"-leader-elect-resource-namespace=podmanager-system", "-leader-elect-resource-name="+c.namespace,
+	p, err := cluster.Start(ctx, fmt.Sprintf("%s-%d", c.Name, c.replicas), "-v", "4", "-namespace", c.Name, "-leader-elect",
+		"-leader-elect-resource-namespace=podmanager-system", "-leader-elect-resource-name="+c.Name,
 		"-leader-elect-lease-duration="+leaseDuration.String(), "-leader-elect-renew-deadline=6s", "-leader-elect-retry-period=500ms",
 		fmt.Sprint("-shards=", shards))
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
-	c.t.Cleanup(func() { _ = p.Kill() })
+	c.T.Cleanup(func() { _ = p.Kill() })
 	return p
 }
 
 // await waits until a condition holds, and returns how long that took.
 func (c *crew) await(what string, limit time.Duration, holds func() (seen any, ok bool)) time.Duration {
-	c.t.Helper()
+	c.T.Helper()
 	began := time.Now()
-	harness.AwaitFor(c.t, limit, what, holds)
+	harness.AwaitFor(c.T, limit, what, holds)
 	return time.Since(began)
 }
 
@@ -83,7 +74,7 @@ func held(p *lab.Process) int {
 
 // awaitHeld waits until replicas hold these numbers of shards, in any order.
 func (c *crew) awaitHeld(limit time.Duration, replicas []*lab.Process, want ...int) time.Duration {
-	c.t.Helper()
+	c.T.Helper()
 	return c.await(fmt.Sprintf("replicas that hold %v shards", want), limit, func() (any, bool) {
 		var got []int
 		for _, p := range replicas {
@@ -96,52 +87,43 @@ func (c *crew) awaitHeld(limit time.Duration, replicas []*lab.Process, want ...i
 
 // create creates PodManagers web-0, web-1 and so on.
 func (c *crew) create(count, pods int) {
-	c.t.Helper()
+	c.T.Helper()
 	for i := range count {
 		manager := &v1.PodManager{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i)},
 			Spec:       v1.PodManagerSpec{Replicas: ptr.To(int32(pods)), Image: "nginx"},
 		}
-		if _, err := cluster.Managers.AppsV1().PodManagers(c.namespace).Create(c.ctx, manager, metav1.CreateOptions{}); err != nil {
-			c.t.Fatal(err)
+		if _, err := cluster.Managers.AppsV1().PodManagers(c.Name).Create(c.Ctx, manager, metav1.CreateOptions{}); err != nil {
+			c.T.Fatal(err)
 		}
 	}
 }
 
 // scale scales all PodManagers.
 func (c *crew) scale(pods int) {
-	c.t.Helper()
+	c.T.Helper()
 	for _, manager := range c.managers() {
 		manager.Spec.Replicas = ptr.To(int32(pods))
 		patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, pods)
-		if _, err := cluster.Managers.AppsV1().PodManagers(c.namespace).Patch(c.ctx, manager.Name, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
-			c.t.Fatal(err)
+		if _, err := cluster.Managers.AppsV1().PodManagers(c.Name).Patch(c.Ctx, manager.Name, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
+			c.T.Fatal(err)
 		}
 	}
 }
 
 func (c *crew) managers() []v1.PodManager {
-	c.t.Helper()
-	list, err := cluster.Managers.AppsV1().PodManagers(c.namespace).List(c.ctx, metav1.ListOptions{})
+	c.T.Helper()
+	list, err := cluster.Managers.AppsV1().PodManagers(c.Name).List(c.Ctx, metav1.ListOptions{})
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	return list.Items
 }
 
-func (c *crew) pods() []corev1.Pod {
-	c.t.Helper()
-	list, err := cluster.Kube.CoreV1().Pods(c.namespace).List(c.ctx, metav1.ListOptions{})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
-}
-
 // awaitReady waits until all PodManagers are Ready with their present spec, and checks the number of pods.
 func (c *crew) awaitReady(pods int) {
-	c.t.Helper()
-	c.await("Ready PodManagers", patience, func() (any, bool) {
+	c.T.Helper()
+	c.await("Ready PodManagers", harness.Patience, func() (any, bool) {
 		waiting := map[string]string{}
 		for _, manager := range c.managers() {
 			ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
@@ -151,15 +133,15 @@ func (c *crew) awaitReady(pods int) {
 		}
 		return fmt.Sprint(waiting), len(waiting) == 0
 	})
-	if got := len(c.pods()); got != pods {
-		c.t.Errorf("%d pods, want %d", got, pods)
+	if got := len(c.Pods()); got != pods {
+		c.T.Errorf("%d pods, want %d", got, pods)
 	}
 }
 
 // uids are the UIDs of all pods, by name.
 func (c *crew) uids() map[string]string {
 	all := map[string]string{}
-	for _, pod := range c.pods() {
+	for _, pod := range c.Pods() {
 		all[pod.Name] = string(pod.UID)
 	}
 	return all
@@ -167,8 +149,8 @@ func (c *crew) uids() map[string]string {
 
 // wantSame checks that all pods are still the same ones.
 func (c *crew) wantSame(before map[string]string) {
-	c.t.Helper()
+	c.T.Helper()
 	if now := c.uids(); !maps.Equal(before, now) {
-		c.t.Errorf("the pods were %v and are %v", before, now)
+		c.T.Errorf("the pods were %v and are %v", before, now)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/audit"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -42,7 +43,7 @@ func TestLabelIsRefused(t *testing.T) {
 	c.create(1, 2)
 	c.awaitReady(2)
 	before := c.uids()
-	policy := fmt.Sprintf(noShards, c.namespace)
+	policy := fmt.Sprintf(noShards, c.Name)
 	lift := func() {
 		_, err := cluster.KubectlWith(context.Background(), policy, "delete", "--ignore-not-found", "-f", "-")
 		if err != nil {
@@ -50,15 +51,15 @@ func TestLabelIsRefused(t *testing.T) {
 		}
 	}
 	t.Cleanup(lift)
-	if _, err := cluster.KubectlWith(c.ctx, policy, "apply", "-f", "-"); err != nil {
+	if _, err := cluster.KubectlWith(c.Ctx, policy, "apply", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 	label := func(value string, options metav1.PatchOptions) error {
 		patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, v1.LabelShard, value)
-		_, err := cluster.Kube.CoreV1().Pods(c.namespace).Patch(c.ctx, "web-0-1", types.MergePatchType, []byte(patch), options)
+		_, err := cluster.Kube.CoreV1().Pods(c.Name).Patch(c.Ctx, "web-0-1", types.MergePatchType, []byte(patch), options)
 		return err
 	}
-	c.await("the policy to be in force", patience, func() (any, bool) {
+	c.await("the policy to be in force", harness.Patience, func() (any, bool) {
 		err := label(`"x"`, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err, apierrors.IsInvalid(err)
 	})
@@ -71,12 +72,12 @@ func TestLabelIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.await("the status to tell", patience, func() (any, bool) {
+	c.await("the status to tell", harness.Patience, func() (any, bool) {
 		failure := meta.FindStatusCondition(c.managers()[0].Status.Conditions, v1.ConditionReplicaFailure)
 		return failure, failure != nil && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim && strings.Contains(failure.Message, "no shards today")
 	})
 	var refusals []time.Time
-	c.await("three refusals", patience, func() (any, bool) {
+	c.await("three refusals", harness.Patience, func() (any, bool) {
 		refusals = append(refusals, c.refusals(log)...)
 		return refusals, len(refusals) >= 3
 	})
@@ -85,7 +86,7 @@ func TestLabelIsRefused(t *testing.T) {
 	}
 	lift()
 	c.awaitLabels(4)
-	c.await("the status to tell no longer", patience, func() (any, bool) {
+	c.await("the status to tell no longer", harness.Patience, func() (any, bool) {
 		failure := meta.FindStatusCondition(c.managers()[0].Status.Conditions, v1.ConditionReplicaFailure)
 		return failure, failure == nil || failure.Status != metav1.ConditionTrue
 	})
@@ -95,13 +96,13 @@ func TestLabelIsRefused(t *testing.T) {
 
 // refusals are when the controller's patches of pods were refused since the last call.
 func (c *crew) refusals(log *audit.Log) (times []time.Time) {
-	c.t.Helper()
-	requests, err := log.Read(c.namespace)
+	c.T.Helper()
+	requests, err := log.Read(c.Name)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	for _, r := range requests {
-		if r.What() == "patch pods" && r.ObjectRef.Namespace == c.namespace && strings.HasPrefix(r.UserAgent, "podmanager-controller/") && !r.Succeeded() {
+		if r.What() == "patch pods" && r.ObjectRef.Namespace == c.Name && strings.HasPrefix(r.UserAgent, "podmanager-controller/") && !r.Succeeded() {
 			times = append(times, r.Received)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -20,11 +21,11 @@ import (
 func TestShare(t *testing.T) {
 	c := newCrew(t)
 	all := []*lab.Process{c.start(8), c.start(8), c.start(8)}
-	c.awaitHeld(patience, all, 2, 3, 3)
+	c.awaitHeld(harness.Patience, all, 2, 3, 3)
 	c.create(16, 2)
 	c.awaitReady(32)
-	for _, pod := range c.pods() {
-		want := shard.Of(c.namespace, pod.Labels[v1.LabelManager], 8).String()
+	for _, pod := range c.Pods() {
+		want := shard.Of(c.Name, pod.Labels[v1.LabelManager], 8).String()
 		if got := pod.Labels[v1.LabelShard]; got != want {
 			t.Errorf("pod %s has the shard %q, want %s", pod.Name, got, want)
 		}
@@ -59,7 +60,7 @@ func TestNumberChanges(t *testing.T) {
 	for _, shards := range []int{8, 4, 0, 8} {
 		next := c.start(shards)
 		if shards > 0 {
-			c.await("a replica that waits", patience, func() (any, bool) {
+			c.await("a replica that waits", harness.Patience, func() (any, bool) {
 				ready, err := next.Ready()
 				return fmt.Sprint(ready, err), strings.Contains(ready, "[!]shards: waits for")
 			})
@@ -69,7 +70,7 @@ func TestNumberChanges(t *testing.T) {
 		}
 		leader = next
 		if shards > 0 {
-			c.awaitHeld(patience, []*lab.Process{leader}, shards)
+			c.awaitHeld(harness.Patience, []*lab.Process{leader}, shards)
 			c.awaitLabels(shards)
 		}
 		c.wantSame(before)
@@ -83,21 +84,21 @@ func TestNumberChanges(t *testing.T) {
 
 // awaitLabels waits until all pods and revisions have the label of their shard.
 func (c *crew) awaitLabels(shards int) {
-	c.t.Helper()
-	c.await("labelled pods and revisions", patience, func() (any, bool) {
+	c.T.Helper()
+	c.await("labelled pods and revisions", harness.Patience, func() (any, bool) {
 		wrong := map[string]string{}
 		check := func(object metav1.Object) {
-			want := shard.Of(c.namespace, object.GetLabels()[v1.LabelManager], shards).String()
+			want := shard.Of(c.Name, object.GetLabels()[v1.LabelManager], shards).String()
 			if got := object.GetLabels()[v1.LabelShard]; got != want {
 				wrong[object.GetName()] = got
 			}
 		}
-		for _, pod := range c.pods() {
+		for _, pod := range c.Pods() {
 			check(&pod)
 		}
-		revisions, err := cluster.Kube.AppsV1().ControllerRevisions(c.namespace).List(c.ctx, metav1.ListOptions{})
+		revisions, err := cluster.Kube.AppsV1().ControllerRevisions(c.Name).List(c.Ctx, metav1.ListOptions{})
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 		for _, revision := range revisions.Items {
 			check(&revision)
@@ -110,18 +111,18 @@ func (c *crew) awaitLabels(shards int) {
 func TestLabelIsPutBack(t *testing.T) {
 	c := newCrew(t)
 	all := []*lab.Process{c.start(4), c.start(4)}
-	c.awaitHeld(patience, all, 2, 2)
+	c.awaitHeld(harness.Patience, all, 2, 2)
 	c.create(3, 3)
 	c.awaitReady(9)
 	before := c.uids()
 	for i, value := range []string{`"%d-of-4"`, `"x"`, `null`} {
 		pod := fmt.Sprintf("web-%d-1", i)
-		other := (shard.Of(c.namespace, fmt.Sprint("web-", i), 4).Index + 1) % 4
+		other := (shard.Of(c.Name, fmt.Sprint("web-", i), 4).Index + 1) % 4
 		if strings.Contains(value, "%") {
 			value = fmt.Sprintf(value, other)
 		}
 		patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, v1.LabelShard, value)
-		if _, err := cluster.Kube.CoreV1().Pods(c.namespace).Patch(c.ctx, pod, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		if _, err := cluster.Kube.CoreV1().Pods(c.Name).Patch(c.Ctx, pod, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,12 +139,12 @@ func TestOrphans(t *testing.T) {
 	c.awaitReady(6)
 	before := c.uids()
 	orphan := metav1.DeletePropagationOrphan
-	if err := cluster.Managers.AppsV1().PodManagers(c.namespace).Delete(c.ctx, "web-1", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
+	if err := cluster.Managers.AppsV1().PodManagers(c.Name).Delete(c.Ctx, "web-1", metav1.DeleteOptions{PropagationPolicy: &orphan}); err != nil {
 		t.Fatal(err)
 	}
-	c.await("orphans", patience, func() (any, bool) {
+	c.await("orphans", harness.Patience, func() (any, bool) {
 		owned := map[string]string{}
-		for _, pod := range c.pods() {
+		for _, pod := range c.Pods() {
 			if owner := metav1.GetControllerOf(&pod); owner != nil && owner.Name == "web-1" {
 				owned[pod.Name] = owner.Name
 			}
@@ -151,7 +152,7 @@ func TestOrphans(t *testing.T) {
 		return fmt.Sprint(owned), len(owned) == 0 && len(c.managers()) == 1
 	})
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}, Spec: c.managers()[0].Spec}
-	if _, err := cluster.Managers.AppsV1().PodManagers(c.namespace).Create(c.ctx, manager, metav1.CreateOptions{}); err != nil {
+	if _, err := cluster.Managers.AppsV1().PodManagers(c.Name).Create(c.Ctx, manager, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.awaitReady(6)

@@ -1,0 +1,42 @@
+package harness
+
+import (
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for something that takes a second on an idle machine. It is long because it judges nothing: a test that
+// is about time has a limit of its own.
+const Patience = time.Minute
+
+const pollEvery = 50 * time.Millisecond
+
+// Await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
+func Await(t *testing.T, what string, check func() (seen any, ok bool)) {
+	t.Helper()
+	AwaitFor(t, Patience, what, check)
+}
+
+// AwaitFor is Await for something that may take longer, or must not take that long. The limit is longer on a slow machine.
+func AwaitFor(t *testing.T, limit time.Duration, what string, check func() (seen any, ok bool)) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(pollEvery) {
+		seen, ok := check()
+		if ok {
+			return
+		}
+		if waited := time.Since(began); waited > Scaled(limit) {
+			t.Fatalf("waited %v for %s; last seen: %+v", waited.Round(time.Second), what, seen)
+		}
+	}
+}
+
+// Steadily repeats a check for a while; it has to hold every time.
+func Steadily(t *testing.T, window time.Duration, what string, check func() (seen any, ok bool)) {
+	t.Helper()
+	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(pollEvery / 2) {
+		if seen, ok := check(); !ok {
+			t.Fatalf("%s: not so: %+v", what, seen)
+		}
+	}
+}
