@@ -39,12 +39,14 @@ MODULE_GO := env GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 go
 KUBECTL ?= $(shell command -v kubectl || echo "$$(hack/cluster/cluster.sh bin)/kubectl")
 export CLUSTER ?= podmanager-demo
 export TEST_CLUSTER ?= podmanager-test
-export KEEP E2E_TIMEOUT NODE
+export KEEP E2E_TIMEOUT NODE STARVE KUBERNETES
+# Without paths in what is compiled, all clones on a machine share Go's build cache: a fresh clone compiles nothing twice.
+export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
 # More arguments for the controller (run, debug) or go test (unit, e2e).
 ARGS ?=
 
 ##@ Start here
-.PHONY: help demo demo-down test
+.PHONY: help demo demo-down quick test test-all test-rest
 help: ## Print this list
 	@awk 'BEGIN {FS = ":.*## "; print "usage: make TARGET"} \
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -56,11 +58,21 @@ demo: ## See it work: a local cluster, the controller, and a tour with kubectl; 
 demo-down: ## Stop what demo has left running
 	@hack/demo.sh down
 
-test: ## Run all tests: unit, verify, vulncheck, image-test, e2e, e2e-node, and short versions of fuzz, release-test, chaos and bench
-	@hack/test.sh unit fuzz-short verify vulncheck image-test release-short e2e e2e-node chaos-short bench-short
+quick: ## Before each commit, a minute: unit tests, lint of what changed, a few end-to-end tests on a cluster that stays up
+	@hack/test.sh e2e-quick -- unit lint-changed
+
+test: ## The tests of a change, minutes: all unit tests, and the end-to-end tests of controller and plugin; STARVE=70 leaves them 30 % of each core
+	@hack/test.sh e2e -- unit
+
+test-all: ## Everything, before a release, 20 minutes: besides test also race, fuzz, verify, all other suites, the real node, chaos and bench in short
+	@result=0; $(MAKE) test || result=1; $(MAKE) test-rest || result=1; exit $$result
+
+# The second half of test-all. The table at its end is about both halves.
+test-rest:
+	@TEST_TABLE=both hack/test.sh e2e-rest e2e-node chaos-short bench-short -- race verify vulncheck fuzz-short image-test release-short
 
 ##@ Develop
-.PHONY: build plugin generate verify lint vulncheck unit fuzz fuzz-short e2e e2e-node
+.PHONY: build plugin generate verify lint lint-changed vulncheck unit race fuzz fuzz-short e2e e2e-quick e2e-rest e2e-node
 build: ## Compile the programs into .bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
 
@@ -83,18 +95,20 @@ verify: lint ## Check that nothing is left to generate, format or vendor, that c
 lint: ## Check with gofmt and golangci-lint; changes no file
 	@hack/lint.sh
 
+lint-changed:
+	@hack/lint.sh changed
+
 vulncheck: ## Check that no code with a known vulnerability is called
 	@hack/vulncheck.sh
 
-unit: ## Run the unit tests with the race detector
-	@# The race detector needs a C compiler; better no detector than no tests.
-	@race=-race; \
-	if [ "$$(go env CGO_ENABLED)" != 1 ]; then race=; echo "No C compiler found: testing without the race detector"; fi; \
-	go test $$race ./pkg/... ./cmd/... ./hack/... $(ARGS); \
-	if [ -n "$$race" ]; then go test ./pkg/world $(ARGS); fi # all scenarios: the race detector is too slow for that
-	@# Modules of their own; the flags are those of hack/tool.sh, so that what is compiled here serves there.
-	@$(MODULE_GO) -C hack/tools/kstatus test -trimpath -buildvcs=false ./...
-	@$(MODULE_GO) -C hack/release/image test -trimpath -buildvcs=false ./...
+unit: ## Run the unit tests; ARGS='-run Partition' narrows
+	@go test -v ./pkg/... ./cmd/... ./hack/... $(ARGS)
+	@$(MODULE_GO) -C hack/tools/kstatus test -v -trimpath -buildvcs=false ./...
+
+# All but the pure packages: these start no goroutine, and have no state that two could share.
+RACE = $$(go list ./pkg/... ./cmd/... ./hack/... | grep -vE '/pkg/(plan|world|generated)(/|$$)')
+race: ## Run the unit tests of everything concurrent with the race detector, which needs a C compiler
+	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "No C compiler found: skipped"; else go test -race -v $(RACE) $(ARGS); fi
 
 fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
 	@hack/fuzz.sh -each $(or $(FUZZ_TIME),1m) $(TARGET)
@@ -102,11 +116,18 @@ fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz te
 fuzz-short: ## The same for 30 s in all, with the same seed every time, a part of make test
 	@FUZZ_SEED=$(or $(FUZZ_SEED),1) hack/fuzz.sh -all $(or $(FUZZ_TIME),30s) $(TARGET)
 
-e2e: ## Run the tests on a real API server; KEEP=1 leaves it running; ARGS='-run Scale -v' narrows
-	@hack/test-e2e.sh $(ARGS)
+e2e: ## Run the suites of controller and plugin on a real API server; SUITE=shards for another; KEEP=1 leaves it running; ARGS='-run Scale' narrows
+	@hack/test-e2e.sh $(or $(SUITE),core plugin) -- $(ARGS)
+
+e2e-rest: ## Run the other suites: chart, monitoring, conversion, webhooks, shards, upgrades
+	@hack/test-e2e.sh chart monitoring conversion webhook shards -- $(ARGS)
+
+e2e-quick:
+	@KEEP=1 TEST_CLUSTER=$(TEST_CLUSTER)-quick hack/test-e2e.sh core -- -run '$(QUICK)' $(ARGS)
+QUICK := ^Test(Create|ScaleSubresource|Delete|RollingUpdate|Quota|RelabelledPod)$$
 
 e2e-node: ## Run the tests on a real node, as root on Linux after make node-deps; KEEP=1 and ARGS= as for e2e
-	@NODE=real hack/test-e2e.sh $(ARGS)
+	@NODE=real TEST_CLUSTER=$(TEST_CLUSTER)-node hack/test-e2e.sh node -- $(ARGS)
 
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
 .PHONY: chaos chaos-short bench bench-short

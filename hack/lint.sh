@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks our own code with gofmt and golangci-lint, and changes nothing. Generated code is not checked.
+# Checks our own code with gofmt and golangci-lint, and changes nothing. Generated code is not checked. `lint.sh changed` checks only packages
+# of which a file differs from the commit that main has at its origin, or, without an origin, from the last commit.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,6 +10,30 @@ unformatted=$(find cmd hack pkg -name '*.go' -not -path 'pkg/generated/*' -print
 if [ -n "$unformatted" ]; then
 	printf 'Not formatted; run gofmt -w on:\n%s\n' "$unformatted" >&2
 	exit 1
+fi
+
+# changed: prints the packages of the project with a change.
+changed() {
+	local base
+	base=$(git merge-base HEAD '@{upstream}' 2>/dev/null || git rev-parse HEAD)
+	{
+		git diff --name-only --diff-filter=d "$base"
+		git ls-files --others --exclude-standard
+	} | { grep -E '^(cmd|hack|pkg)/.*\.go$' || true; } | xargs -r -n 1 dirname | sort -u | while read -r folder; do
+		# What is in a nested module is not a package of the project.
+		if go list -e -tags e2e -f '{{if .Module}}./{{end}}' "./$folder" 2>/dev/null | grep -q .; then echo "./$folder"; fi
+	done
+}
+
+if [ "${1:-}" = changed ]; then
+	packages=$(changed)
+	if [ -n "$packages" ]; then
+		# shellcheck disable=SC2086 # one word each
+		"$golangci_lint" run $packages
+	fi
+	echo "gofmt and golangci-lint have found nothing in: ${packages:-no package has changed}" | tr '\n' ' '
+	echo
+	exit
 fi
 
 # .golangci.yml has the linters; golangci-lint leaves out generated code by itself.

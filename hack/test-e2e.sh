@@ -1,83 +1,94 @@
 #!/usr/bin/env bash
-# Runs the end-to-end tests on real API servers of their own. Arguments go to `go test`. With NODE=real it runs the tests that
-# need running containers.
-# KEEP=1 leaves the clusters running afterwards; TEST_CLUSTER names other clusters, for two runs at the same time.
+# Runs suites of end-to-end tests on one real API server, one suite after the other.
+#
+#   test-e2e.sh [SUITE...] [-- ARGS...]   suites are folders of hack/test; ARGS go to the tests, as in go test: -run Scale -v
+#
+# While a suite runs, the next one is compiled. NODE=real adds the real node that the suite node needs. KEEP=1 leaves the cluster running
+# afterwards, and a cluster that runs is used as it is; TEST_CLUSTER gives it another name, for two runs at the same time.
 set -euo pipefail
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
-name=${TEST_CLUSTER:-podmanager-test}
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
 cluster=hack/cluster/cluster.sh
-arguments=("$@")
-output=$(mktemp -d)
-clusters=()
-streams=() # the processes that test on them
-
-stop() {
-	local each
-	# An interrupt reaches only this script: each stream is a process group of its own.
-	for each in $(jobs -rp); do
-		kill -- "-$each" || true
-	done
-	wait
-	# Tests that were interrupted leave clusters which they had for themselves.
-	for each in "$name-policies" "$name-restore"; do
-		"$cluster" down "$each" | grep -v 'is not running' || true
-	done
-	for each in "${clusters[@]}"; do
-		if [ "${KEEP:-}" = 1 ]; then
-			echo "Cluster $each is left running. To stop it: $cluster down $each"
-		else
-			"$cluster" down "$each"
-		fi
-	done
-	rm -rf "$output"
-}
-
-# run CLUSTER PARALLEL PACKAGE...: runs the tests of the packages on a cluster, one package after the other.
-run() {
-	local name=$1 parallel=$2
-	shift 2
-	"$cluster" up "$name"
-	eval "$("$cluster" env "$name")"
-	PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
-	export PODMANAGER_AUDIT_LOG
-	export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
-	go test -tags e2e "$@" -p 1 -count=1 -parallel "$parallel" -timeout "${E2E_TIMEOUT:-60m}" ${arguments[@]+"${arguments[@]}"}
-}
-
-# stream CLUSTER PARALLEL PACKAGE...: runs tests in the background. Only the first stream is seen while it runs, so that outputs do not mix.
-stream() {
-	clusters+=("$1")
-	set -m
-	if [ ${#streams[@]} = 0 ]; then
-		{ run "$@" 2>&1 | tee "$output/$1"; } &
-	else
-		run "$@" >"$output/$1" 2>&1 &
+name=${TEST_CLUSTER:-podmanager-test}
+# The tests mostly wait, so more of them can run at a time than there are processors.
+parallel=${E2E_PARALLEL:-8}
+suites=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+	suites+=("$1")
+	shift
+done
+[ $# -eq 0 ] || shift
+# A compiled test expects go test's own flags with a prefix.
+arguments=()
+for argument in "$@"; do
+	if [[ $argument =~ ^--?(run|skip|v|count|failfast|short|list|parallel|timeout|cpu)(=.*)?$ ]]; then
+		argument=-test.${BASH_REMATCH[1]}${BASH_REMATCH[2]}
 	fi
-	streams+=($!)
-	set +m
+	arguments+=("$argument")
+done
+[ ${#suites[@]} -gt 0 ] || suites=(core plugin)
+
+work=$(mktemp -d)
+compiler=''
+
+# stop: ends what was started, and says what is left on purpose.
+stop() {
+	if [ -n "$compiler" ]; then
+		kill -- "-$compiler" 2>/dev/null || true
+	fi
+	rm -rf "$work"
+	if [ "${KEEP:-}" = 1 ]; then
+		echo "Cluster $name is left running. To stop it: $cluster down $name"
+	else
+		"$cluster" down "$name"
+	fi
+}
+
+# compile: makes the programs of all suites, in the order in which they are needed. A program that is not complete has another name.
+compile() {
+	local suite
+	for suite in "${suites[@]}"; do
+		go test -c -tags e2e ${E2E_RACE:+-race} -o "$work/$suite.new" "./hack/test/$suite" || return
+		mv "$work/$suite.new" "$work/$suite.test"
+	done
+}
+
+# compiled SUITE: waits until its program is there, or the compiler has given up.
+compiled() {
+	until [ -x "$work/$1.test" ]; do
+		kill -0 "$compiler" 2>/dev/null || [ -x "$work/$1.test" ] || return 1
+		sleep 0.1
+	done
+}
+
+# run SUITE: runs its tests in the suite's folder, as go test does, and ends with go test's line.
+run() {
+	local start=$SECONDS result=ok
+	if ! compiled "$1"; then
+		echo "FAIL	hack/test/$1	does not compile"
+		return 1
+	fi
+	(cd "hack/test/$1" && exec "$work/$1.test" -test.v -test.parallel "$parallel" -test.timeout "${E2E_TIMEOUT:-40m}" \
+		${arguments[@]+"${arguments[@]}"}) || result=FAIL
+	printf '%s\thack/test/%s\t%ds\n' "$result" "$1" "$((SECONDS - start))"
+	[ "$result" = ok ]
 }
 
 trap stop EXIT
 trap 'exit 130' INT TERM
-# The tests mostly wait, so more of them can run at a time than there are processors; on a real node they wait even more.
-if [ "${NODE:-}" = real ]; then
-	hack/cluster/node/node.sh check
-	stream "$name-node" 8 ./hack/test/node
-else
-	stream "$name" 4 ./hack/test/core/...
-	stream "$name-2" 4 ./hack/test/plugin ./hack/test/chart ./hack/test/monitoring ./hack/test/conversion ./hack/test/webhook ./hack/test/shards
-fi
+set -m # a process group of its own, so that all of it can be ended
+compile &
+compiler=$!
+set +m
+"$cluster" up "$name"
+eval "$("$cluster" env "$name")"
+PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
+export PODMANAGER_AUDIT_LOG
+export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE=real
 
 failed=''
-for i in "${!streams[@]}"; do
-	wait "${streams[i]}" || failed=1
-	if [ "$i" != 0 ]; then
-		cat "$output/${clusters[i]}"
-	fi
+for suite in "${suites[@]}"; do
+	run "$suite" || failed=1
 done
-if [ -n "$failed" ]; then
-	echo "What has failed, and the first line of each error (nothing if a cluster did not start):"
-	awk '/^ *--- / { told = /FAIL/ } /^ *--- FAIL|^FAIL.|^panic: / || told && /^ +[a-z0-9_]+_test\.go:[0-9]+: / { print substr($0, 1, 400) }' "$output"/*
-	exit 1
-fi
+[ -z "$failed" ]
