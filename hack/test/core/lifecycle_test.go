@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -193,7 +194,8 @@ func TestHeal(t *testing.T) {
 
 func TestMinReadySeconds(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 1, image: nginx, minReadySeconds: 10}") // long enough to be seen on a busy machine
+	minReady := harness.Scaled(5 * time.Second).Round(time.Second) // long enough to be seen
+	s.apply("web", fmt.Sprintf("{replicas: 1, image: nginx, minReadySeconds: %.0f}", minReady.Seconds()))
 	s.Await("the pod to be ready and not yet available", func() (any, bool) {
 		manager := s.Manager("web")
 		return harness.Brief(manager), manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 0 && !harness.IsReady(manager)
@@ -203,7 +205,7 @@ func TestMinReadySeconds(t *testing.T) {
 	}
 	manager := s.awaitReady("web", 1)
 	ready := readySince(&s.Pods()[0])
-	if at := ready.Add(10e9); metav1.Now().Time.Before(at) {
+	if at := ready.Add(minReady); metav1.Now().Time.Before(at) {
 		t.Errorf("available before %v: %s", at, harness.Brief(manager))
 	}
 }

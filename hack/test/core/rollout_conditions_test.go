@@ -145,18 +145,20 @@ func TestProgressDeadline(t *testing.T) {
 // The time during which a rollout is paused does not count. The deadline leaves enough time on a slow machine to pause and to resume.
 func TestProgressDeadlineDuringPause(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 25"))
+	deadline := harness.Scaled(5 * time.Second).Round(time.Second)
+	limit := fmt.Sprintf(", progressDeadlineSeconds: %.0f", deadline.Seconds())
+	s.apply("web", spec(4, "nginx:1", limit))
 	s.awaitReady("web", 4)
-	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25"))
+	s.apply("web", spec(4, "nginx:never-ready", limit))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
-	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: true"))
+	s.apply("web", spec(4, "nginx:never-ready", limit+", paused: true"))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+onHold)
 	notStalled := func() (any, bool) {
 		stalled := s.Condition("web", v1.ConditionStalled)
 		return stalled, stalled.Type == ""
 	}
-	harness.Steadily(s.T, 26*time.Second, "no deadline during a pause", notStalled)
-	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 25, paused: false"))
+	harness.Steadily(s.T, deadline+time.Second, "no deadline during a pause", notStalled)
+	s.apply("web", spec(4, "nginx:never-ready", limit+", paused: false"))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
 }

@@ -46,12 +46,12 @@ import (
 // The first rollout: revision 1 becomes current once its pods are available.
 func TestFirstRollout(t *testing.T) {
 	s := newSpace(t)
-	// On a busy machine the first status comes up to 15 s late: until then the pods must not be available.
-	s.apply("web", spec(3, "nginx:1", ", minReadySeconds: 20"))
+	s.apply("web", spec(3, "nginx:1", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200")) // until the state was seen
 	manager := s.awaitState("web", "3 pods, 0 current, 3 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
 	if status := manager.Status; status.CurrentRevision != "" || status.UpdateRevision == "" || status.Rollout == nil {
 		t.Errorf("before the pods are available: %s", harness.Brief(manager))
 	}
+	s.patchManager("web", `{"spec":{"minReadySeconds":1}}`)
 	manager = s.awaitState("web", "3 pods, 3 current, 3 updated, 3 available: "+allDone)
 	revisions := s.revisions("web")
 	if len(revisions) != 1 || revisions[0].Revision != 1 || !metav1.IsControlledBy(&revisions[0], manager) {

@@ -72,7 +72,7 @@ func TestHalt(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
-			const grace = 6
+			const grace = 4
 			policy := fmt.Sprintf(careful+"failurePolicy: {onFailure: Halt, gracePeriodSeconds: %d}", grace)
 			s.apply("web", risky(10, test.limits, policy, good))
 			s.awaitReady("web", 10)
@@ -85,11 +85,11 @@ func TestHalt(t *testing.T) {
 				t.Errorf("the pods have had no time to recover: %+v", stalled)
 			}
 			first := s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, words)
-			if after := first.LastTransitionTime.Sub(firstFailure(w.Past(), crashing)); after < (grace-1)*time.Second || after > (grace+15)*time.Second {
+			if after := first.LastTransitionTime.Sub(firstFailure(w.Past(), crashing)); after < (grace-1)*time.Second || after > grace*time.Second+harness.Scaled(15*time.Second) {
 				t.Errorf("stalled %v after the first failure, want %d s", after, grace)
 			}
 			flapped := ""
-			harness.Steadily(s.T, 5*time.Second, "it stays so, whether the pods are up or down", func() (any, bool) {
+			harness.Steadily(s.T, 3*time.Second, "it stays so, whether the pods are up or down", func() (any, bool) {
 				ready, stalled := s.Condition("web", v1.ConditionReady), s.Condition("web", v1.ConditionStalled)
 				if stalled.Reason != v1.ReasonHalted || stalled.LastTransitionTime != first.LastTransitionTime {
 					flapped = fmt.Sprintf("%+v", stalled)

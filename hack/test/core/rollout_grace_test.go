@@ -51,7 +51,7 @@ func TestInPlaceGrace(t *testing.T) {
 		if want := []string{"closed", "out of service", "changed", "running", "open", "in service"}; !slices.Equal(story.steps, want) {
 			t.Errorf("%s went through %v, want %v", pod.Name, story.steps, want)
 		}
-		if waited := story.changed.Sub(story.closed); waited < grace*time.Second || waited > (grace+15)*time.Second {
+		if waited := story.changed.Sub(story.closed); waited < grace*time.Second || waited > grace*time.Second+harness.Scaled(15*time.Second) {
 			t.Errorf("%s was changed %v after it was taken out of service, want %d s", pod.Name, waited, grace)
 		}
 	}

@@ -155,7 +155,7 @@ func TestInPlaceMetadata(t *testing.T) {
 			s.apply("web", rolloutSpec(3, limits, fmt.Sprintf(template, "stays: a, changes: b, comes: b", "stays: a, changes: b, comes: b", image)))
 			after := s.awaitInPlace(before)
 			// No kubelet reports on labels: the next pod must not wait for it, which would be 10 s each time.
-			if took := time.Since(began); image == "a:1" && took > 19*time.Second {
+			if took := time.Since(began); image == "a:1" && took > harness.Scaled(19*time.Second) {
 				t.Errorf("it took %v", took)
 			}
 			w.NothingMoved()

@@ -1,26 +1,32 @@
 package harness
 
 import (
-	"hash/fnv"
+	"context"
+	"fmt"
 	"sync"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// speed measures how much slower this machine is right now than the one on which the limits of the tests were chosen. A machine whose cores
-// are taken by other programs is slow, too.
+// speed measures how much slower this machine is right now than the one on which the limits of the tests were chosen. It goes by a small write to
+// the API server, which takes longer whatever the machine lacks: cores, because other programs have them, or a disk that keeps up.
 type speed struct {
 	mu sync.Mutex
-	// samples are how long the last pieces of work took, the newest last.
+	// samples are how long the last writes took, the newest last.
 	samples []time.Duration
 }
 
 const (
-	// sampleEvery is the pause between two pieces of work.
+	// sampleEvery is the pause between two writes.
 	sampleEvery = 200 * time.Millisecond
-	// sampleCount is how many pieces count: those of the last ten seconds.
+	// sampleCount is how many writes count: those of the last ten seconds.
 	sampleCount = 50
-	// sampleTakes is how long a piece of work took on the machine on which the limits were chosen, while the tests ran on its two cores.
-	sampleTakes = 4 * time.Millisecond
+	// sampleTakes is how long a write took on the machine on which the limits were chosen, while eight tests ran on its two cores.
+	sampleTakes = 25 * time.Millisecond
 	// mostSlowdown bounds the factor: a limit that never ends is none.
 	mostSlowdown = 10
 )
@@ -28,21 +34,20 @@ const (
 // machine is measured while tests run.
 var machine = &speed{}
 
-// measure works until done is closed.
-func (s *speed) measure(done <-chan struct{}) {
-	block := make([]byte, 1<<18)
-	for {
+// writeTo is a write that changes nothing but an annotation that nothing reads.
+func writeTo(cluster *lab.Cluster) func(context.Context) {
+	return func(ctx context.Context) {
+		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"speed":"%d"}}}`, time.Now().UnixNano())
+		_, _ = cluster.Kube.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Patch(ctx, "default", types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+}
+
+// measure writes until ctx is done. A write that fails counts, too: it has taken its time.
+func (s *speed) measure(ctx context.Context, write func(context.Context)) {
+	for lab.Pause(ctx, sampleEvery) {
 		began := time.Now()
-		hash := fnv.New64a() // no processor has an instruction for it, so that all take about as long
-		for range 4 {
-			_, _ = hash.Write(block)
-		}
+		write(ctx)
 		s.add(time.Since(began))
-		select {
-		case <-done:
-			return
-		case <-time.After(sampleEvery):
-		}
 	}
 }
 

@@ -22,9 +22,6 @@ func Run(m *testing.M, name string, setUp func(context.Context, *lab.Cluster) er
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		return 1
 	}
-	done := make(chan struct{})
-	defer close(done)
-	go machine.measure(done)
 	code := m.Run()
 	if err := end(code == 0); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -57,5 +54,6 @@ func begin(folder string, setUp func(context.Context, *lab.Cluster) error) error
 	if err != nil {
 		return err
 	}
+	go machine.measure(context.Background(), writeTo(cluster)) // until the process ends
 	return setUp(ctx, cluster)
 }

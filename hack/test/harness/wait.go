@@ -7,7 +7,7 @@ import (
 
 // Patience is how long a test waits for something that takes a second on an idle machine. It is long because it judges nothing: a test that
 // is about time has a limit of its own.
-const Patience = time.Minute
+const Patience = 2 * time.Minute
 
 const pollEvery = 50 * time.Millisecond
 
