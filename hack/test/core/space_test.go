@@ -53,13 +53,13 @@ func (s *space) forgetPrivate() {
 // apply applies a PodManager of the given name and spec, in YAML's flow style.
 func (s *space) apply(name, spec string) {
 	s.T.Helper()
-	s.Apply(harness.Manifest(name, "", hasty(spec)))
+	s.ApplyManager(name, "", hasty(spec))
 }
 
 // applyPrivate applies a PodManager that only the test's own controller serves.
 func (s *space) applyPrivate(name, spec string) {
 	s.T.Helper()
-	s.Apply(harness.Manifest(name, "labels: {"+privateLabel+": ''}", hasty(spec)))
+	s.ApplyManager(name, "labels: {"+privateLabel+": ''}", hasty(spec))
 }
 
 // hasty makes a revision current as soon as its pods are available, unless the spec has a failure policy: by default they have to stay

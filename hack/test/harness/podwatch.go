@@ -137,16 +137,18 @@ func (w *PodWatch) When(what string, is func(pods []*corev1.Pod) bool) {
 	w.moments = append(w.moments, moment{is, now})
 	w.reach(inOrder(w.present))
 	w.mu.Unlock()
-	w.space.Await(what, func() (any, bool) {
+	for began := time.Now(); ; {
 		select {
 		case <-now:
-			return nil, true
-		default:
+			return
+		case <-time.After(lastPoll):
+		}
+		if waited := time.Since(began); waited > Scaled(Patience) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return imagesOf(w.present), false
+			w.space.T.Fatalf("waited %v for %s; last seen: %v", waited.Round(time.Second), what, imagesOf(w.present))
 		}
-	})
+	}
 }
 
 func imagesOf(pods map[types.UID]*corev1.Pod) map[string]string {

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -94,6 +95,17 @@ func (s *Space) Apply(manifest string) {
 	s.T.Helper()
 	if _, err := s.TryKubectl(manifest, "apply", "-f", "-"); err != nil {
 		s.T.Fatalf("%v\n%s", err, manifest)
+	}
+}
+
+// ApplyManager applies a PodManager as kubectl apply --server-side does, without the time that it takes to start kubectl.
+func (s *Space) ApplyManager(name, metadata, spec string) {
+	s.T.Helper()
+	err := s.Cluster.Managers.AppsV1().RESTClient().Patch(types.ApplyYAMLPatchType).Namespace(s.Name).Resource("podmanagers").Name(name).
+		Param("fieldManager", "e2e").Param("force", "true").Param("fieldValidation", metav1.FieldValidationStrict).
+		Body([]byte(Manifest(name, metadata, spec))).Do(s.Ctx).Error()
+	if err != nil {
+		s.T.Fatalf("%v\n%s", err, spec)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 // is about time has a limit of its own.
 const Patience = 2 * time.Minute
 
-const pollEvery = 50 * time.Millisecond
+// A poll comes soon after a change, and rarer the longer there is none: polls of many tests at once cost more than what they test.
+const firstPoll, lastPoll = 20 * time.Millisecond, 200 * time.Millisecond
 
 // Await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
 func Await(t *testing.T, what string, check func() (seen any, ok bool)) {
@@ -20,11 +21,13 @@ func Await(t *testing.T, what string, check func() (seen any, ok bool)) {
 // AwaitFor is Await for something that may take longer, or must not take that long. The limit is longer on a slow machine.
 func AwaitFor(t *testing.T, limit time.Duration, what string, check func() (seen any, ok bool)) {
 	t.Helper()
-	for began := time.Now(); ; time.Sleep(pollEvery) {
+	poll := firstPoll
+	for began := time.Now(); ; time.Sleep(poll) {
 		seen, ok := check()
 		if ok {
 			return
 		}
+		poll = min(poll*5/4, lastPoll)
 		if waited := time.Since(began); waited > Scaled(limit) {
 			t.Fatalf("waited %v for %s; last seen: %+v", waited.Round(time.Second), what, seen)
 		}
@@ -34,7 +37,7 @@ func AwaitFor(t *testing.T, limit time.Duration, what string, check func() (seen
 // Steadily repeats a check for a while; it has to hold every time.
 func Steadily(t *testing.T, window time.Duration, what string, check func() (seen any, ok bool)) {
 	t.Helper()
-	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(pollEvery / 2) {
+	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(lastPoll / 2) {
 		if seen, ok := check(); !ok {
 			t.Fatalf("%s: not so: %+v", what, seen)
 		}
