@@ -1,25 +1,42 @@
 #!/usr/bin/env bash
 # Builds the control plane from source, once, into a cache outside the clone, and prints the folder of the programs.
 # Progress goes to stderr; the only line on stdout is the folder, so that scripts can capture it.
+# kubernetes/go.mod pins the version of Kubernetes; KUBERNETES=v1.35 or v1.35.4 chooses one that a folder in kubernetes pins.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${PODMANAGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/podmanager}
 
+# choose: sets kubernetes, the version to build, and pin, the folder that pins it.
+choose() {
+	local asked=${KUBERNETES:+v${KUBERNETES#v}} known=''
+	for pin in "$here"/kubernetes/ "$here"/kubernetes/*/; do
+		kubernetes=$(awk '$1 == "k8s.io/kubernetes" && $2 != "=>" {print $2}' "$pin/go.mod")
+		pin=${pin#"$here"/}
+		case $kubernetes in
+		"${asked:-$kubernetes}" | "$asked".*) return ;;
+		esac
+		known+=", $kubernetes"
+	done
+	echo "build.sh: there is no Kubernetes $KUBERNETES here; KUBERNETES can be one of ${known#, }" >&2
+	exit 1
+}
+choose
+
 # name, module folder, package
 programs="
 etcd etcd go.etcd.io/etcd/server/v3
-kubectl kubernetes k8s.io/kubernetes/cmd/kubectl
-kube-apiserver kubernetes k8s.io/kubernetes/cmd/kube-apiserver
-kube-controller-manager kubernetes k8s.io/kubernetes/cmd/kube-controller-manager
-kube-scheduler kubernetes k8s.io/kubernetes/cmd/kube-scheduler
+kubectl $pin k8s.io/kubernetes/cmd/kubectl
+kube-apiserver $pin k8s.io/kubernetes/cmd/kube-apiserver
+kube-controller-manager $pin k8s.io/kubernetes/cmd/kube-controller-manager
+kube-scheduler $pin k8s.io/kubernetes/cmd/kube-scheduler
 kwok-by-uid kwok sigs.k8s.io/kwok/cmd/kwok
 kwokctl kwok sigs.k8s.io/kwok/cmd/kwokctl
 "
 
 # Only a real node needs the kubelet, which takes half a minute to build.
 if [ "${NODE:-}" = real ]; then
-	programs+="kubelet kubernetes k8s.io/kubernetes/cmd/kubelet
+	programs+="kubelet $pin k8s.io/kubernetes/cmd/kubelet
 "
 fi
 
@@ -32,9 +49,8 @@ export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 
 # The key covers everything that decides the result: the pinned versions and the platform. What we change in KWOK shows in the name of the
 # program.
-key=$(cat "$here"/*/go.mod "$here"/*/go.sum <(go -C "$here/kubernetes" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
+key=$(cat "$here"/{etcd,"$pin",kwok}/go.mod "$here"/{etcd,"$pin",kwok}/go.sum <(go -C "$here/$pin" env GOVERSION GOOS GOARCH) | sha256sum | cut -c1-12)
 bin=$cache/cluster-$key/bin
-kubernetes=$(awk '$1 == "k8s.io/kubernetes" {print $2}' "$here/kubernetes/go.mod")
 stamp="-X k8s.io/component-base/version.gitVersion=$kubernetes -X k8s.io/client-go/pkg/version.gitVersion=$kubernetes"
 stamp+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(cut -d. -f2 <<<"$kubernetes")"
 

@@ -30,6 +30,8 @@ usage() {
 	ReplicaSets and Deployments (see campaign.yaml).
 	With NODE=real the cluster also has a real node, on which containers run; its simulated nodes take only pods that
 	tolerate kwok.x-k8s.io/node=fake. A real node needs Linux, root and the packages of make node-deps.
+	With KUBERNETES=v1.35 or v1.35.4 up and bin take that version of Kubernetes: a folder of hack/cluster/kubernetes has to
+	pin it. up replaces a cluster of another version.
 	EOF
 }
 
@@ -50,6 +52,13 @@ kubectl() {
 # programs: sets bin, and builds missing programs.
 programs() {
 	bin=$("$here/build.sh")
+}
+
+# running_programs: sets bin to the programs that the cluster was made from, whatever KUBERNETES says now; without a cluster, as programs.
+running_programs() {
+	bin=$(readlink "$home/bin/kube-apiserver" || true)
+	bin=${bin%/kube-apiserver}
+	[ -x "$bin/kubectl" ] || programs
 }
 
 # exists: tells whether kwokctl knows the cluster, running or not.
@@ -225,7 +234,7 @@ status() {
 		echo "Cluster $name does not exist"
 		return 1
 	fi
-	programs
+	running_programs
 	problem=$(problem)
 	if [ -n "$problem" ]; then
 		echo "Cluster $name is broken: $problem. To repair it, run: cluster.sh up $name"
@@ -235,7 +244,7 @@ status() {
 }
 
 environment() {
-	programs
+	running_programs
 	printf 'export KUBECONFIG=%q KWOK_WORKDIR=%q PATH=%q:"$PATH"\n' "$kubeconfig" "$state" "$bin"
 }
 
