@@ -1,0 +1,198 @@
+//go:build e2e
+
+package upgrade
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// subject is a PodManager that the test brings into a state and out of it.
+type subject struct {
+	*harness.Space
+	name string
+	state
+	// pods are its pods in that state, by name.
+	pods map[string]types.UID
+}
+
+// view is a PodManager and its pods at a time.
+type view struct {
+	manager *v1.PodManager // nil if it is gone
+	pods    []corev1.Pod
+}
+
+// course is what a subject goes through.
+type course struct {
+	*subject
+	steps []step
+}
+
+// ownerOf returns the PodManager that an object belongs to, by its name: labels and references are what the test is about.
+func ownerOf(kind, name string) string {
+	if kind != v1.Kind {
+		name = name[:max(0, strings.LastIndexByte(name, '-'))] // an index, or a hash
+	}
+	return name
+}
+
+// travel takes all subjects through their steps, side by side.
+func (f *fleet) travel(all ...[]course) {
+	f.T.Helper()
+	courses := slices.Concat(all...)
+	for i := 0; ; i++ {
+		var under []course
+		for _, each := range courses {
+			if i < len(each.steps) {
+				under = append(under, each)
+				each.change(each.steps[i].spec)
+			}
+		}
+		if len(under) == 0 {
+			return
+		}
+		harness.Await(f.T, fmt.Sprintf("all PodManagers to take step %d", i+1), func() (any, bool) {
+			views, waiting := f.views(), []string{}
+			for _, each := range under {
+				if step := each.steps[i]; !each.try(step, views[each.key()]) {
+					waiting = append(waiting, each.key()+": "+views[each.key()].String())
+				}
+			}
+			return strings.Join(waiting, "\n"), len(waiting) == 0
+		})
+	}
+}
+
+// try reports whether a step is done, and otherwise goes on with it.
+func (s *subject) try(step step, v view) bool {
+	s.T.Helper()
+	if step.done(v) {
+		return true
+	}
+	if step.do != nil {
+		if err := step.do(s.Ctx, s, v.pods); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+			s.T.Fatalf("%s: %v", s.key(), err)
+		}
+	}
+	return false
+}
+
+func (s *subject) key() string { return s.Name + "/" + s.name }
+
+func (v view) String() string {
+	if v.manager == nil {
+		return fmt.Sprintf("gone, with %d pods left", len(v.pods))
+	}
+	text := harness.Brief(v.manager)
+	for _, pod := range v.pods {
+		text += fmt.Sprintf(", pod %s with %s", pod.Name, pod.Spec.Containers[0].Image)
+	}
+	return text
+}
+
+// views reads all PodManagers with their pods.
+func (f *fleet) views() map[string]view {
+	f.T.Helper()
+	found := map[string]view{}
+	for _, g := range f.groups {
+		managers, err := g.Cluster.Managers.AppsV1().PodManagers(g.Name).List(g.Ctx, metav1.ListOptions{})
+		if err != nil {
+			f.T.Fatal(err)
+		}
+		for i := range managers.Items {
+			found[g.Name+"/"+managers.Items[i].Name] = view{manager: &managers.Items[i]}
+		}
+		for _, pod := range g.AllPods() {
+			key := g.Name + "/" + ownerOf("Pod", pod.Name)
+			v := found[key]
+			v.pods = append(v.pods, pod)
+			found[key] = v
+		}
+	}
+	return found
+}
+
+// change changes the spec, or creates the PodManager if it does not exist.
+func (s *subject) change(spec string) {
+	s.T.Helper()
+	if spec == "" {
+		return
+	}
+	data, err := yaml.YAMLToJSON([]byte("spec: " + spec))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	client := s.Cluster.Managers.AppsV1().PodManagers(s.Name)
+	_, err = client.Patch(s.Ctx, s.name, types.MergePatchType, data, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
+		if err = json.Unmarshal(data, manager); err == nil {
+			_, err = client.Create(s.Ctx, manager, metav1.CreateOptions{})
+		}
+	}
+	if err != nil {
+		s.T.Fatalf("%s: %v", s.key(), err)
+	}
+}
+
+// openGates opens the readiness gates of all pods.
+func openGates(ctx context.Context, s *subject, pods []corev1.Pod) error {
+	for _, pod := range pods {
+		if conditionOf(&pod, goGate) == corev1.ConditionTrue {
+			continue
+		}
+		patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True"}]}}`, goGate)
+		if err := s.patchPod(ctx, &pod, patch, "status"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeRoom lets the nodes resize the pods.
+func makeRoom(ctx context.Context, s *subject, pods []corev1.Pod) error {
+	for _, pod := range pods {
+		if pod.Annotations[roomless] == "" {
+			continue
+		}
+		if err := s.patchPod(ctx, &pod, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, roomless)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releasePods lets terminating pods go.
+func releasePods(ctx context.Context, s *subject, pods []corev1.Pod) error {
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil || !slices.Contains(pod.Finalizers, holder) {
+			continue
+		}
+		if err := s.patchPod(ctx, &pod, `{"metadata":{"finalizers":null}}`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *subject) patchPod(ctx context.Context, pod *corev1.Pod, patch string, subresources ...string) error {
+	_, err := s.Cluster.Kube.CoreV1().Pods(s.Name).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, subresources...)
+	return err
+}
+
+// remove deletes the PodManager.
+func remove(ctx context.Context, s *subject, _ []corev1.Pod) error {
+	return s.Cluster.Managers.AppsV1().PodManagers(s.Name).Delete(ctx, s.name, metav1.DeleteOptions{})
+}

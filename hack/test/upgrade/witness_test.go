@@ -1,0 +1,228 @@
+//go:build e2e
+
+package upgrade
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// witness sees every version of all PodManagers, pods and ControllerRevisions of some namespaces, as they are stored: it knows no types, so no
+// field is lost on it. It has a connection of its own.
+//
+// When a CRD is replaced, the API server ends the watches of its objects and forgets their history. The witness then lists them. Their
+// resourceVersions are those that it knows, unless something was written meanwhile.
+type witness struct {
+	t         *testing.T
+	resources []dynamic.ResourceInterface
+
+	mu      sync.Mutex
+	present map[types.UID]*unstructured.Unstructured
+	// changed is when something was last seen to change.
+	changed time.Time
+	// held are the PodManagers, as namespace/name, whose objects must not change; before are the objects as they were then.
+	held   map[string]bool
+	before map[types.UID]*unstructured.Unstructured
+	wrong  []string
+}
+
+// quiet is how long nothing must have changed for the cluster to be at rest.
+const quiet = 2 * time.Second
+
+func newWitness(t *testing.T, cluster *lab.Cluster, namespaces ...string) *witness {
+	t.Helper()
+	config := rest.CopyConfig(cluster.Config)
+	config.Dial = (&net.Dialer{}).DialContext // otherwise client-go would share the connections of other clients
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &witness{t: t, present: map[types.UID]*unstructured.Unstructured{}, held: map[string]bool{}, before: map[types.UID]*unstructured.Unstructured{}}
+	for _, namespace := range namespaces {
+		for _, resource := range []schema.GroupVersionResource{
+			{Group: v1.GroupName, Version: "v1", Resource: "podmanagers"}, {Version: "v1", Resource: "pods"},
+			{Group: "apps", Version: "v1", Resource: "controllerrevisions"},
+		} {
+			w.resources = append(w.resources, client.Resource(resource).Namespace(namespace))
+		}
+	}
+	for _, each := range w.resources {
+		go w.follow(t.Context(), each)
+	}
+	return w
+}
+
+// follow lists and watches a resource until the test ends.
+func (w *witness) follow(ctx context.Context, resource dynamic.ResourceInterface) {
+	known := map[types.UID]*unstructured.Unstructured{}
+	for ; ctx.Err() == nil; lab.Pause(ctx, 50*time.Millisecond) {
+		list, err := resource.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			continue
+		}
+		lost := maps.Clone(known)
+		for i := range list.Items {
+			w.see(known, watch.Modified, &list.Items[i])
+			delete(lost, list.Items[i].GetUID())
+		}
+		for _, object := range lost {
+			w.see(known, watch.Deleted, object)
+		}
+		version := list.GetResourceVersion()
+		for version != "" && ctx.Err() == nil {
+			version = w.watch(ctx, resource, version, known)
+		}
+	}
+}
+
+// watch watches until the API server ends the watch, and returns the version to go on with; empty if there is none.
+func (w *witness) watch(ctx context.Context, resource dynamic.ResourceInterface, version string, known map[types.UID]*unstructured.Unstructured) string {
+	watching, err := resource.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
+	if err != nil {
+		return ""
+	}
+	defer watching.Stop()
+	for event := range watching.ResultChan() {
+		object, ok := event.Object.(*unstructured.Unstructured)
+		if !ok || event.Type == watch.Error {
+			return ""
+		}
+		version = object.GetResourceVersion()
+		w.see(known, event.Type, object)
+	}
+	return version
+}
+
+// see takes in a version of an object, and judges it if nothing may change.
+func (w *witness) see(known map[types.UID]*unstructured.Unstructured, event watch.EventType, object *unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	uid, isGone := object.GetUID(), event == watch.Deleted
+	if was := known[uid]; was != nil && was.GetResourceVersion() == object.GetResourceVersion() && !isGone {
+		return
+	}
+	w.changed = time.Now()
+	known[uid], w.present[uid] = object, object
+	if isGone {
+		delete(known, uid)
+		delete(w.present, uid)
+	}
+	if strings.Contains(fmt.Sprint(object.Object["status"]), v1.ReasonUndecodable) {
+		w.complain(object, "is "+v1.ReasonUndecodable)
+	}
+	if before := w.before[uid]; !w.held[subjectOf(object)] {
+		return
+	} else if before == nil {
+		w.complain(object, "was created")
+	} else if isGone {
+		w.complain(object, "is gone")
+	} else {
+		for _, change := range changes(before.Object, object.Object, mayChange) {
+			w.complain(object, change)
+		}
+	}
+}
+
+func (w *witness) complain(object *unstructured.Unstructured, what string) {
+	w.wrong = append(w.wrong, fmt.Sprintf("%s %s/%s: %s", object.GetKind(), object.GetNamespace(), object.GetName(), what))
+}
+
+// subjectOf returns the PodManager that an object belongs to, as namespace/name.
+func subjectOf(object *unstructured.Unstructured) string {
+	return object.GetNamespace() + "/" + ownerOf(object.GetKind(), object.GetName())
+}
+
+// hold makes the present objects of PodManagers those that must not change.
+func (w *witness) hold(subjects []*subject) {
+	w.t.Helper()
+	w.settle()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, each := range subjects {
+		w.held[each.key()] = true
+	}
+	for uid, object := range w.present {
+		if w.held[subjectOf(object)] && w.before[uid] == nil {
+			w.before[uid] = object
+		}
+	}
+	w.t.Logf("%d objects of %d PodManagers must not change", len(w.before), len(w.held))
+}
+
+// release lets the objects of PodManagers change again.
+func (w *witness) release(subjects ...[]*subject) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, each := range slices.Concat(subjects...) {
+		delete(w.held, each.key())
+	}
+}
+
+// settle waits until nothing changes any more, and the witness has seen all there is.
+func (w *witness) settle() {
+	w.t.Helper()
+	harness.Await(w.t, "the cluster to be at rest", func() (any, bool) {
+		w.mu.Lock()
+		rest, seen := time.Since(w.changed), map[types.UID]string{}
+		for uid, object := range w.present {
+			seen[uid] = object.GetResourceVersion()
+		}
+		w.mu.Unlock()
+		if rest < harness.Scaled(quiet) {
+			return fmt.Sprintf("the last change was %v ago", rest), false
+		}
+		stored := w.versions()
+		return fmt.Sprintf("stored are %v, seen are %v", stored, seen), maps.Equal(stored, seen)
+	})
+}
+
+// versions reads the version of every object.
+func (w *witness) versions() map[types.UID]string {
+	w.t.Helper()
+	found := map[types.UID]string{}
+	for _, resource := range w.resources {
+		list, err := resource.List(w.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, object := range list.Items {
+			found[object.GetUID()] = object.GetResourceVersion()
+		}
+	}
+	return found
+}
+
+// judge fails the test if something changed that must not.
+func (w *witness) judge(when string) {
+	w.t.Helper()
+	w.settle()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	const most = 20 // to report
+	for _, wrong := range w.wrong[:min(most, len(w.wrong))] {
+		w.t.Errorf("%s: %s", when, wrong)
+	}
+	if more := len(w.wrong) - most; more > 0 {
+		w.t.Errorf("%s: and %d more", when, more)
+	}
+	w.wrong = nil
+}
