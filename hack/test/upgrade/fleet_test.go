@@ -82,7 +82,7 @@ func (f *fleet) populate(purpose string) []*subject {
 // PodManager.
 func (f *fleet) replace(v *version) {
 	f.T.Helper()
-	before := f.views()
+	present := f.views()
 	for _, g := range f.groups {
 		retired := g.running
 		g.running = nil
@@ -99,8 +99,8 @@ func (f *fleet) replace(v *version) {
 		var waiting []string
 		for _, g := range f.groups {
 			log := g.log()
-			for key := range before {
-				if namespace, _, _ := strings.Cut(key, "/"); namespace == g.Name && !hasSynced(log, key) {
+			for key, v := range present {
+				if v.manager != nil && v.manager.Namespace == g.Name && !hasSynced(log, key) {
 					waiting = append(waiting, key)
 				}
 			}

@@ -27,7 +27,7 @@ type state struct {
 type step struct {
 	// spec is what changes in the spec, in YAML's flow style. do is any other change, and is repeated until the step is done.
 	spec string
-	do   func(ctx context.Context, s *subject, pods []corev1.Pod) error
+	do   func(ctx context.Context, s *subject, pods []*corev1.Pod) error
 	// done reports whether the PodManager has arrived. A PodManager that is gone is nil.
 	done func(v view) bool
 }
@@ -37,6 +37,12 @@ const (
 	good    = "app:1"
 	better  = "app:2"
 	unknown = "app:does-not-exist"
+)
+
+// What both versions put on stored objects. It is not taken from today's constants, which a change might rename.
+const (
+	finalizer   = "apps.mycompany.com/podmanager"
+	inPlaceGate = "apps.mycompany.com/in-place-ready"
 )
 
 // goGate is a readiness gate that only the test opens: it holds a rollout for as long as the test wants.
@@ -179,7 +185,7 @@ func says(words string) func(view) bool {
 	}
 }
 
-func hasFinalizer(v view) bool { return slices.Contains(v.manager.Finalizers, v1.Finalizer) }
+func hasFinalizer(v view) bool { return slices.Contains(v.manager.Finalizers, finalizer) }
 
 func gone(v view) bool { return v.manager == nil && len(v.pods) == 0 }
 
@@ -187,7 +193,7 @@ func gone(v view) bool { return v.manager == nil && len(v.pods) == 0 }
 func outOfService(v view) bool {
 	closed := 0
 	for _, pod := range v.pods {
-		if conditionOf(&pod, v1.InPlaceReady) == corev1.ConditionFalse && conditionOf(&pod, corev1.PodReady) == corev1.ConditionFalse {
+		if conditionOf(pod, inPlaceGate) == corev1.ConditionFalse && conditionOf(pod, corev1.PodReady) == corev1.ConditionFalse {
 			closed++
 		}
 	}
@@ -207,7 +213,7 @@ func oneIsTerminating(v view) bool {
 // hasCPU reports whether all containers have been given this much.
 func hasCPU(amount string) func(view) bool {
 	return func(v view) bool {
-		return !slices.ContainsFunc(v.pods, func(pod corev1.Pod) bool {
+		return !slices.ContainsFunc(v.pods, func(pod *corev1.Pod) bool {
 			status := pod.Status.ContainerStatuses[0]
 			return status.Resources == nil || status.Resources.Requests.Cpu().String() != amount
 		})

@@ -26,12 +26,14 @@ type subject struct {
 	state
 	// pods are its pods in that state, by name.
 	pods map[string]types.UID
+	// generation is that of its last change. The witness may not have seen it yet.
+	generation int64
 }
 
 // view is a PodManager and its pods at a time.
 type view struct {
 	manager *v1.PodManager // nil if it is gone
-	pods    []corev1.Pod
+	pods    []*corev1.Pod
 }
 
 // course is what a subject goes through.
@@ -78,6 +80,9 @@ func (f *fleet) travel(all ...[]course) {
 // try reports whether a step is done, and otherwise goes on with it.
 func (s *subject) try(step step, v view) bool {
 	s.T.Helper()
+	if v.manager != nil && v.manager.Generation < s.generation {
+		return false
+	}
 	if step.done(v) {
 		return true
 	}
@@ -102,24 +107,19 @@ func (v view) String() string {
 	return text
 }
 
-// views reads all PodManagers with their pods.
-func (f *fleet) views() map[string]view {
-	f.T.Helper()
+// views returns all PodManagers with their pods, as the witness has last seen them.
+func (w *witness) views() map[string]view {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	found := map[string]view{}
-	for _, g := range f.groups {
-		managers, err := g.Cluster.Managers.AppsV1().PodManagers(g.Name).List(g.Ctx, metav1.ListOptions{})
-		if err != nil {
-			f.T.Fatal(err)
-		}
-		for i := range managers.Items {
-			found[g.Name+"/"+managers.Items[i].Name] = view{manager: &managers.Items[i]}
-		}
-		for _, pod := range g.AllPods() {
-			key := g.Name + "/" + ownerOf("Pod", pod.Name)
-			v := found[key]
-			v.pods = append(v.pods, pod)
-			found[key] = v
-		}
+	for _, manager := range w.managers {
+		found[manager.Namespace+"/"+manager.Name] = view{manager: manager}
+	}
+	for _, pod := range w.pods {
+		key := pod.Namespace + "/" + ownerOf(pod.Kind, pod.Name)
+		v := found[key]
+		v.pods = append(v.pods, pod)
+		found[key] = v
 	}
 	return found
 }
@@ -135,26 +135,27 @@ func (s *subject) change(spec string) {
 		s.T.Fatal(err)
 	}
 	client := s.Cluster.Managers.AppsV1().PodManagers(s.Name)
-	_, err = client.Patch(s.Ctx, s.name, types.MergePatchType, data, metav1.PatchOptions{})
+	manager, err := client.Patch(s.Ctx, s.name, types.MergePatchType, data, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
-		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
+		manager = &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
 		if err = json.Unmarshal(data, manager); err == nil {
-			_, err = client.Create(s.Ctx, manager, metav1.CreateOptions{})
+			manager, err = client.Create(s.Ctx, manager, metav1.CreateOptions{})
 		}
 	}
 	if err != nil {
 		s.T.Fatalf("%s: %v", s.key(), err)
 	}
+	s.generation = manager.Generation
 }
 
 // openGates opens the readiness gates of all pods.
-func openGates(ctx context.Context, s *subject, pods []corev1.Pod) error {
+func openGates(ctx context.Context, s *subject, pods []*corev1.Pod) error {
 	for _, pod := range pods {
-		if conditionOf(&pod, goGate) == corev1.ConditionTrue {
+		if conditionOf(pod, goGate) == corev1.ConditionTrue {
 			continue
 		}
 		patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True"}]}}`, goGate)
-		if err := s.patchPod(ctx, &pod, patch, "status"); err != nil {
+		if err := s.patchPod(ctx, pod, patch, "status"); err != nil {
 			return err
 		}
 	}
@@ -162,12 +163,12 @@ func openGates(ctx context.Context, s *subject, pods []corev1.Pod) error {
 }
 
 // makeRoom lets the nodes resize the pods.
-func makeRoom(ctx context.Context, s *subject, pods []corev1.Pod) error {
+func makeRoom(ctx context.Context, s *subject, pods []*corev1.Pod) error {
 	for _, pod := range pods {
 		if pod.Annotations[roomless] == "" {
 			continue
 		}
-		if err := s.patchPod(ctx, &pod, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, roomless)); err != nil {
+		if err := s.patchPod(ctx, pod, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, roomless)); err != nil {
 			return err
 		}
 	}
@@ -175,12 +176,12 @@ func makeRoom(ctx context.Context, s *subject, pods []corev1.Pod) error {
 }
 
 // releasePods lets terminating pods go.
-func releasePods(ctx context.Context, s *subject, pods []corev1.Pod) error {
+func releasePods(ctx context.Context, s *subject, pods []*corev1.Pod) error {
 	for _, pod := range pods {
 		if pod.DeletionTimestamp == nil || !slices.Contains(pod.Finalizers, holder) {
 			continue
 		}
-		if err := s.patchPod(ctx, &pod, `{"metadata":{"finalizers":null}}`); err != nil {
+		if err := s.patchPod(ctx, pod, `{"metadata":{"finalizers":null}}`); err != nil {
 			return err
 		}
 	}
@@ -193,6 +194,6 @@ func (s *subject) patchPod(ctx context.Context, pod *corev1.Pod, patch string, s
 }
 
 // remove deletes the PodManager.
-func remove(ctx context.Context, s *subject, _ []corev1.Pod) error {
+func remove(ctx context.Context, s *subject, _ []*corev1.Pod) error {
 	return s.Cluster.Managers.AppsV1().PodManagers(s.Name).Delete(ctx, s.name, metav1.DeleteOptions{})
 }

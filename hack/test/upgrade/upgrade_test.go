@@ -104,7 +104,7 @@ func (f *fleet) wantEnded(subjects ...[]*subject) {
 	for _, each := range slices.Concat(subjects...) {
 		v := views[each.key()]
 		for _, pod := range v.pods {
-			if !metav1.IsControlledBy(&pod, v.manager) {
+			if !metav1.IsControlledBy(pod, v.manager) {
 				f.T.Errorf("%s/%s has the owners %v, not %s", each.Name, pod.Name, pod.OwnerReferences, each.name)
 			}
 			if restarts := pod.Status.ContainerStatuses[0].RestartCount; each.restarts != nil && (pod.UID != each.pods[pod.Name] || restarts != *each.restarts) {

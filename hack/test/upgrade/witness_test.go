@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -37,6 +39,9 @@ type witness struct {
 
 	mu      sync.Mutex
 	present map[types.UID]*unstructured.Unstructured
+	// managers and pods are those that are present, decoded.
+	managers map[types.UID]*v1.PodManager
+	pods     map[types.UID]*corev1.Pod
 	// changed is when something was last seen to change.
 	changed time.Time
 	// held are the PodManagers, as namespace/name, whose objects must not change; before are the objects as they were then.
@@ -46,7 +51,7 @@ type witness struct {
 }
 
 // quiet is how long nothing must have changed for the cluster to be at rest.
-const quiet = 2 * time.Second
+const quiet = time.Second
 
 func newWitness(t *testing.T, cluster *lab.Cluster, namespaces ...string) *witness {
 	t.Helper()
@@ -56,7 +61,8 @@ func newWitness(t *testing.T, cluster *lab.Cluster, namespaces ...string) *witne
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &witness{t: t, present: map[types.UID]*unstructured.Unstructured{}, held: map[string]bool{}, before: map[types.UID]*unstructured.Unstructured{}}
+	w := &witness{t: t, present: map[types.UID]*unstructured.Unstructured{}, held: map[string]bool{}, before: map[types.UID]*unstructured.Unstructured{},
+		managers: map[types.UID]*v1.PodManager{}, pods: map[types.UID]*corev1.Pod{}}
 	for _, namespace := range namespaces {
 		for _, resource := range []schema.GroupVersionResource{
 			{Group: v1.GroupName, Version: "v1", Resource: "podmanagers"}, {Version: "v1", Resource: "pods"},
@@ -121,11 +127,11 @@ func (w *witness) see(known map[types.UID]*unstructured.Unstructured, event watc
 		return
 	}
 	w.changed = time.Now()
-	known[uid], w.present[uid] = object, object
+	known[uid] = object
 	if isGone {
 		delete(known, uid)
-		delete(w.present, uid)
 	}
+	w.note(object, isGone)
 	if strings.Contains(fmt.Sprint(object.Object["status"]), v1.ReasonUndecodable) {
 		w.complain(object, "is "+v1.ReasonUndecodable)
 	}
@@ -139,6 +145,30 @@ func (w *witness) see(known map[types.UID]*unstructured.Unstructured, event watc
 		for _, change := range changes(before.Object, object.Object, mayChange) {
 			w.complain(object, change)
 		}
+	}
+}
+
+// note takes in the present version of an object, or that it is gone.
+func (w *witness) note(object *unstructured.Unstructured, isGone bool) {
+	uid := object.GetUID()
+	if isGone {
+		delete(w.present, uid)
+		delete(w.managers, uid)
+		delete(w.pods, uid)
+		return
+	}
+	w.present[uid] = object
+	var err error
+	switch object.GetKind() {
+	case v1.Kind:
+		w.managers[uid] = &v1.PodManager{}
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, w.managers[uid])
+	case "Pod":
+		w.pods[uid] = &corev1.Pod{}
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, w.pods[uid])
+	}
+	if err != nil {
+		w.complain(object, err.Error())
 	}
 }
 
@@ -160,12 +190,16 @@ func (w *witness) hold(subjects []*subject) {
 	for _, each := range subjects {
 		w.held[each.key()] = true
 	}
+	objects := 0
 	for uid, object := range w.present {
-		if w.held[subjectOf(object)] && w.before[uid] == nil {
-			w.before[uid] = object
+		if w.held[subjectOf(object)] {
+			objects++
+			if w.before[uid] == nil {
+				w.before[uid] = object
+			}
 		}
 	}
-	w.t.Logf("%d objects of %d PodManagers must not change", len(w.before), len(w.held))
+	w.t.Logf("%d objects of %d PodManagers must not change", objects, len(w.held))
 }
 
 // release lets the objects of PodManagers change again.
@@ -180,9 +214,10 @@ func (w *witness) release(subjects ...[]*subject) {
 // settle waits until nothing changes any more, and the witness has seen all there is.
 func (w *witness) settle() {
 	w.t.Helper()
+	began := time.Now()
 	harness.Await(w.t, "the cluster to be at rest", func() (any, bool) {
 		w.mu.Lock()
-		rest, seen := time.Since(w.changed), map[types.UID]string{}
+		rest, seen := min(time.Since(began), time.Since(w.changed)), map[types.UID]string{}
 		for uid, object := range w.present {
 			seen[uid] = object.GetResourceVersion()
 		}
