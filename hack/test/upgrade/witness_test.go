@@ -135,16 +135,25 @@ func (w *witness) see(known map[types.UID]*unstructured.Unstructured, event watc
 	if strings.Contains(fmt.Sprint(object.Object["status"]), v1.ReasonUndecodable) {
 		w.complain(object, "is "+v1.ReasonUndecodable)
 	}
-	if before := w.before[uid]; !w.held[subjectOf(object)] {
-		return
-	} else if before == nil {
-		w.complain(object, "was created")
-	} else if isGone {
+	if isGone && w.held[subjectOf(object)] {
 		w.complain(object, "is gone")
-	} else {
-		for _, change := range changes(before.Object, object.Object, mayChange) {
-			w.complain(object, change)
-		}
+	} else if !isGone {
+		w.compare(object)
+	}
+}
+
+// compare compares an object that must not change with what it was.
+func (w *witness) compare(object *unstructured.Unstructured) {
+	if !w.held[subjectOf(object)] {
+		return
+	}
+	before := w.before[object.GetUID()]
+	if before == nil {
+		w.complain(object, "was created")
+		return
+	}
+	for _, change := range changes(before.Object, object.Object, mayChange) {
+		w.complain(object, change)
 	}
 }
 
@@ -225,34 +234,41 @@ func (w *witness) settle() {
 		if rest < harness.Scaled(quiet) {
 			return fmt.Sprintf("the last change was %v ago", rest), false
 		}
-		stored := w.versions()
+		stored := map[types.UID]string{}
+		for _, object := range w.list() {
+			stored[object.GetUID()] = object.GetResourceVersion()
+		}
 		return fmt.Sprintf("stored are %v, seen are %v", stored, seen), maps.Equal(stored, seen)
 	})
 }
 
-// versions reads the version of every object.
-func (w *witness) versions() map[types.UID]string {
+// list reads all objects.
+func (w *witness) list() (all []unstructured.Unstructured) {
 	w.t.Helper()
-	found := map[types.UID]string{}
 	for _, resource := range w.resources {
 		list, err := resource.List(w.t.Context(), metav1.ListOptions{})
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for _, object := range list.Items {
-			found[object.GetUID()] = object.GetResourceVersion()
-		}
+		all = append(all, list.Items...)
 	}
-	return found
+	return all
 }
 
-// judge fails the test if something changed that must not.
+// judge fails the test if something changed that must not. It reads all objects once more: a field that the CRD no longer has is gone although
+// no object was written.
 func (w *witness) judge(when string) {
 	w.t.Helper()
 	w.settle()
+	stored := w.list()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	const most = 20 // to report
+	for i := range stored {
+		w.compare(&stored[i])
+	}
+	slices.Sort(w.wrong)
+	w.wrong = slices.Compact(w.wrong)
+	const most = 30 // to report
 	for _, wrong := range w.wrong[:min(most, len(w.wrong))] {
 		w.t.Errorf("%s: %s", when, wrong)
 	}
