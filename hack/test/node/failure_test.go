@@ -35,6 +35,7 @@ func policy(action v1.FailureAction) string {
 
 // each runs a test for every bad container and every way. Three pods serve version 1 when the bad one is applied.
 func each(t *testing.T, action v1.FailureAction, test func(s *space, before []corev1.Pod, word, way string)) {
+	t.Parallel()
 	for what, fails := range bad {
 		for way, limits := range ways {
 			t.Run(what+"/"+way, func(t *testing.T) {

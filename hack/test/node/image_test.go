@@ -33,6 +33,7 @@ func web(tag, more string) string {
 
 // Another image changes the containers and nothing else: the pods answer with the new version, at the same address.
 func TestImageInPlace(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceOnly, v1.InPlaceIfPossible} {
 		t.Run(string(policy), func(t *testing.T) {
 			s := newSpace(t)

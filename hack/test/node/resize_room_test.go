@@ -146,7 +146,7 @@ func (w *witness) alwaysReady(pods []corev1.Pod) {
 // Less memory than a container uses: the kubelet keeps trying, and the pod keeps its limit and serves. It gets the new limit once it
 // uses less, or keeps the old one for good if the spec returns to that.
 func TestMemoryBelowUse(t *testing.T) {
-	t.Parallel() // with the tests of other files, which would wait for this one otherwise
+	t.Parallel()
 	from, less := size{100, 128}, size{100, 48}
 	tests := map[string]struct {
 		settle func(s *space, pods []corev1.Pod)

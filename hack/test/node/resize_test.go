@@ -51,6 +51,7 @@ func (s *space) has(is size) {
 
 // CPU, memory, or both change in running containers, which are restarted only where the policy of what changes says so.
 func TestResize(t *testing.T) {
+	t.Parallel()
 	from := size{100, 64}
 	all := [][2]string{{"", ""}, {keep, keep}, {keep, restart}, {restart, keep}, {restart, restart}}
 	// Less is resized in another order, containers first; which of them restart, that does not change.
@@ -86,6 +87,7 @@ func TestResize(t *testing.T) {
 // An image and the limits change at once: the pod is resized before its container gets the other image. Where the resize restarts the
 // container, the image does it a second time.
 func TestResizeWithImage(t *testing.T) {
+	t.Parallel()
 	from := size{100, 64}
 	for what, test := range map[string]struct {
 		to       size

@@ -28,6 +28,7 @@ func (s *space) container(uid types.UID, kind string) string {
 // A container, or the sandbox that holds the pod's network, is killed in the runtime. The kubelet starts the container again; the
 // PodManager tells the truth meanwhile, leaves the pod alone and is Ready again.
 func TestKilledInRuntime(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"container", "sandbox"} {
 		t.Run(kind, func(t *testing.T) {
 			s := newSpace(t)
@@ -56,10 +57,11 @@ func TestKilledInRuntime(t *testing.T) {
 // A pod that fills a volume beyond its limit is evicted by its kubelet, and replaced at once. The revision on trial is not to blame,
 // whether the container is killed, or ends by itself with exit code 0: then the kubelet calls the pod Succeeded, and mostly gives no reason.
 func TestFilledVolume(t *testing.T) {
+	t.Parallel()
 	const volume, mount = ", volumes: [{name: scratch, emptyDir: {sizeLimit: 1Mi}}]", ", volumeMounts: [{name: scratch, mountPath: /scratch}]"
 	for name, test := range map[string]struct{ more, why string }{
 		"ends by itself": {"", ""},
-		"is killed":      {", env: [{name: LINGER, value: 1m}]", "Evicted: Usage of EmptyDir volume"},
+		"is killed":      {", env: [{name: LINGER, value: 'true'}]", "Evicted: Usage of EmptyDir volume"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -55,10 +57,17 @@ func newSpaceAlone(t *testing.T) *space {
 	return s
 }
 
-// apply applies a PodManager of the name web.
+// apply applies a PodManager of the name web, without kubectl, which reads all schemas of the API server each time.
 func (s *space) apply(spec string) {
 	s.t.Helper()
-	s.create(fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: web}\nspec: %s\n", spec))
+	manifest, err := yaml.YAMLToJSON([]byte(fmt.Sprintf("{apiVersion: apps.mycompany.com/v1, kind: PodManager, metadata: {name: web}, spec: %s}", spec)))
+	if err == nil {
+		_, err = shared.managers.AppsV1().PodManagers(s.name).Patch(s.t.Context(), "web", types.ApplyPatchType, manifest,
+			metav1.PatchOptions{FieldManager: "e2e-node", Force: new(true)})
+	}
+	if err != nil {
+		s.t.Fatalf("%v\n%s", err, spec)
+	}
 }
 
 // create applies any manifest.

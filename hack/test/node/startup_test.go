@@ -18,7 +18,7 @@ func started(tag string, tries int) string {
 // A container that is killed because its startup probe fails is a failure: the rollout halts there, and the next revision mends it. In
 // place, the kubelet says that the container is ready until its probe is due: the next pod must not be updated on its word.
 func TestStartupProbeKills(t *testing.T) {
-	t.Parallel()    // with the tests of other files, which would wait for this one otherwise
+	t.Parallel()
 	const tries = 2 // the first may be too early on a slow machine
 	for way, limits := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestStartupProbeKills(t *testing.T) {
 
 // A startup probe that may take long, and never succeeds: the rollout waits at the first pod until its deadline, and says for what.
 func TestNeverStarted(t *testing.T) {
-	t.Parallel() // with the tests of other files, which would wait for this one otherwise
+	t.Parallel()
 	for way, limits := range ways {
 		t.Run(way, func(t *testing.T) {
 			s := newSpace(t)

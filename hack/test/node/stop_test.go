@@ -17,7 +17,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// departure is how a pod went: how long after its deletion, and with which exit code of its container.
+// departure is how a pod went: how long after its deletion its container ended, and with which exit code. Both times are of this machine's
+// clock, in whole seconds, and do not depend on when the test learns of them.
 type departure struct {
 	pod      string
 	took     time.Duration
@@ -46,79 +47,79 @@ func (s *space) departures() <-chan departure {
 			case event.Type == watch.Added:
 				s.t.Errorf("%s was made, and none should have been", pod.Name)
 			case event.Type == watch.Deleted:
-				gone <- departure{pod.Name, time.Since(asked[pod.Name]), exitCode(pod)}
+				gone <- departed(pod, asked[pod.Name])
 			case pod.DeletionTimestamp != nil && asked[pod.Name].IsZero():
-				asked[pod.Name] = time.Now()
+				// The kubelet's last request sets it anew, with a grace period of 0.
+				asked[pod.Name] = pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
 			}
 		}
 	}()
 	return gone
 }
 
-// exitCode is that of the pod's container, or -1 if nobody has said how it ended.
-func exitCode(pod *corev1.Pod) int32 {
+// departed tells how a pod went that was asked to; the exit code is -1 if nobody has said how its container ended.
+func departed(pod *corev1.Pod, asked time.Time) departure {
 	for _, status := range pod.Status.ContainerStatuses {
-		if status.State.Terminated != nil {
-			return status.State.Terminated.ExitCode
+		if ended := status.State.Terminated; ended != nil {
+			return departure{pod.Name, ended.FinishedAt.Sub(asked), ended.ExitCode}
 		}
 	}
-	return -1
+	return departure{pod.Name, 0, -1}
 }
 
-// terminating are the pods that are going.
-func (s *space) terminating() []corev1.Pod {
+// release lets the one pod go that is terminating, and serves as long as it does.
+func (s *space) release() {
 	s.t.Helper()
 	list, err := shared.kube.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var going []corev1.Pod
-	for _, pod := range list.Items {
-		if pod.DeletionTimestamp != nil {
-			going = append(going, pod)
-		}
+	going := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
+	if len(going) != 1 || s.ask(&going[0], 8080).Version != "1" {
+		s.t.Fatalf("%d pods are terminating, and want one that serves", len(going))
 	}
-	return going
+	s.tell(&going[0], "/release")
 }
 
-// goes is what becomes of a pod that is deleted: how long that takes, and the exit code.
+// goes is what becomes of a pod that is deleted: how long its container has at least, and the exit code.
 type goes struct {
-	atLeast, below time.Duration
-	exitCode       int32
+	atLeast  time.Duration
+	exitCode int32
 }
 
-// went waits until a pod is gone, and checks how. What is seen here may be late, and so be a little less.
-func (s *space) went(gone <-chan departure, want goes) {
+// went waits until a pod is gone, and checks how. The times are rounded down, so that there may be a second less between them.
+func (s *space) went(gone <-chan departure, want goes) (pod string) {
 	s.t.Helper()
 	select {
 	case got := <-gone:
-		s.t.Logf("%s was gone after %v with exit code %d", got.pod, got.took, got.exitCode)
-		if got.took < want.atLeast-500*time.Millisecond || got.took > want.below || got.exitCode != want.exitCode {
+		s.t.Logf("%s ended after %v with exit code %d", got.pod, got.took, got.exitCode)
+		if got.took < want.atLeast-time.Second || got.exitCode != want.exitCode {
 			s.t.Errorf("want %+v", want)
 		}
+		return got.pod
 	case <-time.After(patience):
 		s.t.Fatalf("no pod was gone after %v", patience)
 	}
+	return ""
 }
 
-// A pod that is scaled away has the time that its template gives it, for its hook and its goodbye. It is counted until it is gone, and
-// nothing takes its place.
+// A pod that is scaled away has the time that its template gives it, for its hook and its goodbye: here until it is released, or killed. It
+// is counted until it is gone, and nothing takes its place.
 func TestScaleDownWaits(t *testing.T) {
-	t.Parallel() // with the tests of other files, which would wait for this one otherwise
+	t.Parallel()
 	tests := map[string]struct {
-		hook   string
-		linger time.Duration
-		grace  int
-		want   goes
+		hook  string
+		grace int
+		want  goes
 	}{
-		"sleep":     {"sleep: {seconds: 3}", 2 * time.Second, 30, goes{5 * time.Second, 20 * time.Second, 0}},
-		"request":   {"httpGet: {path: '/slow?for=3s', port: 8080}", 2 * time.Second, 30, goes{5 * time.Second, 20 * time.Second, 0}},
-		"too short": {"sleep: {seconds: 1}", time.Minute, 12, goes{12 * time.Second, 30 * time.Second, 137}}, // time to ask it, on a slow machine
+		"sleep":     {"sleep: {seconds: 3}", 300, goes{3 * time.Second, 0}},
+		"request":   {"httpGet: {path: /held, port: 8080}", 300, goes{0, 0}},
+		"too short": {"sleep: {seconds: 1}", 4, goes{4 * time.Second, 137}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
-			container := web("1", fmt.Sprintf(", env: [{name: LINGER, value: %v}], lifecycle: {preStop: {%s}}", test.linger, test.hook))
+			container := web("1", fmt.Sprintf(", env: [{name: LINGER, value: 'true'}], lifecycle: {preStop: {%s}}", test.hook))
 			scaled := func(replicas int) string {
 				return strings.Replace(spec(replicas, inPlace, "", container), "terminationGracePeriodSeconds: 5",
 					fmt.Sprintf("terminationGracePeriodSeconds: %d", test.grace), 1)
@@ -128,15 +129,13 @@ func TestScaleDownWaits(t *testing.T) {
 			before := s.pods()
 			gone := s.departures()
 			s.apply(scaled(1))
-			s.awaitTerminating(1)
-			going := s.terminating()
-			if len(going) != 1 || s.ask(&going[0], 8080).Version != "1" {
-				t.Errorf("%d pods are terminating, and want one that serves", len(going))
+			if test.want.exitCode == 0 {
+				s.awaitTerminating(1)
+				s.release()
 			}
-			s.went(gone, test.want)
+			went := s.went(gone, test.want)
 			s.awaitTerminating(0)
-			after := s.pods()
-			s.stayed(slices.DeleteFunc(before, func(pod corev1.Pod) bool { return pod.Name == going[0].Name }), after, 0)
+			s.stayed(slices.DeleteFunc(before, func(pod corev1.Pod) bool { return pod.Name == went }), s.pods(), 0)
 			s.answers("1")
 		})
 	}

@@ -40,6 +40,7 @@ func TestUnready(t *testing.T) {
 
 // A container that ends is restarted by the kubelet; the PodManager leaves the pod alone and is Ready again.
 func TestRestarts(t *testing.T) {
+	t.Parallel()
 	// On a slow machine a server may not listen for a while, or answer late, and must not be taken for dead.
 	const livez = "httpGet: {path: /livez, port: 8080}, periodSeconds: 1, timeoutSeconds: 30"
 	liveness := ", startupProbe: {" + livez + ", failureThreshold: 60}, livenessProbe: {" + livez + ", failureThreshold: 1}"
@@ -71,6 +72,7 @@ func TestRestarts(t *testing.T) {
 
 // A revision that never becomes ready stops at the first pod, and is mended by the next one.
 func TestNeverReady(t *testing.T) {
+	t.Parallel()
 	for way, limits := range ways {
 		t.Run(way, func(t *testing.T) {
 			s := newSpace(t)

@@ -5,12 +5,14 @@
 //	GET  /version    the version alone
 //	GET  /readyz     200, or 503 after a request for /unready, until one for /ready
 //	GET  /livez      200, or 503 after a request for /dead
-//	GET  /slow?for=D 200, after the duration D
+//	GET  /held       200, after a request for /release
+//	POST /release    lets go what waits for it
 //	POST /crash      ends at once with exit code 7
 //	POST /eat?mib=N  takes N MiB of memory and keeps them; N = 0 gives them back
 //	POST /fill?mib=N makes the file /scratch/filled of N MiB; there must be a volume
 //
-// With the MODE done it ends at once with exit code 0, as an init container does.
+// With the MODE done it ends at once with exit code 0, as an init container does. With LINGER it does not obey a signal before a
+// request for /release.
 package main
 
 import (
@@ -23,6 +25,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,10 +38,19 @@ const crashCode = 7
 type server struct {
 	unready, dead atomic.Bool
 	eaten         atomic.Pointer[[]byte]
+	// released is closed when what waits may go on; release closes it.
+	released chan struct{}
+	release  func()
+}
+
+func newServer() *server {
+	s := &server{released: make(chan struct{})}
+	s.release = sync.OnceFunc(func() { close(s.released) })
+	return s
 }
 
 func main() {
-	s := &server{}
+	s := newServer()
 	switch mode := os.Getenv("MODE"); mode {
 	case "":
 	case "done":
@@ -64,14 +76,14 @@ func main() {
 	log.Fatal(http.ListenAndServe(":"+port, s.routes()))
 }
 
-// obeySignals ends the program; as the first process of a container it would otherwise ignore the signal. LINGER is how
-// long it takes to say goodbye, EXIT_CODE what it ends with instead of 0.
+// obeySignals ends the program; as the first process of a container it would otherwise ignore the signal. EXIT_CODE is what it
+// ends with instead of 0.
 func (s *server) obeySignals() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	log.Printf("Ending after %v", <-signals)
-	if linger, err := time.ParseDuration(os.Getenv("LINGER")); err == nil {
-		time.Sleep(linger)
+	if os.Getenv("LINGER") != "" {
+		<-s.released
 	}
 	code, _ := strconv.Atoi(os.Getenv("EXIT_CODE"))
 	os.Exit(code)
@@ -83,7 +95,8 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, os.Getenv("VERSION")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.unready.Load()) })
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, !s.dead.Load()) })
-	mux.HandleFunc("GET /slow", slow)
+	mux.HandleFunc("GET /held", s.hold)
+	mux.HandleFunc("POST /release", func(http.ResponseWriter, *http.Request) { s.release() })
 	mux.HandleFunc("POST /unready", func(http.ResponseWriter, *http.Request) { s.unready.Store(true) })
 	mux.HandleFunc("POST /ready", func(http.ResponseWriter, *http.Request) { s.unready.Store(false) })
 	mux.HandleFunc("POST /dead", func(http.ResponseWriter, *http.Request) { s.dead.Store(true) })
@@ -100,15 +113,13 @@ func answer(w http.ResponseWriter, well bool) {
 	fmt.Fprintln(w, well)
 }
 
-// slow is for a hook that takes its time.
-func slow(w http.ResponseWriter, r *http.Request) {
-	wait, err := time.ParseDuration(r.URL.Query().Get("for"))
-	if err != nil {
-		http.Error(w, "for must be a duration, like 3s", http.StatusBadRequest)
-		return
+// hold is for a hook that takes its time.
+func (s *server) hold(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-s.released:
+		answer(w, true)
+	case <-r.Context().Done():
 	}
-	time.Sleep(wait)
-	answer(w, true)
 }
 
 // eat touches every page, since the kernel counts only those.
