@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,11 +88,11 @@ func refused(said string) map[string]bool {
 	return pods
 }
 
-// A drain evicts one pod at a time where a PodDisruptionBudget says so, and all of them without it. Their replacements wait for a node,
-// which is told, and run when there is one. The revision that is on trial meanwhile is not to blame.
-func TestDrain(t *testing.T) {
-	s := newSpaceAlone(t)
-	before := s.try("", "")
+// isDrained: a drain evicts one pod at a time where a PodDisruptionBudget says so, and all of them without it. Their replacements wait for
+// a node, which is told, and run when there is one.
+func (s *space) isDrained() {
+	s.t.Helper()
+	before := s.active()
 	// It knows how many pods there should be from the scale of the PodManager.
 	s.create("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}}")
 	s.awaitBudget(3, 3, 1)
@@ -105,16 +104,16 @@ func TestDrain(t *testing.T) {
 	s.awaitBudget(3, 2, 0)
 	serving := s.left(before)
 	if len(serving) != 2 {
-		t.Errorf("%d pods are left, want 2: %s", len(serving), said)
+		s.t.Errorf("%d pods are left, want 2: %s", len(serving), said)
 	}
 	for _, pod := range serving {
 		s.ask(&pod, 8080)
 	}
-	if err := shared.kube.PolicyV1().PodDisruptionBudgets(s.name).Delete(t.Context(), "web", *metav1.NewDeleteOptions(0)); err != nil {
-		t.Fatal(err)
+	if err := shared.kube.PolicyV1().PodDisruptionBudgets(s.name).Delete(s.t.Context(), "web", *metav1.NewDeleteOptions(0)); err != nil {
+		s.t.Fatal(err)
 	}
 	if err := drain.Wait(); err != nil {
-		t.Errorf("kubectl drain: %v\n%s", err, said)
+		s.t.Errorf("kubectl drain: %v\n%s", err, said)
 	}
 	s.await("no node to be told", func() (any, bool) {
 		manager := s.manager()

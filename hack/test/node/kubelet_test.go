@@ -11,51 +11,64 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// tolerant pods are evicted a second after their node is lost.
-const tolerant = ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]"
+const (
+	// tolerant pods are evicted a second after their node is lost.
+	tolerant = ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]"
+	// aMebibyte is for a kubelet that is short of memory: it admits no pod without a request, and it admits all pods anew when it starts.
+	aMebibyte = ", resources: {requests: {memory: 1Mi}}"
+)
 
-// The kubelet dies and returns. Containers go on meanwhile; pods that nobody touches are the same afterwards. A rollout that was begun
-// meanwhile goes on. Pods that do not tolerate a lost node are evicted and replaced, and the revision on trial is not to blame.
-func TestKubeletDies(t *testing.T) {
-	serving, rolled, evicted := newSpaceAlone(t), map[string]*space{}, newSpaceAlone(t)
+// Whatever is done to the node, the pods that are lost are replaced, and the revision on trial is not to blame: one is on trial all the time.
+func TestDisruptions(t *testing.T) {
+	s := newSpaceAlone(t)
+	s.try(tolerant, aMebibyte)
+	t.Run("drain", func(t *testing.T) { s.in(t).isDrained() })
+	t.Run("kubelet dies", func(t *testing.T) { s.in(t).losesKubelet() })
+	t.Run("memory pressure", func(t *testing.T) { s.in(t).runsOutOfMemory() })
+}
+
+// losesKubelet: the kubelet dies and returns. Containers go on meanwhile; pods that nobody touches are the same afterwards. A rollout that
+// was begun meanwhile goes on. Pods that do not tolerate a lost node are evicted and replaced.
+func (s *space) losesKubelet() {
+	s.t.Helper()
+	tried, serving, rolled := s.active(), newSpaceAlone(s.t), map[string]*space{}
 	serving.apply(spec(2, inPlace, "", web("1", "")))
 	for way, limits := range ways {
-		rolled[way] = newSpaceAlone(t)
+		rolled[way] = newSpaceAlone(s.t)
 		rolled[way].apply(spec(2, limits, "", web("1", "")))
 	}
-	tried := evicted.try(tolerant, "")
 	serving.awaitReady(2)
 	before := map[string][]corev1.Pod{"serving": serving.pods()}
-	for way, s := range rolled {
-		s.awaitReady(2)
-		s.awaitBaked()
-		before[way] = s.pods()
+	for way, other := range rolled {
+		other.awaitReady(2)
+		other.awaitBaked()
+		before[way] = other.pods()
 	}
 
 	release := serving.holdKubelet()
 	serving.awaitNode("the node to be lost", func(node *corev1.Node) bool {
 		return nodeCondition(node, corev1.NodeReady) == corev1.ConditionUnknown
 	})
-	for way, s := range rolled {
-		s.apply(spec(2, ways[way], "", web("2", "")))
-		s.awaitReason(v1.ConditionReady, v1.ReasonRollingOut)
+	for way, other := range rolled {
+		other.apply(spec(2, ways[way], "", web("2", "")))
+		other.awaitReason(v1.ConditionReady, v1.ReasonRollingOut)
 	}
 	serving.awaitLost(before["serving"])
-	evicted.awaitEvicted(tried)
+	s.awaitEvicted(tried)
 
 	release()
 	serving.awaitReady(2)
 	serving.stayed(before["serving"], serving.pods(), 0)
 	serving.answers("1")
-	for _, s := range rolled {
-		s.awaitReady(2)
-		s.answers("2")
+	for _, other := range rolled {
+		other.awaitReady(2)
+		other.answers("2")
 	}
 	rolled["in place"].stayed(before["in place"], rolled["in place"].pods(), 1)
 	if left := rolled["replaced"].left(before["replaced"]); len(left) > 0 {
-		t.Errorf("%d pods have not been replaced", len(left))
+		s.t.Errorf("%d pods have not been replaced", len(left))
 	}
-	evicted.triedOn(tried...)
+	s.triedOn(tried...)
 }
 
 // awaitLost waits until the PodManager tells that its pods are on a lost node. They serve on, and nothing is done to them.
@@ -82,12 +95,11 @@ func (s *space) awaitEvicted(before []corev1.Pod) {
 	})
 }
 
-// A node that runs out of memory evicts its pods, first the one that uses the most. They are replaced, and run as soon as there is room;
-// the revision on trial is not to blame.
-func TestMemoryPressure(t *testing.T) {
-	s := newSpaceAlone(t)
-	// A kubelet that is short of memory admits no pod without a request, and it admits all pods anew when it starts.
-	before := s.try("", ", resources: {requests: {memory: 1Mi}}")
+// runsOutOfMemory: a node that is short of memory evicts its pods, first the one that uses the most. They are replaced, and run as soon as
+// there is room.
+func (s *space) runsOutOfMemory() {
+	s.t.Helper()
+	before := s.active()
 	largest := updated(before)
 	s.tell(largest, "/eat?mib=100")
 	// No machine has so much to spare.

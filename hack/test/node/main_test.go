@@ -33,7 +33,7 @@ const (
 
 // shared is what all tests use.
 var shared struct {
-	// folder has the controller, its kubeconfig and its logs.
+	// folder has the controller, its kubeconfig and its logs, and the plugin of kubectl.
 	folder     string
 	controller *exec.Cmd
 	kube       kubernetes.Interface
@@ -62,7 +62,7 @@ func runAll(m *testing.M) int {
 	return code
 }
 
-// setUp builds the controller, installs what a user would install, and starts it.
+// setUp builds the controller and the plugin, installs what a user would install, and starts it.
 func setUp() error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
@@ -78,10 +78,14 @@ func setUp() error {
 	if shared.folder, err = os.MkdirTemp("", "podmanager-e2e-node-"); err != nil {
 		return err
 	}
+	built := make(chan error, 1)
+	go func() {
+		// As make image compiles it, so that one program serves as a process and in an image.
+		built <- runCommands([]string{"env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w",
+			"-o", shared.folder + "/", "./cmd/controller", "./cmd/kubectl-podmanager"})
+	}()
 	err = runCommands(
 		[]string{"kubectl", "wait", "--for=condition=Ready", "--timeout=5s", "node/" + realNode},
-		// As make image compiles it, so that one program serves as a process and in an image.
-		[]string{"env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", shared.folder + "/controller", "./cmd/controller"},
 		// A run that was killed may have left it.
 		[]string{"kubectl", "delete", "--ignore-not-found", "-f", "artifacts/deployment.yaml", "-f", "artifacts/networkpolicy.yaml"},
 		withoutWebhooks,
@@ -89,7 +93,7 @@ func setUp() error {
 		// kubectl wait fails on a CRD that is so new that it has no conditions at all.
 		[]string{"bash", "-c", "for try in {1..100}; do kubectl get podmanagers >/dev/null && exit; sleep 0.2; done; exit 1"},
 	)
-	if err != nil {
+	if err := errors.Join(err, <-built); err != nil {
 		return err
 	}
 	if err := writeKubeconfig(config); err != nil {

@@ -49,39 +49,44 @@ func (s *space) has(is size) {
 	}
 }
 
-// CPU, memory, or both change in running containers, which are restarted only where the policy of what changes says so.
+// CPU, memory, or both change in running containers, one after the other in the same pods. They are restarted only where the policy of what
+// changes says so. Less is resized in another order, containers first; which of them restart, that does not change.
 func TestResize(t *testing.T) {
 	t.Parallel()
 	from := size{100, 64}
-	all := [][2]string{{"", ""}, {keep, keep}, {keep, restart}, {restart, keep}, {restart, restart}}
-	// Less is resized in another order, containers first; which of them restart, that does not change.
-	some := [][2]string{{"", ""}, {restart, restart}}
-	for what, test := range map[string]struct {
-		to       size
-		policies [][2]string
+	steps := []struct {
+		what string
+		to   size
 	}{
-		"CPU": {size{200, 64}, all}, "memory": {size{100, 96}, all}, "both": {size{200, 96}, all},
-		"less CPU": {size{50, 64}, some}, "less memory": {size{100, 48}, some},
-	} {
-		for _, policy := range test.policies {
-			to := test.to
-			t.Run(fmt.Sprintf("%s/cpu %s, memory %s", what, policy[0], policy[1]), func(t *testing.T) {
-				s := newSpace(t)
-				s.apply(spec(2, inPlace, "", modest("1", from, policy[0], policy[1])))
-				s.awaitReady(2)
-				s.has(from)
-				before := s.pods()
-				s.apply(spec(2, inPlace, "", modest("1", to, policy[0], policy[1])))
-				t.Logf("took %v", s.awaitReady(2))
+		{"CPU", size{200, 64}}, {"memory", size{200, 96}}, {"less CPU", size{100, 96}}, {"less memory", size{100, 64}}, {"both", size{200, 96}},
+	}
+	for _, policy := range [][2]string{{"", ""}, {keep, keep}, {keep, restart}, {restart, keep}, {restart, restart}} {
+		t.Run(fmt.Sprintf("cpu %s, memory %s", policy[0], policy[1]), func(t *testing.T) {
+			s := newSpace(t)
+			s.apply(spec(2, inPlace, "", modest("1", from, policy[0], policy[1])))
+			s.awaitReady(2)
+			s.has(from)
+			was := from
+			for _, step := range steps {
 				restarts := int32(0)
-				if to.cpu != from.cpu && policy[0] == restart || to.memory != from.memory && policy[1] == restart {
+				if step.to.cpu != was.cpu && policy[0] == restart || step.to.memory != was.memory && policy[1] == restart {
 					restarts = 1
 				}
-				s.stayed(before, s.pods(), restarts)
-				s.has(to)
-			})
-		}
+				t.Run(step.what, func(t *testing.T) { s.in(t).isResized(modest("1", step.to, policy[0], policy[1]), step.to, restarts) })
+				was = step.to
+			}
+		})
 	}
+}
+
+// isResized applies another size to pods, and checks that they have it.
+func (s *space) isResized(container string, to size, restarts int32) {
+	s.t.Helper()
+	before := s.pods()
+	s.apply(spec(2, inPlace, "", container))
+	s.t.Logf("took %v", s.awaitReady(2))
+	s.stayed(before, s.pods(), restarts)
+	s.has(to)
 }
 
 // An image and the limits change at once: the pod is resized before its container gets the other image. Where the resize restarts the

@@ -12,9 +12,6 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// late is a probe that leaves the time to see that a container is not ready.
-const late = "readinessProbe: {httpGet: {path: /readyz, port: 8080}, periodSeconds: 1, timeoutSeconds: 30, initialDelaySeconds: 3}"
-
 // container is the ID in the runtime of a pod's container, or of its sandbox.
 func (s *space) container(uid types.UID, kind string) string {
 	s.t.Helper()
@@ -26,14 +23,15 @@ func (s *space) container(uid types.UID, kind string) string {
 }
 
 // A container, or the sandbox that holds the pod's network, is killed in the runtime. The kubelet starts the container again; the
-// PodManager tells the truth meanwhile, leaves the pod alone and is Ready again.
+// PodManager tells the truth meanwhile, leaves the pod alone and is Ready again. Containers are ready when the test lets them, so that
+// it sees the one that is not.
 func TestKilledInRuntime(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"container", "sandbox"} {
 		t.Run(kind, func(t *testing.T) {
 			s := newSpace(t)
-			s.apply(spec(2, inPlace, "", fmt.Sprintf("{name: web, image: 'local/web:1', %s}", late)))
-			s.awaitReady(2)
+			s.apply(spec(2, inPlace, "", web("unready", "")))
+			s.awaitOpened(2)
 			before := s.pods()
 			s.ctr("task", "kill", "--signal", "SIGKILL", s.container(before[1].UID, kind))
 			s.await("the killed pod to be told", func() (any, bool) {
@@ -42,16 +40,24 @@ func TestKilledInRuntime(t *testing.T) {
 				return brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 1 &&
 					ready.Reason == v1.ReasonPodsNotReady && strings.Contains(ready.Message, before[1].Name)
 			})
-			s.awaitReady(2)
+			s.awaitOpened(2)
 			after := s.pods()
 			s.stayed(before[:1], after[:1], 0)
 			if kind == "sandbox" {
 				before[1].Status.PodIP = after[1].Status.PodIP // another sandbox has another address
 			}
 			s.stayed(before[1:], after[1:], 1)
-			s.answers("1")
+			s.answers("unready")
 		})
 	}
+}
+
+// awaitOpened lets pods of the image unready be ready, and waits until the PodManager is.
+func (s *space) awaitOpened(replicas int) {
+	s.t.Helper()
+	opening := &opening{s, map[types.UID]bool{}}
+	s.await("the pods to be ready", func() (any, bool) { ready := opening.upTo(replicas); return ready, ready == replicas })
+	s.awaitReady(replicas)
 }
 
 // A pod that fills a volume beyond its limit is evicted by its kubelet, and replaced at once. The revision on trial is not to blame,

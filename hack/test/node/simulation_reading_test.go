@@ -169,7 +169,7 @@ func describeState(state *corev1.ContainerState) string {
 	}
 }
 
-// tracks are the two ways to read a recording, see TestSimulation: one without the observed generation, one without resizes.
+// tracks are the two ways to read a recording, see testSimulation: one without the observed generation, one without resizes.
 func (r *recording) tracks() [2]*recording {
 	var tracks [2]*recording
 	for i := range tracks {

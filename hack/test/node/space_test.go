@@ -52,10 +52,21 @@ func newSpaceAlone(t *testing.T) *space {
 			out, _ := exec.Command("kubectl", "--namespace", s.name, "get", "pm,pods,events", "-o", "wide").CombinedOutput()
 			t.Logf("what is in %s:\n%s", s.name, out)
 		}
-		_ = shared.kube.CoreV1().Namespaces().Delete(context.Background(), s.name, metav1.DeleteOptions{})
+		s.empty()
 	})
 	return s
 }
+
+// empty makes room for the pods of others. The namespace stays, until the cluster goes: to delete one takes two requests for each of sixty
+// kinds of objects.
+func (s *space) empty() {
+	ctx, background := context.Background(), metav1.DeletePropagationBackground
+	_ = shared.managers.AppsV1().PodManagers(s.name).DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	_ = shared.kube.CoreV1().Pods(s.name).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+}
+
+// in is the same namespace for a part of a test.
+func (s *space) in(t *testing.T) *space { return &space{t: t, name: s.name} }
 
 // apply applies a PodManager of the name web, without kubectl, which reads all schemas of the API server each time.
 func (s *space) apply(spec string) {
@@ -80,10 +91,13 @@ func (s *space) create(manifest string) {
 	}
 }
 
+// pause is between two looks. Many tests wait beside each other, and on two processors looking is a good part of the work.
+const pause = 200 * time.Millisecond
+
 // await repeats a check until it holds, and prints what was last seen if it never does.
 func (s *space) await(what string, check func() (seen any, ok bool)) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(pause) {
 		seen, ok := check()
 		if ok {
 			return

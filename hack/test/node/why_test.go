@@ -14,12 +14,7 @@ import (
 // kubectl podmanager why shows the exit code and the last words of a container that crashes.
 func TestWhyShowsTheLog(t *testing.T) {
 	s := newSpace(t)
-	plugin := filepath.Join(t.TempDir(), "kubectl-podmanager")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", plugin, "./cmd/kubectl-podmanager")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	plugin := filepath.Join(shared.folder, "kubectl-podmanager")
 	s.apply(spec(2, replacing, policy(v1.HaltOnFailure), web("1", "")))
 	s.awaitReady(2)
 	s.awaitBaked()
