@@ -165,14 +165,15 @@ repair() {
 
 # remove: kills the components, and deletes their data.
 remove() {
-	local component pid
-	"$node" remove "$home"
+	local component pid left=
+	"$node" remove "$home" || left=1 # it has said what
 	for component in $components; do
 		while pid=$(pid "$component"); do
 			kill -9 "$pid" 2>/dev/null || true
 			sleep 0.05
 		done
 	done
+	[ -z "$left" ] || fail "the node of cluster $name is not gone; the lines above say why. To try again: cluster.sh down $name"
 	rm -rf "$home" "$kubeconfig"
 }
 
@@ -245,7 +246,7 @@ status() {
 
 environment() {
 	running_programs
-	printf 'export KUBECONFIG=%q KWOK_WORKDIR=%q PATH=%q:"$PATH"\n' "$kubeconfig" "$state" "$bin"
+	printf 'export KUBECONFIG=%q KUBECACHEDIR=%q KWOK_WORKDIR=%q PATH=%q:"$PATH"\n' "$kubeconfig" "$KUBECACHEDIR" "$state" "$bin"
 }
 
 # lock: allows one change at a time, of all clusters, because two clusters that start at once would pick the same ports.

@@ -63,12 +63,11 @@ check() {
 	permitted || fail "a real node needs more rights than this machine gives root: for namespaces, mounts, a bridge and cgroups"
 }
 
-# permitted: tries out what root may be denied inside a container.
+# permitted: tries out what root may be denied inside a container. The bridge goes with the network namespace that it is made in.
 permitted() {
 	local parent try=podtry$$
 	unshare --fork --pid --mount --mount-proc true 2>/dev/null || return
-	ip link add "$try" type bridge 2>/dev/null || return
-	ip link delete "$try"
+	unshare --net ip link add "$try" type bridge 2>/dev/null || return
 	for parent in $(hierarchies); do
 		mkdir "$parent/$try" 2>/dev/null || return
 		rmdir "$parent/$try"
@@ -162,10 +161,28 @@ problem() {
 
 kubectl() { "$bin/kubectl" --kubeconfig "$folder/kubeconfig" --request-timeout 5s "$@"; }
 
+# named PID...: prints each process with its command line.
+named() {
+	local pid
+	for pid in "$@"; do
+		echo "$pid ($(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | cut -c 1-200))"
+	done
+}
+
+# members: prints the processes in the node's cgroups.
+members() {
+	local parent
+	for parent in $(hierarchies); do
+		find "$parent/$link" -name cgroup.procs -exec cat {} + 2>/dev/null || true
+	done | sort -nu
+}
+
 # stop: with the first process of its namespace every other one ends, and with them the mounts.
 stop() {
-	local pids
+	local pids deadline=$((SECONDS + 60))
 	while pids=$(processes) && [ -n "$pids" ]; do
+		# shellcheck disable=SC2086 # one word each
+		[ "$SECONDS" -lt "$deadline" ] || fail "these processes of the node do not end: $(named $pids)"
 		# shellcheck disable=SC2086 # one word each
 		kill -9 $pids 2>/dev/null || true
 		sleep 0.05
@@ -187,12 +204,13 @@ remove() {
 	local place name value
 	claimed || [ -d "$folder" ] || return 0 # there is no node
 	stop
-	await "the cgroup $link to be empty" cgroups_gone
 	if [ -f "$folder/sysctls" ]; then
 		while IFS=: read -r name value; do
 			echo "$value" >"/proc/sys/$name"
 		done <"$folder/sysctls"
 	fi
+	# shellcheck disable=SC2046 # one word each
+	(await "the cgroup $link to be empty" cgroups_gone) || fail "these processes are left in the cgroup $link: $(named $(members))"
 	if grep -qF " $folder/" /proc/self/mounts; then
 		fail "there are mounts below $folder; unmount them first: grep $folder /proc/self/mounts"
 	fi
