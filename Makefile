@@ -46,51 +46,30 @@ export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
 ARGS ?=
 
 ##@ Start here
-.PHONY: help demo demo-down quick test test-all test-rest
+.PHONY: help demo demo-down
 help: ## Print this list
 	@awk 'BEGIN {FS = ":.*## "; print "usage: make TARGET"} \
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
 		/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-demo: ## See it work: a local cluster, the controller, and a tour with kubectl; NODE=real runs containers
-	@hack/demo.sh
+# A KUBECONFIG of the environment does not count: nothing is installed on a cluster unless this command names it.
+given = $(if $(filter command,$(origin KUBECONFIG)),'$(KUBECONFIG)')
+demo: ## See it work: a local cluster, the controller, and a tour with kubectl; NODE=real runs containers; KUBECONFIG=FILE takes a cluster of yours
+	@hack/demo.sh up $(given)
 
 demo-down: ## Stop what demo has left running
-	@hack/demo.sh down
+	@hack/demo.sh down $(given)
 
+##@ Change it
+.PHONY: quick fmt generate lint lint-changed unit
 quick: ## Before each commit, a minute: unit tests, lint of what changed, a few end-to-end tests on a cluster that stays up
 	@hack/test.sh e2e-quick -- unit lint-changed
 
-test: ## The tests of a change, minutes: all unit tests, and the end-to-end tests of controller and plugin; STARVE=70 leaves them 30 % of each core
-	@hack/test.sh e2e -- unit
-
-test-all: ## Everything, before a release, 20 minutes: besides test also race, fuzz, verify, all other suites, the real node, chaos and bench in short
-	@result=0; $(MAKE) test || result=1; $(MAKE) test-rest || result=1; exit $$result
-
-# The second half of test-all. The table at its end is about both halves.
-test-rest:
-	@TEST_TABLE=both hack/test.sh e2e-rest e2e-node chaos-short bench-short -- race verify vulncheck fuzz-short image-test release-short
-
-##@ Develop
-.PHONY: build plugin generate verify lint lint-changed vulncheck unit race fuzz fuzz-short e2e e2e-quick e2e-rest e2e-node
-build: ## Compile the programs into .bin/
-	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
-
-plugin: ## Build kubectl podmanager, also called kubectl pm, into .bin/ with its completion, and say how to use it
-	go build -trimpath -buildvcs=false -ldflags '-s -w $(LDFLAGS)' -o .bin/kubectl-podmanager ./cmd/kubectl-podmanager
-	@ln -sf kubectl-podmanager .bin/kubectl-pm
-	@for name in podmanager pm; do \
-		.bin/kubectl-$$name completion kubectl >.bin/kubectl_complete-$$name && chmod +x .bin/kubectl_complete-$$name; \
-	done
-	@echo 'To use it: export PATH="$(CURDIR)/.bin:$$PATH"    then: kubectl podmanager get, or kubectl pm get'
+fmt: ## Format our own code; generated and vendored code is left alone
+	@find cmd hack pkg -name '*.go' -not -path 'pkg/generated/*' -print0 | xargs -0 gofmt -l -w
 
 generate: ## Generate client code, deepcopy functions and the CRD from the types, and what the chart takes from elsewhere
 	@hack/update-codegen.sh
-
-verify: lint ## Check that nothing is left to generate, format or vendor, that chart and manifests agree, and test the alerts; changes no file
-	@hack/verify-codegen.sh
-	@hack/verify-chart.sh
-	@hack/verify-monitoring.sh
 
 lint: ## Check with gofmt and golangci-lint; changes no file
 	@hack/lint.sh
@@ -98,36 +77,56 @@ lint: ## Check with gofmt and golangci-lint; changes no file
 lint-changed:
 	@hack/lint.sh changed
 
-vulncheck: ## Check that no code with a known vulnerability is called
-	@hack/vulncheck.sh
-
 unit: ## Run the unit tests; ARGS='-run Partition' narrows
 	@go test -v ./pkg/... ./cmd/... ./hack/... $(ARGS)
 	@$(MODULE_GO) -C hack/tools/kstatus test -v -trimpath -buildvcs=false ./...
 
-# All but the pure packages: these start no goroutine, and have no state that two could share.
-RACE = $$(go list ./pkg/... ./cmd/... ./hack/... | grep -vE '/pkg/(plan|world|generated)(/|$$)')
-race: ## Run the unit tests of everything concurrent with the race detector, which needs a C compiler
-	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "No C compiler found: skipped"; else go test -race -v $(RACE) $(ARGS); fi
+##@ Test it
+.PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck fuzz fuzz-short cover
+test: ## The gate of a change, minutes: all unit tests, and the end-to-end tests of controller and plugin; STARVE=70 leaves them 30 % of each core
+	@hack/test.sh e2e -- unit
 
-fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
-	@hack/fuzz.sh -each $(or $(FUZZ_TIME),1m) $(TARGET)
+test-all: ## Everything, 20 minutes: besides test also race, verify, fuzz, the other suites, the real node, image, release, chaos and bench in short
+	@result=0; $(MAKE) test || result=1; $(MAKE) test-rest || result=1; exit $$result
 
-fuzz-short: ## The same for 30 s in all, with the same seed every time, a part of make test
-	@FUZZ_SEED=$(or $(FUZZ_SEED),1) hack/fuzz.sh -all $(or $(FUZZ_TIME),30s) $(TARGET)
+# The second half of test-all. The table at its end is about both halves.
+test-rest:
+	@TEST_TABLE=both hack/test.sh e2e-rest e2e-node chaos-short bench-short -- race verify vulncheck fuzz-short image-test release-short
 
-e2e: ## Run the suites of controller and plugin on a real API server; SUITE=shards for another; KEEP=1 leaves it running; ARGS='-run Scale' narrows
+e2e: ## The suites of controller and plugin on a real API server; SUITE=shards for another, KUBERNETES=v1.35, KEEP=1, ARGS='-run Scale'
 	@hack/test-e2e.sh $(or $(SUITE),core plugin) -- $(ARGS)
 
-e2e-rest: ## Run the other suites: chart, monitoring, conversion, webhooks, shards, upgrades
-	@hack/test-e2e.sh chart monitoring conversion webhook shards -- $(ARGS)
+e2e-rest: ## The other suites: chart, monitoring, conversion, webhook, shards, upgrade
+	@hack/test-e2e.sh chart monitoring conversion webhook shards upgrade -- $(ARGS)
 
 e2e-quick:
 	@KEEP=1 TEST_CLUSTER=$(TEST_CLUSTER)-quick hack/test-e2e.sh core -- -run '$(QUICK)' $(ARGS)
 QUICK := ^Test(Create|ScaleSubresource|Delete|RollingUpdate|Quota|RelabelledPod)$$
 
-e2e-node: ## Run the tests on a real node, as root on Linux after make node-deps; KEEP=1 and ARGS= as for e2e
+e2e-node: ## The suite on a real node, as root on Linux after make node-deps; KEEP=1 and ARGS= as for e2e
 	@NODE=real TEST_CLUSTER=$(TEST_CLUSTER)-node hack/test-e2e.sh node -- $(ARGS)
+
+# All but the pure packages: these start no goroutine, and have no state that two could share.
+RACE = $$(go list ./pkg/... ./cmd/... ./hack/... | grep -vE '/pkg/(plan|world|generated)(/|$$)')
+race: ## The unit tests of everything concurrent with the race detector, which needs a C compiler
+	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "No C compiler found: skipped"; else go test -race -v $(RACE) $(ARGS); fi
+
+verify: lint ## Check that nothing is left to generate, format or vendor, that chart and manifests agree, and test the alerts; changes no file
+	@hack/verify-codegen.sh
+	@hack/verify-chart.sh
+	@hack/verify-monitoring.sh
+
+vulncheck: ## Check that no code with a known vulnerability is called
+	@hack/vulncheck.sh
+
+fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
+	@hack/fuzz.sh -each $(or $(FUZZ_TIME),1m) $(TARGET)
+
+fuzz-short: ## The same for 30 s in all, with the same seed every time
+	@FUZZ_SEED=$(or $(FUZZ_SEED),1) hack/fuzz.sh -all $(or $(FUZZ_TIME),30s) $(TARGET)
+
+cover: ## Print how much of each room the unit tests cover, lowest first
+	@hack/cover.sh $(ARGS)
 
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
 .PHONY: chaos chaos-short bench bench-short
@@ -135,19 +134,19 @@ chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED=, RO
 	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) \
 		$(if $(DURATION),-duration $(DURATION)) $(ARGS)
 
-chaos-short: ## A few minutes of faults, a part of make test, the same every time; SEED= makes it another
+chaos-short: ## A few minutes of faults, the same every time; SEED= makes it another
 	@$(call campaign,chaos) -short $(if $(SEED),-seed $(SEED)) $(ARGS)
 
 bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows; NODE=real adds containers that run
 	@$(call campaign,bench) $(ARGS)
 
-bench-short: ## The same with few pods, a part of make test: shows that it works, not how fast
+bench-short: ## The same with few pods: shows that it works, not how fast
 	@$(call campaign,bench) -scale 0.05 -rounds 1 -only 'planner|1x1000|apply-storm|rollout' $(ARGS)
 
 # Built first, so that an interrupt reaches the program itself and not the go command.
 campaign = go build -o .bin/ ./hack/$(1) && exec .bin/$(1) -cluster $(TEST_CLUSTER)-$(1)
 
-##@ Run the controller on this machine
+##@ Look at it run, on this machine
 .PHONY: cluster-up cluster-down node-deps run debug need-kubeconfig
 cluster-up: ## Start the local cluster and say how to use it; NODE=real adds a node on which containers run
 	@hack/cluster/cluster.sh up $(CLUSTER)
@@ -176,6 +175,19 @@ ifeq ($(KUBECONFIG),)
 	@echo '  make $(firstword $(MAKECMDGOALS)) KUBECONFIG="$$(hack/cluster/cluster.sh kubeconfig)"   after make cluster-up' >&2
 	@exit 1
 endif
+
+##@ Build it
+.PHONY: build plugin
+build: ## Compile the programs into .bin/
+	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
+
+plugin: ## Build kubectl podmanager, also called kubectl pm, into .bin/ with its completion, and say how to use it
+	go build -trimpath -buildvcs=false -ldflags '-s -w $(LDFLAGS)' -o .bin/kubectl-podmanager ./cmd/kubectl-podmanager
+	@ln -sf kubectl-podmanager .bin/kubectl-pm
+	@for name in podmanager pm; do \
+		.bin/kubectl-$$name completion kubectl >.bin/kubectl_complete-$$name && chmod +x .bin/kubectl_complete-$$name; \
+	done
+	@echo 'To use it: export PATH="$(CURDIR)/.bin:$$PATH"    then: kubectl podmanager get, or kubectl pm get'
 
 ##@ Install on a cluster (the current kubectl context)
 .PHONY: install uninstall deploy undeploy
@@ -219,7 +231,7 @@ image-push: image ## Build and push it, SBOMs attached, with the credentials of 
 	@"$$(hack/tool.sh image)" push -layout $(IMAGE_DIR)/layout -ref '$(IMG)'
 
 image-test: ## Check that the image is the same every time, agrees with the Dockerfile, and can be pushed and pulled
-	@$(MODULE_GO) -C hack/release/image test -trimpath -buildvcs=false -tags e2e -count 1 -timeout 30m -run '^TestE2E' -v ./... $(ARGS)
+	@$(MODULE_GO) -C hack/release/image test -trimpath -buildvcs=false -tags e2e -count 1 -timeout 30m -v ./... $(ARGS)
 
 docker-build: ## Build the same image with Docker: IMG, VERSION and BASE_IMAGE may be given
 	$(DOCKER) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) --build-arg TREE=$(TREE) \
@@ -247,7 +259,7 @@ release = $(PLAIN_GO) run -mod=vendor -trimpath -buildvcs=false ./hack/release
 release-test: ## Build a whole release twice and compare, install it with the real Helm and krew, check the bundle with OLM's validator
 	@$(release-tests) $(ARGS) -args -all
 
-release-short: ## The same with one platform (linux/amd64) of image and plugin, a part of make test
+release-short: ## The same with one platform (linux/amd64) of image and plugin
 	@$(release-tests) $(ARGS)
 
 release-tests = go test -tags e2e -count 1 -timeout 60m -run '^TestE2E' -v ./hack/release
