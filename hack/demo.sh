@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
 # A tour of PodManager on a real API server: it prints each kubectl command and its real output, checks the result of each step,
-# and fails at the first wrong one. `demo.sh down` stops the cluster and the controller. With NODE=real containers run.
+# and fails at the first wrong one.
+#
+#   demo.sh [up|down]             a cluster of its own, which goes on running until `down`; with NODE=real containers run
+#   demo.sh up|down KUBECONFIG    a cluster that the user has, and that is left as it was; `down` removes what a killed demo has left there
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cluster=$root/hack/cluster/cluster.sh
 name=${CLUSTER:-podmanager-demo}
+inherited=${KUBECONFIG:-} # it does not count: installing something there must be asked for
 export KUBECONFIG
 KUBECONFIG=$("$cluster" kubeconfig "$name")
 state=$(dirname "$KUBECONFIG")
 controller=$state/$name-controller
+flags=() # more of them for the controller
+space=podmanager-system # of the controller's ServiceAccount
 plugin=$state/$name-plugin # the folder of kubectl podmanager
 cd "$root"
 # The images of the tour: three versions, and an image that does not exist. A real node needs images that it has.
@@ -17,20 +23,24 @@ example=artifacts/examples/image.yaml
 images=(nginx:1.29 nginx:1.30 nginx:1.31)
 missing=nginx:does-not-exist
 nodes="its nodes are simulated: no container runs"
+patience=30 # how many seconds each step may take
 if [ "${NODE:-}" = real ]; then
 	example=$state/$name-example.yaml # the example with an image that the node has
 	images=(local/web:1 local/web:2 local/web:3)
 	missing=127.0.0.1:1/does-not-exist
 	nodes="pods run on real-node, the other nodes are simulated"
 fi
+watch= # the pid of a kubectl that watches
 
 if [ -t 1 ]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; else bold='' dim='' plain=''; fi
+
+hint="The controller's log: $controller.log    To start over: make demo-down demo"
 
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
 fail() {
 	printf '\nThe demo stops here: %s\n' "$*" >&2
-	echo "The controller's log: $controller.log    To start over: make demo-down demo" >&2
+	echo "$hint" >&2
 	exit 1
 }
 
@@ -45,12 +55,12 @@ show() {
 	"$@" || fail "'$*' failed"
 }
 
-# observe WHAT COMMAND...: waits until the command succeeds, for half a minute at most.
+# observe WHAT COMMAND...: waits until the command succeeds.
 observe() {
-	local what=$1 deadline=$((SECONDS + 30))
+	local what=$1 deadline=$((SECONDS + patience))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -lt "$deadline" ] || fail "waited 30 s for this: $what"
+		[ "$SECONDS" -lt "$deadline" ] || fail "waited $patience s for this: $what"
 		sleep 0.1
 	done
 	printf '%s# seen: %s%s\n' "$dim" "$what" "$plain"
@@ -58,13 +68,19 @@ observe() {
 
 # follow WHAT COMMAND...: like observe, and prints how the PodManager changes meanwhile.
 follow() {
-	local watch
 	printf '%s$ kubectl get pm my-pod-manager --watch%s\n' "$dim" "$plain"
 	kubectl get pm my-pod-manager --watch &
 	watch=$!
 	observe "$@"
-	kill "$watch" 2>/dev/null || true
-	wait "$watch" 2>/dev/null || true
+	stop_watch
+}
+
+stop_watch() {
+	if [ -n "$watch" ]; then
+		kill "$watch" 2>/dev/null || true
+		wait "$watch" 2>/dev/null || true
+	fi
+	watch=
 }
 
 # controller_pid: prints the pid of the controller if it runs. The pid file alone proves nothing.
@@ -73,39 +89,48 @@ controller_pid() {
 	pid=$(cat "$controller.pid" 2>/dev/null) && [[ $(ps -p "$pid" -o args= 2>/dev/null) == "$controller "* ]] && echo "$pid"
 }
 
+# stop_controller: fails, and names the process, if that does not end.
 stop_controller() {
-	local pid
+	local pid deadline=$((SECONDS + 60))
 	if pid=$(controller_pid); then
 		kill "$pid"
-		while controller_pid >/dev/null; do sleep 0.1; done
+		while controller_pid >/dev/null; do
+			if [ "$SECONDS" -ge "$deadline" ]; then
+				echo "demo.sh: the controller does not end: process $pid, $controller" >&2
+				return 1
+			fi
+			[ "$SECONDS" -lt $((deadline - 20)) ] || kill -9 "$pid" 2>/dev/null || true
+			sleep 0.1
+		done
 	fi
 	rm -f "$controller" "$controller.pid" "$controller.kubeconfig"
 }
 
 # start_controller: starts the controller with the rights of its own ServiceAccount, like the pod in a cluster.
 start_controller() {
-	local token server authority
+	local token server
 	stop_controller
 	go build -buildvcs=false -o "$controller" ./cmd/controller
 	go build -buildvcs=false -o "$plugin/kubectl-podmanager" ./cmd/kubectl-podmanager
-	token=$(kubectl create token podmanager-controller --namespace podmanager-system --duration 24h)
-	server=$(kubectl config view --raw -o jsonpath='{.clusters[0].cluster.server}')
-	authority=$(kubectl config view --raw --flatten -o jsonpath='{.clusters[0].cluster.certificate-authority-data}')
+	token=$(kubectl create token podmanager-controller --namespace "$space" --duration 24h)
+	server=$(kubectl config view --raw --minify --flatten -o jsonpath='{.clusters[0].cluster}')
 	(
 		umask 077
 		cat >"$controller.kubeconfig" <<-EOF
 		apiVersion: v1
 		kind: Config
-		clusters: [{name: demo, cluster: {server: "$server", certificate-authority-data: "$authority"}}]
+		clusters: [{name: demo, cluster: $server}]
 		users: [{name: controller, user: {token: "$token"}}]
 		contexts: [{name: demo, context: {cluster: demo, user: controller}}]
 		current-context: demo
 		EOF
 	)
+	set -m # a process group of its own, which Ctrl-C does not reach: the controller ends last
 	"$controller" -kubeconfig "$controller.kubeconfig" -v 2 -metrics-bind-address 127.0.0.1:0 \
-		-health-probe-bind-address 127.0.0.1:0 >"$controller.log" 2>&1 </dev/null &
+		-health-probe-bind-address 127.0.0.1:0 ${flags[@]+"${flags[@]}"} >"$controller.log" 2>&1 </dev/null &
 	echo $! >"$controller.pid"
 	disown
+	set +m
 	observe "the controller's workers have started" grep -q 'Starting workers' "$controller.log"
 }
 
@@ -137,7 +162,7 @@ tour() {
 	say "1. Apply a PodManager: three pods of one image"
 	show cat "$example"
 	show kubectl apply -f "$example"
-	show kubectl wait --for=condition=Ready --timeout=30s pm/my-pod-manager
+	show kubectl wait --for=condition=Ready --timeout="${patience}s" pm/my-pod-manager
 	show kubectl get pm,pods
 	field_is .status.readyReplicas 3 || fail "three pods should be ready"
 
@@ -145,7 +170,7 @@ tour() {
 	uid=$(pod_uid my-pod-manager-1)
 	show kubectl delete pod my-pod-manager-1
 	observe "another pod has taken its place" is_replaced "$uid"
-	show kubectl wait --for=condition=Ready --timeout=30s pm/my-pod-manager
+	show kubectl wait --for=condition=Ready --timeout="${patience}s" pm/my-pod-manager
 	show kubectl get pods
 
 	say "3. Scale it, like a Deployment"
@@ -188,7 +213,7 @@ tour() {
 	say "9. Delete the PodManager: its pods go first, two at a time (without maxTerminating, the garbage collector deletes them afterwards)"
 	show kubectl patch pm my-pod-manager --type=merge -p '{"spec":{"scaleDown":{"maxTerminating":2}}}'
 	observe "the PodManager has the controller's finalizer" finalized
-	show kubectl delete pm my-pod-manager --timeout=30s
+	show kubectl delete pm my-pod-manager --timeout="${patience}s"
 	no_pods || fail "no pod should be left"
 	show kubectl get pods
 }
@@ -208,7 +233,7 @@ inside() {
 	EOF
 	show cat "$example"
 	show kubectl apply -f "$example"
-	show kubectl wait --for=condition=Ready --timeout=30s pm/my-pod-manager
+	show kubectl wait --for=condition=Ready --timeout="${patience}s" pm/my-pod-manager
 	address=$(kubectl get pod my-pod-manager-0 -o jsonpath='{.status.podIP}')
 	show curl --silent --show-error --max-time 5 "http://$address:8080/version"
 	show kubectl patch pm my-pod-manager --type merge -p '{"spec":{"image":"local/web:2"}}'
@@ -219,12 +244,22 @@ inside() {
 answers() { [ "$(curl --silent --max-time 5 "http://$1:8080/version")" = "$2" ]; }
 
 down() {
-	stop_controller
+	local failed=
+	stop_controller || failed=1
 	"$cluster" down "$name"
 	rm -rf "$controller.log" "$state/$name-example.yaml" "$plugin"
+	[ -z "$failed" ]
 }
 
 up() {
+	if [ -n "$inherited" ]; then
+		echo "The demo has a cluster of its own. For the one of your environment, say so: make demo KUBECONFIG=$inherited"
+	fi
+	if [ -f "$KUBECONFIG" ]; then
+		trap 'stop_watch; say "Interrupted. The cluster, which was there before, and the controller go on running: make demo-down"; exit 130' INT TERM
+	else
+		trap 'trap "" INT TERM; stop_watch; say "Interrupted: the demo is taken down"; down; exit 130' INT TERM
+	fi
 	"$cluster" up "$name"
 	PATH=$("$cluster" bin):$plugin:$PATH
 	say "Install the CRD and the controller's permissions, and start the controller"
@@ -232,7 +267,7 @@ up() {
 	show kubectl apply -f artifacts/rbac.yaml
 	observe "the API server serves PodManagers" kubectl get podmanagers
 	start_controller
-	kubectl delete pm my-pod-manager --ignore-not-found --timeout=30s # from an earlier tour
+	kubectl delete pm my-pod-manager --ignore-not-found --timeout="${patience}s" # from an earlier tour
 	if [ "${NODE:-}" = real ]; then
 		sed "s|image: .*|image: ${images[0]}|" artifacts/examples/image.yaml >"$example"
 	fi
@@ -251,7 +286,12 @@ up() {
 	EOF
 }
 
+if [ $# -ge 2 ]; then
+	# shellcheck source=hack/demo/given.sh
+	. "$root/hack/demo/given.sh"
+	use "$2"
+fi
 case ${1:-up} in
 up | down) "${1:-up}" ;;
-*) echo "usage: demo.sh [up|down]" >&2 && exit 2 ;;
+*) echo "usage: demo.sh [up|down] [KUBECONFIG]" >&2 && exit 2 ;;
 esac

@@ -145,6 +145,11 @@ func (b *bench) setUp(ctx context.Context) error {
 		return err
 	}
 	b.cluster = cluster
+	if b.keep {
+		if err := cluster.Keep(); err != nil {
+			return err
+		}
+	}
 	if b.clients, err = newClients(cluster); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 # KWOK simulates the nodes: pods are scheduled, become Ready and go away, but no container runs. stages.yaml says how a
 # simulated pod changes, and which images fail. With NODE=real there is a real node, too: node.
 # kwokctl does the work; this script gives it our programs and keeps it away from ~/.kube/config and ~/.kwok.
+# A cluster may belong to a process, such as a test run: once that has ended, however it ended, `reap` takes the cluster down.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,6 +13,9 @@ components="etcd kube-apiserver kube-controller-manager kube-scheduler kwok-cont
 nodes=5
 # patience is for how many seconds a start may take. It takes 4 on an idle machine, and a minute or more on one that has next to no CPU to give.
 patience=180
+# How many seconds a killed process may take to end, and how many folders of logs are kept.
+last_breath=20
+kept_logs=5
 
 usage() {
 	cat <<-'EOF'
@@ -24,10 +28,14 @@ usage() {
 	  audit-log   print the path of the audit log: one line of JSON for each request except for heartbeats
 	  env         print shell code that points kubectl and kwokctl at the cluster: eval "$(cluster.sh env)"
 	  bin         print the folder of kubectl and the control plane's programs; build missing programs first
+	  reap        take down the clusters whose owner has ended; NAME is not needed
+	  logs        make a folder for the logs of a test run called NAME, and print its path; the newest 5 are kept
 
 	NAME is podmanager-demo unless given. Clusters of different names are independent of each other.
 	With CAMPAIGN=1 the cluster is for make chaos and make bench: it has no limits on requests, and no controllers of
 	ReplicaSets and Deployments (see campaign.yaml).
+	With OWNER=PID the cluster belongs to this process, and the first reap after its end takes the cluster down. Without
+	it, the cluster stays until it is taken down.
 	With NODE=real the cluster also has a real node, on which containers run; its simulated nodes take only pods that
 	tolerate kwok.x-k8s.io/node=fake. A real node needs Linux, root and the packages of make node-deps.
 	With KUBERNETES=v1.35 or v1.35.4 up and bin take that version of Kubernetes: a folder of hack/cluster/kubernetes has to
@@ -41,8 +49,11 @@ fail() {
 }
 
 # ctl ARGS...: runs kwokctl for this cluster. kwokctl takes the first kubectl on PATH, which must be ours.
+# It runs in the background, so that a signal to this script is noticed at once; and the lock is not for what it starts.
 ctl() {
-	KWOK_WORKDIR=$state PATH=$bin:$PATH "$bin/kwokctl" --name "$name" "$@" >>"$log" 2>&1
+	KWOK_WORKDIR=$state PATH=$bin:$PATH "$bin/kwokctl" --name "$name" "$@" >>"$log" 2>&1 9>&- &
+	ctl=$!
+	wait "$ctl"
 }
 
 kubectl() {
@@ -61,7 +72,7 @@ running_programs() {
 	[ -x "$bin/kubectl" ] || programs
 }
 
-# exists: tells whether kwokctl knows the cluster, running or not.
+# exists: reports whether kwokctl knows the cluster, running or not.
 exists() {
 	[ -f "$home/kwok.yaml" ]
 }
@@ -121,7 +132,7 @@ populate() {
 # join: starts the real node. From then on, pods without a toleration run there.
 join() {
 	[ "${NODE:-}" != real ] || {
-		"$node" start "$home" &&
+		"$node" start "$home" 9>&- &&
 			kubectl taint nodes --selector type=kwok --overwrite kwok.x-k8s.io/node=fake:NoSchedule >/dev/null
 	}
 }
@@ -163,18 +174,98 @@ repair() {
 	await populate && join && await revived
 }
 
-# remove: kills the components, and deletes their data.
-remove() {
-	local component pid left=
-	"$node" remove "$home" || left=1 # it has said what
-	for component in $components; do
-		while pid=$(pid "$component"); do
-			kill -9 "$pid" 2>/dev/null || true
-			sleep 0.05
-		done
+# processes: prints the pids of all processes of the cluster, also of those that an interrupted start has left without a pid file.
+processes() {
+	local file
+	if [ ! -d /proc/self ]; then
+		ps -axww -o pid= -o args= | awk -v prefix="$home/bin/" 'index($2, prefix) == 1 {print $1}'
+		return
+	fi
+	for file in $(grep -lsF -- "$home/bin/" /proc/[0-9]*/cmdline || true); do
+		if [[ $(tr '\0' ' ' 2>/dev/null <"$file") == "$home/bin/"* ]]; then
+			basename "${file%/cmdline}"
+		fi
 	done
-	[ -z "$left" ] || fail "the node of cluster $name is not gone; the lines above say why. To try again: cluster.sh down $name"
+}
+
+# remove: kills the components, and deletes their data. It names what does not end. Nothing interrupts it: it takes a second.
+remove() {
+	local pids failed='' deadline=$((SECONDS + last_breath))
+	trap '' INT TERM
+	"$node" remove "$home" || failed="its real node could not be removed"
+	while pids=$(processes) && [ -n "$pids" ]; do
+		if [ "$SECONDS" -ge "$deadline" ]; then
+			ps -ww -o pid=,stat=,args= -p "${pids//$'\n'/,}" | cut -c 1-200 >&2 || true
+			failed="these processes could not be stopped: ${pids//$'\n'/ }"
+			break
+		fi
+		# shellcheck disable=SC2086 # one word each
+		kill -9 $pids 2>/dev/null || true
+		sleep 0.05
+	done
+	[ -z "$failed" ] || fail "cluster $name: $failed. Its data stays in $home; try again later: cluster.sh down $name"
 	rm -rf "$home" "$kubeconfig"
+}
+
+# began PID: prints when a process began, in whatever unit; nothing if it has ended.
+began() {
+	if [ -d /proc/self ]; then
+		sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '$1 != "Z" {print $20}'
+	else
+		ps -p "$1" -o lstart=
+	fi
+}
+
+# own: writes down whose the cluster is. The time tells the owner from a later process with the same pid.
+own() {
+	local time
+	rm -f "$home/owner"
+	if [ -n "${OWNER:-}" ]; then
+		time=$(began "$OWNER")
+		[ -n "$time" ] || fail "OWNER=$OWNER is not a running process"
+		mkdir -p "$home"
+		echo "$OWNER $time" >"$home/owner"
+	fi
+}
+
+# is_orphan FILE: reports whether the owner that the file names has ended.
+is_orphan() {
+	local pid time
+	read -r pid time <"$1" && [ "$(began "$pid")" != "$time" ]
+}
+
+# orphans: prints the names of the clusters whose owner has ended.
+orphans() {
+	local file
+	for file in "$state"/clusters/*/owner; do
+		if [ -f "$file" ] && is_orphan "$file"; then
+			basename "$(dirname "$file")"
+		fi
+	done
+}
+
+reap() {
+	local orphan failed=
+	[ -n "$(orphans)" ] || return 0 # without waiting for the lock
+	lock
+	for orphan in $(orphans); do
+		echo "Cluster $orphan is left over from a run that has ended (process $(cut -d ' ' -f 1 "$state/clusters/$orphan/owner"))" >&2
+		"$here/cluster.sh" down "$orphan" >&2 || failed=1
+	done
+	[ -z "$failed" ]
+}
+
+# logs: makes a folder that has the owner's pid in its name, and removes the oldest folders that no living process has.
+logs() {
+	local folder=$state/logs/$name-$(date +%Y%m%d-%H%M%S)-${OWNER:-$PPID} old
+	umask 077 # kubeconfigs
+	mkdir -p "$folder"
+	# shellcheck disable=SC2012 # the names are ours
+	ls -1dt "$state"/logs/*/ | tail -n "+$((kept_logs + 1))" | while read -r old; do
+		old=${old%/}
+		kill -0 "${old##*-}" 2>/dev/null || rm -rf "$old"
+	done
+	echo "$folder"
 }
 
 # config: prints the configuration that kwokctl reads only when it creates a cluster.
@@ -188,7 +279,7 @@ config() {
 	fi
 }
 
-# current: tells whether the cluster was made from the present programs and configuration.
+# current: reports whether the cluster was made from the present programs and configuration.
 current() {
 	[ "$(readlink "$home/bin/kube-apiserver")" = "$bin/kube-apiserver" ] &&
 		[ "$(config)" = "$(cat "$home/made-from.yaml" 2>/dev/null)" ]
@@ -200,9 +291,11 @@ up() {
 	fi
 	programs
 	lock
+	trap 'interrupted; exit 130' INT TERM
 	umask 077 # keys and kubeconfig
 	mkdir -p "$state"
 	if exists && current && { healthy || repair; }; then
+		own
 		echo "Cluster $name is up"
 		return
 	fi
@@ -210,6 +303,8 @@ up() {
 		echo "Replacing cluster $name: it has another version or other settings, or cannot be repaired" >&2
 		remove
 	fi
+	trap 'interrupted; discard; exit 130' INT TERM
+	own
 	if ! create; then
 		tail -n 5 "$log" >&2
 		fail "cluster $name did not start: $(problem). Look into $log and $home/logs, then run: cluster.sh down $name"
@@ -217,9 +312,22 @@ up() {
 	echo "Cluster $name is up"
 }
 
+# interrupted: ends kwokctl, which may not have got the signal.
+interrupted() {
+	trap '' INT TERM
+	kill "$ctl" 2>/dev/null && wait "$ctl" || true
+}
+
+# discard: takes away what there is of a cluster whose start was interrupted.
+discard() {
+	echo "Interrupted: cluster $name is taken down again" >&2
+	remove
+	rm -f "$log"
+}
+
 down() {
-	# After an interrupted start there may be a node without a cluster.
-	if ! exists && ! "$node" claimed "$home"; then
+	# After a start that was killed there may be a part of a cluster, or a node without one.
+	if [ ! -d "$home" ] && ! "$node" claimed "$home"; then
 		echo "Cluster $name is not running"
 		return
 	fi
@@ -250,11 +358,13 @@ environment() {
 }
 
 # lock: allows one change at a time, of all clusters, because two clusters that start at once would pick the same ports.
-# -o keeps the lock from the processes that this script starts: they would hold it as long as they run.
+# What goes on running, such as the components, must not inherit file 9: it would hold the lock.
 lock() {
 	if [ -z "${CLUSTER_LOCKED:-}" ] && command -v flock >/dev/null; then
 		mkdir -p "$state"
-		CLUSTER_LOCKED=1 exec flock -o "$state/lock" "$here/cluster.sh" "$command" "$name"
+		exec 9>"$state/lock"
+		flock 9
+		export CLUSTER_LOCKED=1 # for the cluster.sh that reap calls
 	fi
 }
 
@@ -267,6 +377,7 @@ fi
 home=$state/clusters/$name
 kubeconfig=$state/$name.kubeconfig
 log=$state/$name.log
+ctl= # the pid of kwokctl
 extra=()
 if [ "${CAMPAIGN:-}" = 1 ]; then
 	extra=(--config "$here/campaign.yaml" --disable-qps-limits)
@@ -274,7 +385,7 @@ fi
 export KUBECACHEDIR=$state/kubectl # not ~/.kube
 
 case $command in
-up | down | status) "$command" ;;
+up | down | status | reap | logs) "$command" ;;
 kubeconfig) echo "$kubeconfig" ;;
 audit-log) echo "$home/logs/audit.log" ;;
 env) environment ;;

@@ -46,7 +46,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "podmanager-dashboard-")
+	folder, err := lab.LogFolder("dashboard")
 	if err != nil {
 		return err
 	}

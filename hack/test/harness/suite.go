@@ -14,7 +14,11 @@ import (
 // Run runs the tests of a package on the cluster that make e2e has started, and returns the exit code. setUp starts what the tests share;
 // end stops it, and is told whether all tests have passed. If something fails, the logs of the controllers stay.
 func Run(m *testing.M, name string, setUp func(context.Context, *lab.Cluster) error, end func(passed bool) error) int {
-	folder, err := os.MkdirTemp("", "podmanager-"+name+"-")
+	var folder string
+	err := os.Chdir("../../..") // to the root of the project, as hack/test/harness/lab expects
+	if err == nil {
+		folder, err = lab.LogFolder(name)
+	}
 	if err == nil {
 		err = begin(folder, setUp)
 	}
@@ -40,9 +44,6 @@ func begin(folder string, setUp func(context.Context, *lab.Cluster) error) error
 	kubeconfig := os.Getenv("KUBECONFIG")
 	if kubeconfig == "" {
 		return errors.New("KUBECONFIG must name a cluster's kubeconfig; make e2e sees to that")
-	}
-	if err := os.Chdir("../../.."); err != nil { // to the root of the project, as hack/test/harness/lab expects
-		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // the first time, tools such as Helm are built
 	defer cancel()

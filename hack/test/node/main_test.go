@@ -75,9 +75,11 @@ func setUp() error {
 	if shared.managers, err = versioned.NewForConfig(config); err != nil {
 		return err
 	}
-	if shared.folder, err = os.MkdirTemp("", "podmanager-e2e-node-"); err != nil {
-		return err
+	folder, err := exec.Command(root+"/hack/cluster/cluster.sh", "logs", "e2e-node").Output()
+	if err != nil {
+		return fmt.Errorf("cluster.sh logs: %w", err)
 	}
+	shared.folder = strings.TrimSpace(string(folder))
 	built := make(chan error, 1)
 	go func() {
 		// As make image compiles it, so that one program serves as a process and in an image.

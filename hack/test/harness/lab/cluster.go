@@ -2,12 +2,15 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -53,9 +56,12 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 		return nil, err
 	}
 	if err := c.install(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.Down())
 	}
-	return c, c.installPeer(ctx)
+	if err := c.installPeer(ctx); err != nil {
+		return nil, errors.Join(err, c.Down())
+	}
+	return c, nil
 }
 
 // Attach uses a cluster that runs already, and stays. It installs our CRD, RBAC and policies, and builds our controller with these flags.
@@ -67,28 +73,43 @@ func Attach(ctx context.Context, kubeconfig, folder string, buildFlags ...string
 	return c, c.install(ctx, buildFlags...)
 }
 
-// Create starts a fresh cluster without the controllers of ReplicaSets and Deployments. It installs nothing.
+// Create starts a fresh cluster without the controllers of ReplicaSets and Deployments. It installs nothing. The cluster belongs to this
+// process: if this process ends without a call to Down, the next test run or campaign takes the cluster down, as Create does with others.
 func Create(ctx context.Context, name, folder string) (*Cluster, error) {
 	c := &Cluster{Name: name, Folder: folder}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	if _, err := c.script(ctx, "reap"); err != nil {
 		return nil, err
 	}
 	if err := c.Down(); err != nil {
 		return nil, err
 	}
 	if _, err := c.script(ctx, "up"); err != nil {
-		return nil, err
+		return nil, err // a cluster that did not start is there to be looked at
 	}
+	if err := c.locate(ctx); err != nil {
+		return nil, errors.Join(err, c.Down())
+	}
+	return c, nil
+}
+
+// locate asks where the files of the cluster are, and connects to it.
+func (c *Cluster) locate(ctx context.Context) error {
 	for command, field := range map[string]*string{"kubeconfig": &c.Kubeconfig, "audit-log": &c.AuditLog, "bin": &c.bin} {
 		out, err := c.script(ctx, command)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		*field = strings.TrimSpace(out)
 	}
 	c.home = filepath.Dir(filepath.Dir(c.AuditLog))
-	return c, c.connect()
+	return c.connect()
 }
+
+// Keep makes the cluster stay when this process has ended.
+func (c *Cluster) Keep() error { return os.Remove(filepath.Join(c.home, "owner")) }
 
 // CheckRealNode tells what is missing on this machine for a cluster with a real node, which NODE=real in the environment asks for.
 func CheckRealNode(ctx context.Context) error {
@@ -106,11 +127,12 @@ func (c *Cluster) Down() error {
 
 func (c *Cluster) script(ctx context.Context, command string) (string, error) {
 	run := exec.CommandContext(ctx, script, command, c.Name)
-	run.Env = append(os.Environ(), "CAMPAIGN=1")
+	run.Env = append(os.Environ(), "CAMPAIGN=1", "OWNER="+strconv.Itoa(os.Getpid()))
+	run.Cancel = func() error { return run.Process.Signal(syscall.SIGTERM) } // the script removes what it has begun
 	stderr := &strings.Builder{}
 	run.Stderr = stderr
-	if command == "up" {
-		run.Stderr = os.Stderr // the first run builds the control plane for minutes, and tells so
+	if command == "up" || command == "reap" {
+		run.Stderr = os.Stderr // the first run builds the control plane for minutes, and tells so; reap names what it takes down
 	}
 	out, err := run.Output()
 	if err != nil {
@@ -223,6 +245,15 @@ func (c *Cluster) writeKubeconfig(ctx context.Context, namespace, account string
 	config.CurrentContext = "lab"
 	file := filepath.Join(c.Folder, account+".kubeconfig")
 	return file, clientcmd.WriteToFile(*config, file)
+}
+
+// LogFolder makes a folder for the logs of a test suite. cluster.sh removes all but the newest ones.
+func LogFolder(suite string) (string, error) {
+	out, err := exec.Command(script, "logs", suite).Output()
+	if err != nil {
+		return "", fmt.Errorf("cluster.sh logs %s: %w", suite, err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // Pause waits, and tells whether ctx is not done.
