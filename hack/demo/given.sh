@@ -13,7 +13,7 @@ flags=(-namespace "$space")
 
 # refuse WHY...: ends the demo before it has installed anything.
 refuse() {
-	printf 'demo.sh: %s\n' "$@" >&2
+	printf 'demo.sh: %s\n' "$*" >&2
 	rm -rf "$state"
 	exit 1
 }
@@ -24,7 +24,7 @@ use() {
 	[ -n "$given" ] || { echo "demo.sh: KUBECONFIG= is empty; without it, make demo starts a cluster of its own" >&2 && exit 1; }
 	state=$(OWNER=$$ "$cluster" logs demo)
 	controller=$state/controller plugin=$state/plugin example=$state/example.yaml
-	hint="It has a cluster of yours, and removes everything from it."
+	hint="What it has installed is removed."
 	export KUBECACHEDIR=$state/kubectl # not ~/.kube
 	if ! command -v kubectl >/dev/null; then
 		echo "There is no kubectl on PATH: ours is used, and built if it is not there"
@@ -48,21 +48,21 @@ obstacles() {
 	local object verb resource found
 	# shellcheck disable=SC2086 # a kind and a name
 	for object in "crd $crd" "namespace $space"; do
-		found=$(exists $object) || echo "whether there is a $object cannot be seen; the line above says why"
+		found=$(exists $object 2>/dev/null) || echo "you may not see whether there is a $object"
 		if [ -n "$found" ] && [ -n "$(marked $object)" ]; then
 			echo "the $object is there from another demo. If that does not run any more: make demo-down KUBECONFIG=..."
 		elif [ -n "$found" ]; then
-			echo "the $object is there already, and is not the demo's, which would delete it at its end. Take another cluster"
+			echo "the $object is there already, and the demo would delete it at its end: take another cluster"
 		fi
 	done
 	found=$(kubectl get deployments --all-namespaces --selector app.kubernetes.io/name=podmanager \
-		--output 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {end}') || true
+		--output 'jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {end}' 2>/dev/null) || true
 	if [ -n "$found" ]; then
-		echo "a controller is there already, which would serve the demo's PodManagers, too: Deployment ${found% }. Take another cluster"
+		echo "a controller is there already, and would serve the demo's PodManagers, too: take another cluster. Deployment ${found% }"
 	fi
 	while read -r verb resource; do
 		# shellcheck disable=SC2086 # a resource may have a flag
-		kubectl auth can-i "$verb" $resource --quiet 2>/dev/null || echo "you may not $verb $resource on it"
+		kubectl auth can-i "$verb" $resource --quiet 2>/dev/null || echo "you may not $verb $resource"
 	done <<-EOF
 	create customresourcedefinitions
 	delete customresourcedefinitions
@@ -72,6 +72,9 @@ obstacles() {
 	create serviceaccounts --subresource=token
 	create roles.rbac.authorization.k8s.io
 	create rolebindings.rbac.authorization.k8s.io
+	create podmanagers.apps.mycompany.com
+	list podmanagers.apps.mycompany.com
+	delete pods
 	EOF
 }
 
@@ -113,7 +116,7 @@ manifests() {
 up() {
 	local problems
 	problems=$(obstacles)
-	[ -z "$problems" ] || refuse "the demo does not run on the cluster $context ($server):" "$problems"
+	[ -z "$problems" ] || refuse "the demo does not run on the cluster $context ($server):"$'\n'"$problems"
 	announce
 	trap clean_up EXIT
 	trap 'exit 130' INT TERM
@@ -169,6 +172,17 @@ clean_up() {
 	exit "$code"
 }
 
+# orphans: ends the controllers of demos that were killed. The name of a demo's folder ends with the pid of the demo.
+orphans() {
+	local folder
+	for folder in "$(dirname "$state")"/demo-*; do
+		if ! kill -0 "${folder##*-}" 2>/dev/null; then
+			(controller=$folder/controller && stop_controller)
+			rm -rf "$folder"
+		fi
+	done
+}
+
 # down: removes what a demo has left that was killed.
 down() {
 	local object
@@ -182,5 +196,6 @@ down() {
 			installed=1
 		fi
 	done
+	orphans
 	[ -n "$installed" ] || echo "The demo has left nothing on the cluster $context"
 }
