@@ -43,11 +43,13 @@ stop() {
 	else
 		"$cluster" down "$name"
 	fi
+	"$cluster" reap # the clusters that tests had for themselves
 }
 
-# compile: makes the programs of all suites, in the order in which they are needed. A program that is not complete has another name.
+# compile: makes our programs, and those of all suites in the order in which they are needed. One that is not complete has another name.
 compile() {
 	local suite
+	go build ${E2E_RACE:+-race} -o "$work/bin/" ./cmd/... || return
 	for suite in "${suites[@]}"; do
 		go test -c -tags e2e ${E2E_RACE:+-race} -o "$work/$suite.new" "./hack/test/$suite" || return
 		mv "$work/$suite.new" "$work/$suite.test"
@@ -81,7 +83,10 @@ set -m # a process group of its own, so that all of it can be ended
 compile &
 compiler=$!
 set +m
-"$cluster" up "$name"
+"$cluster" reap || true # it says what it could not stop
+# Unless it is to stay, the cluster belongs to this process, so that the next run finds it if this one is killed.
+OWNER=$([ "${KEEP:-}" = 1 ] || echo $$) "$cluster" up "$name"
+export PODMANAGER_PROGRAMS=$work/bin
 eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG

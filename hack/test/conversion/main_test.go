@@ -5,9 +5,7 @@ package conversion
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -33,10 +31,7 @@ func TestMain(m *testing.M) {
 
 func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	shared.cluster = cluster
-	shared.plugin = filepath.Join(cluster.Folder, "kubectl-podmanager")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", shared.plugin, "./cmd/kubectl-podmanager").CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
+	shared.plugin = filepath.Join(cluster.Programs, "kubectl-podmanager")
 	var err error
 	if shared.dynamic, err = dynamic.NewForConfig(shared.cluster.Config); err != nil {
 		return err

@@ -47,11 +47,7 @@ func begin(folder string, setUp func(context.Context, *lab.Cluster) error) error
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute) // the first time, tools such as Helm are built
 	defer cancel()
-	var buildFlags []string
-	if os.Getenv("E2E_RACE") != "" {
-		buildFlags = []string{"-race"}
-	}
-	cluster, err := lab.Attach(ctx, kubeconfig, folder, buildFlags...)
+	cluster, err := lab.Attach(ctx, kubeconfig, folder, os.Getenv("PODMANAGER_PROGRAMS"))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,22 +25,16 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Run(m, "e2e-plugin", setUp, func(bool) error { return shared.controller.Stop() }))
 }
 
-// setUp builds the plugin as make plugin does, and starts the controller.
+// setUp lays the plugin out as make plugin does, and starts the controller.
 func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	shared.cluster, shared.plugins = cluster, filepath.Join(cluster.Folder, "bin")
 	if err := os.Mkdir(shared.plugins, 0o755); err != nil {
 		return err
 	}
-	program := filepath.Join(shared.plugins, "kubectl-podmanager")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/kubectl-podmanager").CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
-	}
 	for _, name := range []string{"podmanager", "pm"} {
 		called := filepath.Join(shared.plugins, "kubectl-"+name)
-		if name == "pm" {
-			if err := os.Symlink(program, called); err != nil {
-				return err
-			}
+		if err := os.Symlink(filepath.Join(cluster.Programs, "kubectl-podmanager"), called); err != nil {
+			return err
 		}
 		script, err := exec.CommandContext(ctx, called, "completion", "kubectl").Output()
 		if err == nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +30,8 @@ type Cluster struct {
 	Name string
 	// Folder has the logs, kubeconfigs and programs of the run.
 	Folder string
+	// Programs is the folder of our own programs, the controller and kubectl-podmanager.
+	Programs string
 	// Config has the rights of an administrator, and no limits on requests.
 	Config   *rest.Config
 	Kube     kubernetes.Interface
@@ -64,13 +65,14 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	return c, nil
 }
 
-// Attach uses a cluster that runs already, and stays. It installs our CRD, RBAC and policies, and builds our controller with these flags.
-func Attach(ctx context.Context, kubeconfig, folder string, buildFlags ...string) (*Cluster, error) {
-	c := &Cluster{Folder: folder, Kubeconfig: kubeconfig}
+// Attach uses a cluster that runs already, and stays. It installs our CRD, RBAC and policies. programs is the folder of our programs; if it is
+// empty, Attach builds them.
+func Attach(ctx context.Context, kubeconfig, folder, programs string) (*Cluster, error) {
+	c := &Cluster{Folder: folder, Kubeconfig: kubeconfig, Programs: programs}
 	if err := c.connect(); err != nil {
 		return nil, err
 	}
-	return c, c.install(ctx, buildFlags...)
+	return c, c.install(ctx)
 }
 
 // Create starts a fresh cluster without the controllers of ReplicaSets and Deployments. It installs nothing. The cluster belongs to this
@@ -177,12 +179,14 @@ func (c *Cluster) KubectlWith(ctx context.Context, input string, arguments ...st
 }
 
 // install builds our controller and makes the kubeconfigs.
-func (c *Cluster) install(ctx context.Context, buildFlags ...string) error {
-	c.controller = filepath.Join(c.Folder, "controller")
-	build := slices.Concat([]string{"build", "-o", c.controller}, buildFlags, []string{"./cmd/controller"})
-	if out, err := exec.CommandContext(ctx, "go", build...).CombinedOutput(); err != nil {
-		return fmt.Errorf("go %s: %w\n%s", strings.Join(build, " "), err, out)
+func (c *Cluster) install(ctx context.Context) error {
+	if c.Programs == "" {
+		c.Programs = c.Folder
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", c.Folder+"/", "./cmd/...").CombinedOutput(); err != nil {
+			return fmt.Errorf("go build ./cmd/...: %w\n%s", err, out)
+		}
 	}
+	c.controller = filepath.Join(c.Programs, "controller")
 	if _, err := c.Kubectl(ctx, "apply", "-f", "artifacts/rbac.yaml"); err != nil {
 		return err
 	}
