@@ -4,6 +4,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -50,17 +51,22 @@ func (s *space) has(is size) {
 }
 
 // CPU, memory, or both change in running containers, one after the other in the same pods. They are restarted only where the policy of what
-// changes says so. Less is resized in another order, containers first; which of them restart, that does not change.
+// changes says so. Less is resized in another order, containers first; which of them restart, that does not change. After a restart for
+// CPU the kubelet may not know for minutes how much memory the new container uses, and then gives it no less.
 func TestResize(t *testing.T) {
 	t.Parallel()
 	from := size{100, 64}
+	all := [][2]string{{"", ""}, {keep, keep}, {keep, restart}, {restart, keep}, {restart, restart}}
+	some := [][2]string{{"", ""}, {restart, restart}}
 	steps := []struct {
-		what string
-		to   size
+		what     string
+		to       size
+		policies [][2]string
 	}{
-		{"CPU", size{200, 64}}, {"memory", size{200, 96}}, {"less CPU", size{100, 96}}, {"less memory", size{100, 64}}, {"both", size{200, 96}},
+		{"CPU", size{200, 64}, all}, {"memory", size{200, 96}, all}, {"both", size{300, 128}, all},
+		{"less CPU", size{200, 128}, some}, {"less memory", size{200, 96}, some},
 	}
-	for _, policy := range [][2]string{{"", ""}, {keep, keep}, {keep, restart}, {restart, keep}, {restart, restart}} {
+	for _, policy := range all {
 		t.Run(fmt.Sprintf("cpu %s, memory %s", policy[0], policy[1]), func(t *testing.T) {
 			s := newSpace(t)
 			s.apply(spec(2, inPlace, "", modest("1", from, policy[0], policy[1])))
@@ -68,6 +74,9 @@ func TestResize(t *testing.T) {
 			s.has(from)
 			was := from
 			for _, step := range steps {
+				if !slices.Contains(step.policies, policy) {
+					continue
+				}
 				restarts := int32(0)
 				if step.to.cpu != was.cpu && policy[0] == restart || step.to.memory != was.memory && policy[1] == restart {
 					restarts = 1
