@@ -220,7 +220,8 @@ func (w *witness) release(subjects ...[]*subject) {
 	}
 }
 
-// settle waits until nothing changes any more, and the witness has seen all there is.
+// settle waits until nothing changes any more, and the witness has seen all there is. If something has changed that must not, the cluster may
+// never come to rest, and judge has enough to report.
 func (w *witness) settle() {
 	w.t.Helper()
 	began := time.Now()
@@ -230,7 +231,11 @@ func (w *witness) settle() {
 		for uid, object := range w.present {
 			seen[uid] = object.GetResourceVersion()
 		}
+		isWrong := len(w.wrong) > 0
 		w.mu.Unlock()
+		if isWrong {
+			return nil, true
+		}
 		if rest < harness.Scaled(quiet) {
 			return fmt.Sprintf("the last change was %v ago", rest), false
 		}
