@@ -181,8 +181,12 @@ func (w *witness) note(object *unstructured.Unstructured, isGone bool) {
 	}
 }
 
+// complain reports once what is wrong with an object, which shows in many of its versions.
 func (w *witness) complain(object *unstructured.Unstructured, what string) {
-	w.wrong = append(w.wrong, fmt.Sprintf("%s %s/%s: %s", object.GetKind(), object.GetNamespace(), object.GetName(), what))
+	wrong := fmt.Sprintf("%s %s/%s: %s", object.GetKind(), object.GetNamespace(), object.GetName(), what)
+	if !slices.Contains(w.wrong, wrong) {
+		w.wrong = append(w.wrong, wrong)
+	}
 }
 
 // subjectOf returns the PodManager that an object belongs to, as namespace/name.
@@ -271,8 +275,6 @@ func (w *witness) judge(when string) {
 	for i := range stored {
 		w.compare(&stored[i])
 	}
-	slices.Sort(w.wrong)
-	w.wrong = slices.Compact(w.wrong)
 	const most = 30 // to report
 	for _, wrong := range w.wrong[:min(most, len(w.wrong))] {
 		w.t.Errorf("%s: %s", when, wrong)
