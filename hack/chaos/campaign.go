@@ -27,10 +27,12 @@ type campaign struct {
 	scenarios []scenario
 	seed      uint64
 	duration  time.Duration
+	// timed tells that the user has given the duration: the scenarios take turns until it is over, and some may have no round.
+	timed bool
 	// rounds is how many runs to make of each scenario; 0 for the numbers of the scenarios.
 	rounds int
 	folder string
-	// complete tells that all scenarios were asked for.
+	// complete tells that all scenarios were asked for, and enough time for the goals.
 	complete, short, withoutPeer bool
 
 	mu      sync.Mutex
@@ -41,15 +43,19 @@ type campaign struct {
 }
 
 // runAll makes all runs: first each scenario once with all contenders, so that an interrupted campaign has seen every scenario; then
-// the further runs of our controller, and then more rounds until the time is up.
+// the further runs of our controller, and then more rounds until the time is up. If the user has given the time, no run starts after it,
+// not even in the first round.
 func (c *campaign) runAll(ctx context.Context) {
-	deadline := time.Now().Add(c.duration)
+	began := time.Now()
 	contenders := []contender{ours{c.cluster}}
 	if !c.withoutPeer {
 		contenders = append(contenders, peer{c.cluster})
 	}
+	if c.timed {
+		fmt.Println(c.expectation(len(contenders)))
+	}
 	if c.rounds > 0 {
-		c.runRounds(ctx, contenders[0], func() bool { return ctx.Err() != nil || c.duration > 0 && !time.Now().Before(deadline) })
+		c.runRounds(ctx, contenders[0], c.over(ctx, 0, began.Add(c.duration)))
 		return
 	}
 	for round := 0; ctx.Err() == nil; round++ {
@@ -57,15 +63,40 @@ func (c *campaign) runAll(ctx context.Context) {
 		if len(due) == 0 {
 			due = c.scenarios
 		}
-		isOver := func() bool {
-			return ctx.Err() != nil || round > 0 && c.duration > 0 && !time.Now().Before(deadline)
-		}
-		if isOver() || round > 0 && c.duration == 0 && len(c.due(round)) == 0 {
+		if c.over(ctx, round, began.Add(c.duration))() || round > 0 && c.duration == 0 && len(c.due(round)) == 0 {
 			return
 		}
-		c.runRound(ctx, due, contenders, c.seed+uint64(round), isOver)
+		c.runRound(ctx, due, contenders, round, began)
 		contenders = contenders[:1]
 	}
+}
+
+// over returns the function that tells whether no more runs of a round may start. Without a time of the user, every scenario has one round.
+func (c *campaign) over(ctx context.Context, round int, deadline time.Time) func() bool {
+	return func() bool {
+		isLimited := c.duration > 0 && (c.timed || round > 0)
+		return ctx.Err() != nil || isLimited && !time.Now().Before(deadline)
+	}
+}
+
+// usualRun is how long a run takes on two cores, on average: the first round of all scenarios took 29 minutes with both controllers, which run
+// at the same time, unless the scenario disturbs the whole cluster.
+const usualRun = 50 * time.Second
+
+// expectation says how many of the scenarios will have a round in the time that the user has given.
+func (c *campaign) expectation(contenders int) string {
+	parallel := 1
+	if contenders == 1 {
+		parallel = parallelRuns
+	}
+	if c.rounds > 0 {
+		parallel = parallelRounds
+	}
+	runs := max(1, int(c.duration/usualRun)*parallel)
+	if all := len(c.scenarios); runs < all {
+		return fmt.Sprintf("%v is enough for about %d of %d scenarios: they take turns until the time is over, and the end names those that had no round.", c.duration, runs, all)
+	}
+	return fmt.Sprintf("%v should be enough for each of %d scenarios; no run starts later.", c.duration, len(c.scenarios))
 }
 
 func (c *campaign) due(round int) []scenario {
@@ -96,13 +127,17 @@ func (c *campaign) runRounds(ctx context.Context, contender contender, isOver fu
 }
 
 // runRound lets the contenders play the scenarios at the same time; and then, one after the other, the scenarios that disturb the
-// whole cluster.
-func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []contender, seed uint64, isOver func() bool) {
+// whole cluster. In a timed campaign both kinds have their share of the time, from when it began.
+func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []contender, round int, began time.Time) {
 	together := map[contender][]job{}
 	var alone []job
+	shared := 0
 	for _, s := range due {
+		if !s.alone {
+			shared++
+		}
 		for _, contender := range contenders {
-			if j := (job{s, contender, seed}); s.alone {
+			if j := (job{s, contender, c.seed + uint64(round)}); s.alone {
 				alone = append(alone, j)
 			} else {
 				together[contender] = append(together[contender], j)
@@ -113,12 +148,18 @@ func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []co
 	if len(contenders) == 1 {
 		parallel = parallelRuns
 	}
+	end := began.Add(c.duration)
+	sharedEnd := end
+	if c.timed && len(due) > 0 {
+		left := time.Until(end)
+		sharedEnd = end.Add(-left * time.Duration(len(due)-shared) / time.Duration(len(due)))
+	}
 	var running sync.WaitGroup
 	for _, jobs := range together {
-		running.Go(func() { c.runJobs(ctx, jobs, parallel, isOver) })
+		running.Go(func() { c.runJobs(ctx, jobs, parallel, c.over(ctx, round, sharedEnd)) })
 	}
 	running.Wait()
-	c.runJobs(ctx, alone, 1, isOver)
+	c.runJobs(ctx, alone, 1, c.over(ctx, round, end))
 }
 
 // job is a run to make.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -40,6 +41,53 @@ func TestEnter(t *testing.T) {
 				if c.leave(); c.running != test.running {
 					t.Errorf("%d are running after one has left, want %d", c.running, test.running)
 				}
+			}
+		})
+	}
+}
+
+// Without a time of the user every scenario has one round, and with it no run starts after that time.
+func TestOver(t *testing.T) {
+	past, future := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
+	tests := map[string]struct {
+		campaign *campaign
+		round    int
+		deadline time.Time
+		want     bool
+	}{
+		"the first round":               {&campaign{duration: time.Minute}, 0, past, false},
+		"the second round":              {&campaign{duration: time.Minute}, 1, past, true},
+		"the second round, in time":     {&campaign{duration: time.Minute}, 1, future, false},
+		"the first round, timed":        {&campaign{duration: time.Minute, timed: true}, 0, past, true},
+		"the first, timed and in time":  {&campaign{duration: time.Minute, timed: true}, 0, future, false},
+		"a choice, as often as it says": {&campaign{}, 4, past, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.campaign.over(t.Context(), test.round, test.deadline)(); got != test.want {
+				t.Errorf("over: %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestExpectation(t *testing.T) {
+	many := make([]scenario, 35)
+	tests := map[string]struct {
+		duration   time.Duration
+		contenders int
+		want       string
+	}{
+		"both controllers": {10 * time.Minute, 2, "about 12 of 35 scenarios"},
+		"ours only":        {10 * time.Minute, 1, "each of 35 scenarios"},
+		"no time at all":   {time.Second, 2, "about 1 of 35 scenarios"},
+		"enough":           {time.Hour, 2, "each of 35 scenarios"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &campaign{scenarios: many, duration: test.duration}
+			if got := c.expectation(test.contenders); !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}

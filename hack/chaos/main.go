@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,7 +22,7 @@ func main() {
 	only := flag.String("scenario", "", "`names` of scenarios, as a regular expression; list prints them all")
 	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all random choices; 0 for a new one, or with -short always the same")
 	flag.IntVar(&c.rounds, "rounds", 0, "how `many` runs of each scenario with our controller only, several at a time, each with the next seed")
-	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start; by default 30m for all scenarios, and one round for a choice of them")
+	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start, even if some scenarios have had none; by default every scenario has one, and all of them have 30m")
 	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "run our controller only, not the ReplicaSet controller")
 	flag.StringVar(&c.folder, "out", ".chaos", "`folder` for the report and the logs of the runs")
@@ -59,6 +60,9 @@ func exit(err error) {
 // shortSeed is the seed of the short campaign, so that make test does the same every time; make chaos takes new seeds.
 const shortSeed = 279918164
 
+// completeTime is how long a campaign of all scenarios takes at the least.
+const completeTime = 30 * time.Minute
+
 // choose sets which scenarios run, and for how long.
 func (c *campaign) choose(only string) error {
 	switch {
@@ -72,7 +76,8 @@ func (c *campaign) choose(only string) error {
 	if err != nil {
 		return fmt.Errorf("-scenario %s: %w", only, err)
 	}
-	c.complete = only == "" && !c.short && c.rounds == 0
+	c.timed = c.duration > 0
+	c.complete = only == "" && !c.short && c.rounds == 0 && (!c.timed || c.duration >= completeTime)
 	c.withoutPeer = c.withoutPeer || c.short && only == "" || c.rounds > 0
 	for _, s := range scenarios() {
 		if (only == "" || pattern.MatchString(s.name)) && (s.short || !c.short || only != "") {
@@ -85,8 +90,12 @@ func (c *campaign) choose(only string) error {
 	if len(c.scenarios) == 0 {
 		return fmt.Errorf("there is no scenario %s; make chaos SCENARIO=list prints them", only)
 	}
-	if c.complete && c.duration == 0 {
-		c.duration = 30 * time.Minute
+	if c.complete && !c.timed {
+		c.duration = completeTime
+	}
+	if c.timed { // the next campaign begins with other scenarios
+		first := int(c.seed % uint64(len(c.scenarios)))
+		c.scenarios = slices.Concat(c.scenarios[first:], c.scenarios[:first])
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ func TestChoose(t *testing.T) {
 		"short, with a seed":    {"", &campaign{short: true, seed: 7}, &campaign{seed: 7, withoutPeer: true}, false},
 		"many rounds of one":    {"churn", &campaign{seed: 7, rounds: 50}, &campaign{seed: 7, withoutPeer: true}, false},
 		"many rounds of all":    {"", &campaign{seed: 7, rounds: 50}, &campaign{seed: 7, withoutPeer: true}, false},
+		"all, but not for long": {"", &campaign{seed: 7, duration: time.Minute}, &campaign{seed: 7, duration: time.Minute, timed: true}, false},
+		"all, for long":         {"", &campaign{seed: 7, duration: time.Hour}, &campaign{seed: 7, duration: time.Hour, timed: true, complete: true}, false},
+		"one, for a time":       {"churn", &campaign{seed: 7, duration: time.Hour}, &campaign{seed: 7, duration: time.Hour, timed: true}, false},
 		"one that there is not": {"nonsense", &campaign{}, &campaign{}, true},
 		"no regular expression": {"(", &campaign{}, &campaign{}, true},
 	}
@@ -40,9 +43,26 @@ func TestChoose(t *testing.T) {
 				t.Errorf("complete %v, without the peer %v, for %v; want %v, %v, %v",
 					c.complete, c.withoutPeer, c.duration, test.want.complete, test.want.withoutPeer, test.want.duration)
 			}
+			if c.timed != test.want.timed {
+				t.Errorf("timed is %v, want %v", c.timed, test.want.timed)
+			}
 			if test.only != "" && len(c.scenarios) != 1 {
 				t.Errorf("%d scenarios, want 1", len(c.scenarios))
 			}
 		})
+	}
+}
+
+// In a given time the scenarios take turns from one that the seed decides, so that all of them have their turn in some campaign.
+func TestChooseOrder(t *testing.T) {
+	all := scenarios()
+	for seed := range uint64(len(all)) {
+		c := &campaign{seed: seed + uint64(len(all)), duration: time.Minute}
+		if err := c.choose(""); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.scenarios) != len(all) || c.scenarios[0].name != all[seed].name {
+			t.Errorf("seed %d: %d scenarios, the first is %s; want %d, %s", c.seed, len(c.scenarios), c.scenarios[0].name, len(all), all[seed].name)
+		}
 	}
 }

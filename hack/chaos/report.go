@@ -23,7 +23,9 @@ type table struct {
 	Counts  map[string]int
 	Rows    []row
 	Results []result
-	// missed are the goals that a complete campaign has not reached.
+	// NoRound are the scenarios that our controller had no time for.
+	NoRound []string
+	// Missed are the goals that a complete campaign has not reached.
 	Missed []string
 }
 
@@ -62,6 +64,9 @@ func newTable(c *campaign) *table {
 			}
 		}
 		t.Rows = append(t.Rows, r)
+		if r.Ours == nil {
+			t.NoRound = append(t.NoRound, s.name)
+		}
 	}
 	if c.complete {
 		for _, goal := range goals {
@@ -161,6 +166,9 @@ func (t *table) summary() string {
 	}
 	text := fmt.Sprintf("SEED=%d: %d runs on %d cores; PodManager's part had %s. The oracle judged %d versions of objects (%d gaps, where the API server was restarted). "+
 		"The slowest write took %.1f s, and the judges allow for that.", t.Seed, runs, t.Cores, strings.Join(counts, ", "), versions, gaps, slowest.Seconds())
+	if len(t.NoRound) > 0 {
+		text += fmt.Sprintf(" %d scenarios had no round, for want of time: %s.", len(t.NoRound), strings.Join(t.NoRound, ", "))
+	}
 	if len(t.Missed) > 0 {
 		text += " Too few: " + strings.Join(t.Missed, ", ") + "."
 	}

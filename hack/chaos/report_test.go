@@ -45,3 +45,12 @@ func TestTable(t *testing.T) {
 		})
 	}
 }
+
+// The end names the scenarios that had no round.
+func TestNoRound(t *testing.T) {
+	ours, theirs := result{Scenario: "a", Contender: "PodManager"}, result{Scenario: "b", Contender: "ReplicaSet"}
+	table := newTable(&campaign{scenarios: []scenario{{name: "a"}, {name: "b"}, {name: "c"}}, results: []result{ours, theirs}})
+	if want := "2 scenarios had no round, for want of time: b, c."; !strings.Contains(table.text(), want) {
+		t.Errorf("the table does not say %q:\n%s", want, table.text())
+	}
+}
