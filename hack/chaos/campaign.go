@@ -31,6 +31,8 @@ type campaign struct {
 	timed bool
 	// rounds is how many runs to make of each scenario; 0 for the numbers of the scenarios.
 	rounds int
+	// busy is how many programs take CPU from the others.
+	busy   int
 	folder string
 	// complete tells that all scenarios were asked for, and enough time for the goals.
 	complete, short, withoutPeer bool
@@ -114,7 +116,7 @@ func (c *campaign) runRounds(ctx context.Context, contender contender, isOver fu
 	var together, alone []job
 	for round := range c.rounds {
 		for _, s := range c.scenarios {
-			j := job{s, contender, c.seed + uint64(round)}
+			j := job{scenario: s, contender: contender, seed: c.seed + uint64(round)}
 			if s.alone {
 				alone = append(alone, j)
 			} else {
@@ -137,7 +139,7 @@ func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []co
 			shared++
 		}
 		for _, contender := range contenders {
-			if j := (job{s, contender, c.seed + uint64(round)}); s.alone {
+			if j := (job{scenario: s, contender: contender, seed: c.seed + uint64(round)}); s.alone {
 				alone = append(alone, j)
 			} else {
 				together[contender] = append(together[contender], j)
@@ -167,6 +169,8 @@ type job struct {
 	scenario  scenario
 	contender contender
 	seed      uint64
+	// hunt, if not nil, is the mutant that the scenario has to catch.
+	hunt *hunt
 }
 
 // runJobs makes runs in their order, up to parallel of them at the same time, and fewer on a machine that cannot keep up.
@@ -218,6 +222,10 @@ func (c *campaign) leave() {
 // runOne plays a scenario with a contender, if the scenario fits the contender and there is time.
 func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
 	if isOver() || j.scenario.oursOnly && j.contender.name() != (ours{}).name() {
+		return
+	}
+	if j.hunt != nil {
+		j.hunt.run(ctx, c, j.seed)
 		return
 	}
 	r, err := newRun(j.scenario, j.contender, c.cluster, c.pulse, j.seed, c.short)

@@ -19,10 +19,12 @@
 //	settle.go             whether everything is as wanted in the end
 //	crew.go, takeover.go  replicas that share the work; how soon they take over from each other
 //	successor.go          a second controller that waits for the Lease
-//	pulse.go              how slow the machine is at the moment
+//	pulse.go, starve.go   how slow the machine is at the moment; making it slow
+//	hunt.go               broken controllers that the scenarios have to catch
 //
 //	tenure                who held which shard when, and who wrote what: judges I7
 //	fields                values for all fields of a spec, and what must come of each, for scenario_fields.go
+//	mutants               the broken controllers, as patches
 //
-// These two packages know nothing of arenas and scenarios, and do not import each other.
+// These packages know nothing of arenas and scenarios, and do not import each other.
 package main

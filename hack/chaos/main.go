@@ -25,6 +25,8 @@ func main() {
 	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start, even if some scenarios have had none; by default every scenario has one, and all of them have 30m")
 	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "run our controller only, not the ReplicaSet controller")
+	hunted := flag.String("mutants", "", "`names` of broken controllers, as a regular expression, that the scenarios have to catch; list prints them all")
+	flag.IntVar(&c.busy, "starve", 0, "how `many` programs take CPU from the others meanwhile")
 	flag.StringVar(&c.folder, "out", ".chaos", "`folder` for the report and the logs of the runs")
 	cluster := flag.String("cluster", "podmanager-chaos", "`name` of the cluster to create; it replaces a cluster of this name")
 	flag.Parse()
@@ -38,21 +40,34 @@ func main() {
 		}
 		return
 	}
+	if *hunted == "list" {
+		exit(listMutants())
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := c.choose(*only); err != nil {
 		exit(err)
 	}
-	if err := c.conduct(ctx, *cluster); err != nil {
-		exit(err)
+	play := c.runAndConclude
+	if *hunted != "" {
+		hunts, err := c.planHunts(*hunted)
+		if err != nil {
+			exit(err)
+		}
+		play = func(ctx context.Context) error { return c.huntMutants(ctx, hunts) }
 	}
+	exit(c.conduct(ctx, *cluster, play))
 }
 
 type discard struct{}
 
 func (discard) Write(data []byte) (int, error) { return len(data), nil }
 
+// exit ends the program, with 1 after an error.
 func exit(err error) {
+	if err == nil {
+		os.Exit(0)
+	}
 	fmt.Fprintln(os.Stderr, "chaos:", err)
 	os.Exit(1)
 }
@@ -101,7 +116,7 @@ func (c *campaign) choose(only string) error {
 }
 
 // conduct runs the campaign in a cluster of its own.
-func (c *campaign) conduct(ctx context.Context, name string) error {
+func (c *campaign) conduct(ctx context.Context, name string, play func(context.Context) error) error {
 	fmt.Printf("SEED=%d\n", c.seed)
 	logs := filepath.Join(c.folder, "logs")
 	if err := os.RemoveAll(logs); err != nil {
@@ -112,7 +127,16 @@ func (c *campaign) conduct(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = cluster.Down() }()
+	stop, err := starve(c.busy, logs)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	c.cluster, c.pulse = cluster, startPulse(ctx, cluster)
+	return play(ctx)
+}
+
+func (c *campaign) runAndConclude(ctx context.Context) error {
 	c.runAll(ctx)
 	return c.conclude(ctx)
 }

@@ -30,6 +30,9 @@ type run struct {
 	pulse     *pulse
 	seed      uint64
 	short     bool
+	// endAtFirst ends the run at its first violation, by end.
+	endAtFirst bool
+	end        context.CancelFunc
 
 	began  time.Time
 	mu     sync.Mutex
@@ -76,6 +79,7 @@ func (r *run) play(ctx context.Context) result {
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	r.end = cancel
 	err := r.inArena(limited)
 	switch {
 	case ctx.Err() != nil:
@@ -129,10 +133,13 @@ func (a *arena) inParallel(parts ...func()) {
 func (r *run) violate(namespace string, violation faults.Violation) {
 	r.mu.Lock()
 	key := violation.Invariant + " " + namespace + " " + violation.Object
-	known := r.known[key]
+	known := r.known[key] || r.endAtFirst && len(r.result.Violations) > 0 // what the end of a run brings is no violation
 	r.known[key] = true
 	if !known {
 		r.result.Violations = append(r.result.Violations, violation)
+		if r.endAtFirst {
+			r.end()
+		}
 	}
 	r.mu.Unlock()
 	r.logf("VIOLATION of %v", violation)

@@ -87,13 +87,13 @@ func (a *arena) goOnInV1(conversion *lab.Conversion) {
 	a.inParallel(func() { a.useV1(ctx) }, func() {
 		defer stop()
 		a.start()
-		a.settleSoon("after the start")
+		a.settleSoon("after the start, while nothing can be converted")
 		a.update("web", "nginx:1.28")
-		a.settleSoon("after an update")
+		a.settleSoon("after an update, while nothing can be converted")
 		a.remove("web")
-		a.settleSoon("after the deletion of its owner")
+		a.settleSoon("after the deletion of its owner, while nothing can be converted")
 		a.create("last", 3, ownerOptions{spec: paced})
-		a.settleSoon("after a creation")
+		a.settleSoon("after a creation, while nothing can be converted")
 	})
 	if tryAlpha() == nil {
 		a.must(errors.New("v1alpha1 was served before everything was done"))
@@ -102,11 +102,11 @@ func (a *arena) goOnInV1(conversion *lab.Conversion) {
 	a.deleteSpace()
 }
 
-// settleSoon expects everything to be as wanted without the conversion.
+// settleSoon expects everything to be as wanted while a webhook is broken.
 func (a *arena) settleSoon(when string) {
 	began := time.Now()
 	for _, problem := range a.awaitSettled(20 * time.Second) {
-		problem.What = when + ", while nothing can be converted: " + problem.What
+		problem.What = when + ": " + problem.What
 		a.violate(problem)
 	}
 	a.logf("settled %s after %v", when, time.Since(began).Round(time.Millisecond))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
@@ -87,19 +86,12 @@ func (a *arena) sweep(op operation) {
 
 // undisturbed does the operation and returns how many writes it took.
 func (a *arena) undisturbed(op operation) int {
-	var writes atomic.Int32
 	a.prepare(op, "calm")
-	remove := a.proxy.Inject(faults.Rule{Name: "count", Match: func(r faults.Request) bool {
-		if a.isWrite(r) {
-			writes.Add(1)
-		}
-		return false
-	}})
+	writes := a.countWrites()
 	op.do(a, "calm")
 	op.lookAfter(a, "calm")
 	a.settle()
-	remove()
-	return int(writes.Load())
+	return writes()
 }
 
 // isWrite leaves out events: the controller sends them in the background, and does not depend on them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -123,6 +124,22 @@ func splitBrain(a *arena) {
 	a.inParallel(all...)
 }
 
+// sentBefore is how many writes of a controller that was stopped may come after it goes on: it had decided on them, and was stopped on the way
+// to the network.
+const sentBefore = 2
+
+// countWrites counts the writes to pods and owners that arrive at the proxy from now on.
+func (a *arena) countWrites() (soFar func() int) {
+	var writes atomic.Int32
+	remove := a.proxy.Inject(faults.Rule{Name: "count", Match: func(r faults.Request) bool {
+		if a.isWrite(r) && r.Resource != "leases" {
+			writes.Add(1)
+		}
+		return false
+	}})
+	return func() int { remove(); return int(writes.Load()) }
+}
+
 func (a *arena) splitOnce() {
 	const many = 40
 	few := 5 + a.random.IntN(20)
@@ -147,6 +164,7 @@ func (a *arena) splitOnce() {
 	if a.random.IntN(2) == 0 {
 		a.awaitPods(few)
 	}
+	late := a.countWrites()
 	a.must(first.Signal(syscall.SIGCONT))
 	a.logf("woke the old leader up")
 	a.await("the old leader to end", func() (string, bool) {
@@ -157,6 +175,9 @@ func (a *arena) splitOnce() {
 			return first.Tail(3), false
 		}
 	})
+	if n := late(); n > sentBefore {
+		a.violate(faults.Violation{Invariant: "I7", Object: former, What: fmt.Sprintf("the old leader has sent %d writes after it was woken up, while another one leads", n)})
+	}
 	a.settle()
 	a.blind = time.Duration(second.away.Load())
 	a.judge()

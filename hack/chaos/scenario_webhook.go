@@ -12,7 +12,8 @@ import (
 var webhookFaults = []lab.WebhookFault{lab.WebhookDead, lab.WebhookBabbles, lab.WebhookExpired, lab.WebhookHangs}
 
 // webhookBreaks breaks the webhook that the API server asks about every PodManager, in one way after the other, while users churn and roll
-// out. The API server then takes PodManagers unasked. The controller must not notice; and once the webhook is sound, it is asked again.
+// out. The API server then takes PodManagers unasked. The controller must not notice, and finishes its work
+// meanwhile. Once the webhook is sound, it is asked again.
 func webhookBreaks(a *arena) {
 	webhook, err := a.cluster.Validate(a.ctx, a.namespace, a.contender.kubeconfig(), a.namespace)
 	a.must(err)
@@ -30,6 +31,7 @@ func webhookBreaks(a *arena) {
 		webhook.Break(fault)
 		a.logf("the webhook %s", fault)
 		a.churnFor(each, func(ctx context.Context) { <-ctx.Done() })
+		a.settleSoon(fmt.Sprintf("while the webhook %s", fault))
 		webhook.Break(lab.WebhookSound)
 		calls := webhook.Calls.Load()
 		a.churnFor(each/4, func(ctx context.Context) { <-ctx.Done() })

@@ -17,6 +17,13 @@ const (
 
 var processes atomic.Int32
 
+// WithController is the same cluster, where another program is our controller.
+func (c *Cluster) WithController(program string) *Cluster {
+	other := *c
+	other.controller = program
+	return &other
+}
+
 // log is the log file of the next process.
 func (c *Cluster) log(name string) string {
 	return filepath.Join(c.Folder, fmt.Sprintf("%s-%d.log", name, processes.Add(1)))

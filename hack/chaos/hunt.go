@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/chaos/mutants"
+)
+
+// huntTries is how many rounds a scenario has to catch a mutant, each with another seed: much of what a scenario does is by chance.
+const huntTries = 3
+
+// hunt is a mutant with a scenario that has to catch it.
+type hunt struct {
+	mutant   mutants.Mutant
+	scenario scenario
+	program  string
+	// rounds is how many rounds it took, and last the result of the last one.
+	rounds int
+	took   time.Duration
+	last   result
+}
+
+// planHunts pairs the chosen scenarios with the chosen mutants.
+func (c *campaign) planHunts(names string) ([]*hunt, error) {
+	pattern, err := regexp.Compile("^(" + names + ")$")
+	if err != nil {
+		return nil, fmt.Errorf("-mutants %s: %w", names, err)
+	}
+	all, err := mutants.All()
+	if err != nil {
+		return nil, err
+	}
+	var hunts []*hunt
+	for _, s := range c.scenarios {
+		for _, m := range all {
+			if slices.Contains(m.Scenarios, s.name) && pattern.MatchString(m.Name) {
+				hunts = append(hunts, &hunt{mutant: m, scenario: s})
+			}
+		}
+	}
+	if len(hunts) == 0 {
+		return nil, fmt.Errorf("there is no mutant %s for these scenarios; -mutants list prints them", names)
+	}
+	return hunts, nil
+}
+
+// huntMutants lets each scenario catch its mutants, and fails if one does not.
+func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
+	programs := map[string]string{}
+	for _, h := range hunts {
+		if programs[h.mutant.Name] == "" {
+			began := time.Now()
+			program, err := h.mutant.Build(ctx, ".", filepath.Join(c.folder, "mutants"))
+			if err != nil {
+				return err
+			}
+			programs[h.mutant.Name] = program
+			fmt.Printf("%s  built %s in %.0f s\n", time.Now().Format("15:04:05"), h.mutant.Name, time.Since(began).Seconds())
+		}
+		h.program = programs[h.mutant.Name]
+	}
+	together, alone := []job{}, []job{}
+	for i, h := range hunts {
+		// The seeds of two mutants differ, and so do the names of their namespaces.
+		j := job{scenario: h.scenario, contender: ours{c.cluster}, seed: c.seed + uint64(i)*huntTries, hunt: h}
+		if h.scenario.alone {
+			alone = append(alone, j)
+		} else {
+			together = append(together, j)
+		}
+	}
+	isOver := func() bool { return ctx.Err() != nil }
+	c.runJobs(ctx, together, parallelRuns, isOver)
+	c.runJobs(ctx, alone, 1, isOver)
+	fmt.Print("\n", huntTable(hunts))
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	return huntFailure(hunts)
+}
+
+// run plays the scenario with the mutant until it is caught.
+func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
+	began := time.Now()
+	for h.rounds < huntTries && !h.isCaught() && ctx.Err() == nil {
+		cluster := c.cluster.WithController(h.program)
+		r, err := newRun(h.scenario, ours{cluster}, cluster, c.pulse, seed+uint64(h.rounds), true)
+		h.rounds++
+		if err != nil {
+			h.last = result{Error: err.Error()}
+			break
+		}
+		r.endAtFirst = true
+		h.last = r.play(ctx)
+		if err := cluster.Repair(ctx); err != nil { // the run may have ended while a part of the control plane was down
+			h.last.Error = err.Error()
+		}
+	}
+	h.took = time.Since(began)
+	fmt.Printf("%s  %-22s %-22s %4.0f s  %s\n", time.Now().Format("15:04:05"), h.scenario.name, h.mutant.Name, h.took.Seconds(), h.verdict())
+}
+
+func (h *hunt) isCaught() bool { return len(h.last.Violations) > 0 }
+
+func (h *hunt) verdict() string {
+	switch {
+	case h.isCaught():
+		return "caught by " + h.last.Violations[0].String()
+	case h.last.Error != "":
+		return "not caught, and the last round was void: " + h.last.Error + "   log: " + h.last.Log
+	default:
+		return "NOT caught   log: " + h.last.Log
+	}
+}
+
+// huntTable tells which scenario caught which mutant.
+func huntTable(hunts []*hunt) string {
+	out := &strings.Builder{}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "scenario\tmutant\tcaught by\trounds\ttime\tslowest write")
+	for _, h := range hunts {
+		by := "nothing"
+		if h.isCaught() {
+			by = h.last.Violations[0].Invariant
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.0f s\t%.1f s\n", h.scenario.name, h.mutant.Name, by, h.rounds, h.took.Seconds(), h.last.Slowest.Seconds())
+	}
+	_ = w.Flush() // a strings.Builder returns no errors
+	return out.String()
+}
+
+// huntFailure names the mutants that their scenarios have not caught.
+func huntFailure(hunts []*hunt) error {
+	var missed []string
+	for _, h := range hunts {
+		if !h.isCaught() {
+			missed = append(missed, fmt.Sprintf("%s did not catch %s (%s)", h.scenario.name, h.mutant.Name, h.mutant.About))
+		}
+	}
+	if len(missed) > 0 {
+		return errors.New(strings.Join(missed, "; "))
+	}
+	return nil
+}
+
+// listMutants prints all mutants.
+func listMutants() error {
+	all, err := mutants.All()
+	for _, m := range all {
+		fmt.Printf("%-22s %s\n%-22s caught by %s\n", m.Name, m.About, "", strings.Join(m.Scenarios, ", "))
+	}
+	return err
+}

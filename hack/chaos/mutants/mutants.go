@@ -1,0 +1,104 @@
+package mutants
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed *.patch
+var patches embed.FS
+
+// Mutant is a broken controller.
+type Mutant struct {
+	Name string
+	// About says what is broken.
+	About string
+	// Scenarios are the names of the scenarios that have to catch it.
+	Scenarios []string
+	changes   []change
+}
+
+// All returns all mutants, by name.
+func All() ([]Mutant, error) {
+	names, err := fs.Glob(patches, "*.patch")
+	if err != nil {
+		return nil, err
+	}
+	var all []Mutant
+	for _, name := range names {
+		data, err := patches.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		m, err := parse(strings.TrimSuffix(name, ".patch"), string(data))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// Patched returns the changed files of the repository in root, by their paths within it.
+func (m Mutant) Patched(root string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, c := range m.changes {
+		content, known := files[c.file]
+		if !known {
+			data, err := os.ReadFile(filepath.Join(root, c.file))
+			if err != nil {
+				return nil, fmt.Errorf("mutant %s does not apply any more: %w", m.Name, err)
+			}
+			content = string(data)
+		}
+		if n := strings.Count(content, c.before); n != 1 {
+			return nil, fmt.Errorf("mutant %s does not apply any more: %s has these lines %d times, not once:\n%s", m.Name, c.file, n, c.before)
+		}
+		files[c.file] = strings.Replace(content, c.before, c.after, 1)
+	}
+	return files, nil
+}
+
+// Build compiles the mutant of the repository in root, and returns the path of its program in folder. The sources stay as they are: the
+// compiler gets the changed files beside them, and takes everything else from its cache.
+func (m Mutant) Build(ctx context.Context, root, folder string) (string, error) {
+	files, err := m.Patched(root)
+	if err != nil {
+		return "", err
+	}
+	if folder, err = filepath.Abs(filepath.Join(folder, m.Name)); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for file, content := range files {
+		path := filepath.Join(folder, strings.ReplaceAll(file, "/", "-"))
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			return "", err
+		}
+		overlay.Replace[filepath.FromSlash(file)] = path
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		return "", err
+	}
+	list, program := filepath.Join(folder, "overlay.json"), filepath.Join(folder, "controller")
+	if err := os.WriteFile(list, data, 0o644); err != nil {
+		return "", err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-overlay", list, "-ldflags=-s -w", "-o", program, "./cmd/controller")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("mutant %s does not compile: %w\n%s", m.Name, err, out)
+	}
+	return program, nil
+}
