@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -21,7 +22,8 @@ const huntTries = 3
 type hunt struct {
 	mutant   mutants.Mutant
 	scenario scenario
-	program  string
+	// build builds the mutant, once for all its hunts.
+	build func() (program string, err error)
 	// rounds is how many rounds it took, and last the result of the last one.
 	rounds int
 	took   time.Duration
@@ -42,6 +44,9 @@ func (c *campaign) planHunts(names string) ([]*hunt, error) {
 	for _, s := range c.scenarios {
 		for _, m := range all {
 			if slices.Contains(m.Scenarios, s.name) && pattern.MatchString(m.Name) {
+				if _, err := m.Patched("."); err != nil {
+					return nil, err
+				}
 				hunts = append(hunts, &hunt{mutant: m, scenario: s})
 			}
 		}
@@ -54,18 +59,12 @@ func (c *campaign) planHunts(names string) ([]*hunt, error) {
 
 // huntMutants lets each scenario catch its mutants, and fails if one does not.
 func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
-	programs := map[string]string{}
+	builds := map[string]func() (string, error){}
 	for _, h := range hunts {
-		if programs[h.mutant.Name] == "" {
-			began := time.Now()
-			program, err := h.mutant.Build(ctx, ".", filepath.Join(c.folder, "mutants"))
-			if err != nil {
-				return err
-			}
-			programs[h.mutant.Name] = program
-			fmt.Printf("%s  built %s in %.0f s\n", time.Now().Format("15:04:05"), h.mutant.Name, time.Since(began).Seconds())
+		if builds[h.mutant.Name] == nil {
+			builds[h.mutant.Name] = sync.OnceValues(func() (string, error) { return h.mutant.Build(ctx, ".", filepath.Join(c.folder, "mutants")) })
 		}
-		h.program = programs[h.mutant.Name]
+		h.build = builds[h.mutant.Name]
 	}
 	together, alone := []job{}, []job{}
 	for i, h := range hunts {
@@ -89,9 +88,13 @@ func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
 
 // run plays the scenario with the mutant until it is caught.
 func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
+	program, err := h.build()
+	if err != nil {
+		h.last.Error = err.Error()
+	}
 	began := time.Now()
-	for h.rounds < huntTries && !h.isCaught() && ctx.Err() == nil {
-		cluster := c.cluster.WithController(h.program)
+	for err == nil && h.rounds < huntTries && !h.isCaught() && ctx.Err() == nil {
+		cluster := c.cluster.WithController(program)
 		r, err := newRun(h.scenario, ours{cluster}, cluster, c.pulse, seed+uint64(h.rounds), true)
 		h.rounds++
 		if err != nil {

@@ -87,7 +87,8 @@ func (a *arena) sweep(op operation) {
 // undisturbed does the operation and returns how many writes it took.
 func (a *arena) undisturbed(op operation) int {
 	a.prepare(op, "calm")
-	writes := a.countWrites()
+	writes, remove := a.countWrites()
+	defer remove()
 	op.do(a, "calm")
 	op.lookAfter(a, "calm")
 	a.settle()

@@ -46,11 +46,13 @@ func ruleScenarios() []scenario {
 }
 
 const (
-	// refusalTime is how long pods are refused. mostDoomed is the largest number of refused creates in that time, mostEvents the largest
-	// number of writes of events.
-	refusalTime = 10 * time.Second
-	mostDoomed  = 20
-	mostEvents  = 20
+	// refusalTime is how long pods are refused. mostDoomed is the largest number of refused creates in that time, mostDoomedLater that in its
+	// second half: the time between two tries has to grow. (On a busy machine it is long in any case.) mostEvents is the largest number of
+	// writes of events.
+	refusalTime     = 10 * time.Second
+	mostDoomed      = 20
+	mostDoomedLater = 4
+	mostEvents      = 20
 	// toldTime is how long it may take until the status says why there are no pods.
 	toldTime = 30 * time.Second
 	// standstill is the longest time without a new pod after the refusal. It may be somewhat longer than the refusal: a controller that
@@ -104,8 +106,14 @@ func (a *arena) refuse(replicas int, r refusal) {
 		message := a.condition(r.name, "ReplicaFailure")
 		return message, strings.Contains(message, r.words)
 	})
+	lab.Pause(a.ctx, time.Until(began.Add(refusalTime/2)))
+	later := a.auditFromNow()
 	lab.Pause(a.ctx, time.Until(began.Add(refusalTime)))
 	a.boundRefusals(r, log)
+	if doomed, _ := a.countRefusals(later); doomed > mostDoomedLater {
+		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " later creates",
+			What: fmt.Sprintf("%s: %d refused creates in the second half of %v, more than %d", r.name, doomed, refusalTime, mostDoomedLater)})
+	}
 	lift()
 	lifted := time.Now()
 	a.expectGrowth(r.name, replicas, max(standstill, lifted.Sub(began)+standstill/3))
@@ -119,15 +127,7 @@ func (a *arena) refuse(replicas int, r refusal) {
 // boundRefusals checks how many creates were refused. Batches that double may waste as many requests as succeeded before, and each
 // admitted pod may cause an event.
 func (a *arena) boundRefusals(r refusal, log *audit.Log) {
-	doomed, events := 0, 0
-	for _, request := range a.nextWrites(log) {
-		switch {
-		case request.ObjectRef.Resource == "events":
-			events++
-		case request.What() == "create pods" && request.ResponseStatus.Code >= http.StatusBadRequest:
-			doomed++
-		}
-	}
+	doomed, events := a.countRefusals(log)
 	a.logf("%s: %d refused creates, %d writes of events in %v", r.name, doomed, events, refusalTime)
 	if most := mostDoomed + r.allowed; doomed > most {
 		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " creates",
@@ -137,6 +137,19 @@ func (a *arena) boundRefusals(r refusal, log *audit.Log) {
 		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " events",
 			What: fmt.Sprintf("%s: %d writes of events in %v, more than %d", r.name, events, refusalTime, most)})
 	}
+}
+
+// countRefusals counts the refused creates, and the writes of events, since a time.
+func (a *arena) countRefusals(since *audit.Log) (doomed, events int) {
+	for _, request := range a.nextWrites(since) {
+		switch {
+		case request.ObjectRef.Resource == "events":
+			events++
+		case request.What() == "create pods" && request.ResponseStatus.Code >= http.StatusBadRequest:
+			doomed++
+		}
+	}
+	return doomed, events
 }
 
 // expectGrowth waits until an owner has all its pods. The creates may take long, but the controller must not stand still.
