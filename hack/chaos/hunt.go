@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mycompany/podmanager/hack/chaos/mutants"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
 // huntTries is how many rounds a scenario has to catch a mutant, each with another seed: much of what a scenario does is by chance.
@@ -43,7 +45,7 @@ func (c *campaign) planHunts(names string) ([]*hunt, error) {
 	var hunts []*hunt
 	for _, s := range c.scenarios {
 		for _, m := range all {
-			if slices.Contains(m.Scenarios, s.name) && pattern.MatchString(m.Name) {
+			if m.Scenarios[s.name] != "" && pattern.MatchString(m.Name) {
 				if _, err := m.Patched("."); err != nil {
 					return nil, err
 				}
@@ -101,7 +103,7 @@ func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
 			h.last = result{Error: err.Error()}
 			break
 		}
-		r.endAtFirst = true
+		r.hunted = h.mutant.Scenarios[h.scenario.name]
 		h.last = r.play(ctx)
 		if err := cluster.Repair(ctx); err != nil { // the run may have ended while a part of the control plane was down
 			h.last.Error = err.Error()
@@ -111,12 +113,15 @@ func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
 	fmt.Printf("%s  %-22s %-22s %4.0f s  %s\n", time.Now().Format("15:04:05"), h.scenario.name, h.mutant.Name, h.took.Seconds(), h.verdict())
 }
 
-func (h *hunt) isCaught() bool { return len(h.last.Violations) > 0 }
+func (h *hunt) isCaught() bool { return h.last.breaks(h.mutant.Scenarios[h.scenario.name]) }
+
+// catch is the violation that the mutant was caught by: the last one.
+func (h *hunt) catch() faults.Violation { return h.last.Violations[len(h.last.Violations)-1] }
 
 func (h *hunt) verdict() string {
 	switch {
 	case h.isCaught():
-		return "caught by " + h.last.Violations[0].String()
+		return "caught by " + h.catch().String()
 	case h.last.Error != "":
 		return "not caught, and the last round was void: " + h.last.Error + "   log: " + h.last.Log
 	default:
@@ -132,7 +137,7 @@ func huntTable(hunts []*hunt) string {
 	for _, h := range hunts {
 		by := "nothing"
 		if h.isCaught() {
-			by = h.last.Violations[0].Invariant
+			by = h.catch().Invariant
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.0f s\t%.1f s\n", h.scenario.name, h.mutant.Name, by, h.rounds, h.took.Seconds(), h.last.Slowest.Seconds())
 	}
@@ -158,7 +163,7 @@ func huntFailure(hunts []*hunt) error {
 func listMutants() error {
 	all, err := mutants.All()
 	for _, m := range all {
-		fmt.Printf("%-22s %s\n%-22s caught by %s\n", m.Name, m.About, "", strings.Join(m.Scenarios, ", "))
+		fmt.Printf("%-22s %s\n%-22s caught by %s\n", m.Name, m.About, "", strings.Join(slices.Sorted(maps.Keys(m.Scenarios)), ", "))
 	}
 	return err
 }

@@ -17,7 +17,7 @@ func TestEveryScenarioHasMutant(t *testing.T) {
 	}
 	named := map[string]bool{}
 	for _, m := range all {
-		for _, name := range m.Scenarios {
+		for name := range m.Scenarios {
 			named[name] = true
 			if !slices.ContainsFunc(scenarios(), func(s scenario) bool { return s.name == name }) {
 				t.Errorf("mutant %s names a scenario %s, which does not exist", m.Name, name)
@@ -40,12 +40,13 @@ func TestHuntFailure(t *testing.T) {
 	}{
 		"caught":            {caught, "I1", ""},
 		"caught, then void": {result{Violations: caught.Violations, Error: "interrupted"}, "I1", ""},
+		"caught by another": {result{Violations: []faults.Violation{{Invariant: "I3"}}}, "nothing", "s did not catch m (it is broken)"},
 		"not caught":        {result{}, "nothing", "s did not catch m (it is broken)"},
 		"void":              {result{Error: "no cluster"}, "nothing", "s did not catch m (it is broken)"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken"}, scenario: scenario{name: "s"}, rounds: 2, last: test.last}}
+			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken", Scenarios: map[string]string{"s": "I1"}}, scenario: scenario{name: "s"}, rounds: 2, last: test.last}}
 			if line := strings.Join(strings.Fields(strings.Split(huntTable(hunts), "\n")[1]), " "); line != "s m "+test.cell+" 2 0 s 0.0 s" {
 				t.Errorf("the table says %q", line)
 			}
@@ -62,17 +63,15 @@ func TestHuntFailure(t *testing.T) {
 
 // A run with a mutant ends at its first violation, and what happens after that does not count.
 func TestEndAtFirst(t *testing.T) {
-	ended := 0
-	r := &run{known: map[string]bool{}, endAtFirst: true, end: func() { ended++ }}
-	r.violate("space", faults.Violation{Invariant: "I1", Object: "a"})
-	r.violate("space", faults.Violation{Invariant: "I3", Object: "b"})
-	if len(r.result.Violations) != 1 || r.result.Violations[0].Invariant != "I1" || ended != 1 {
-		t.Errorf("%v, ended %d times; want the first violation alone, and one end", r.result.Violations, ended)
-	}
-	all := &run{known: map[string]bool{}}
-	all.violate("space", faults.Violation{Invariant: "I1", Object: "a"})
-	all.violate("space", faults.Violation{Invariant: "I3", Object: "b"})
-	if len(all.result.Violations) != 2 {
-		t.Errorf("%v; want both violations", all.result.Violations)
+	i1, i3 := faults.Violation{Invariant: "I1", Object: "a"}, faults.Violation{Invariant: "I3", Object: "b"}
+	for hunted, want := range map[string]int{"": 3, mutants.AnyInvariant: 1, "I1": 2, "I3": 1} {
+		ended := 0
+		r := &run{known: map[string]bool{}, hunted: hunted, end: func() { ended++ }}
+		r.violate("space", i3)
+		r.violate("space", i1)
+		r.violate("another", i1)
+		if len(r.result.Violations) != want || (ended == 1) != (hunted != "") {
+			t.Errorf("hunted %q: %v, ended %d times; want %d violations, and one end if it is hunted", hunted, r.result.Violations, ended, want)
+		}
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/chaos/mutants"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
@@ -30,9 +32,9 @@ type run struct {
 	pulse     *pulse
 	seed      uint64
 	short     bool
-	// endAtFirst ends the run at its first violation, by end.
-	endAtFirst bool
-	end        context.CancelFunc
+	// hunted, if not empty, is the invariant whose first violation ends the run, by end; it may be AnyInvariant of the mutants.
+	hunted string
+	end    context.CancelFunc
 
 	began  time.Time
 	mu     sync.Mutex
@@ -59,6 +61,11 @@ type result struct {
 	Error string
 	// Log is the path of the log.
 	Log string
+}
+
+// breaks tells whether an invariant was violated.
+func (r result) breaks(invariant string) bool {
+	return slices.ContainsFunc(r.Violations, func(v faults.Violation) bool { return v.Invariant == invariant || invariant == mutants.AnyInvariant })
 }
 
 func newRun(s scenario, c contender, cluster *lab.Cluster, pulse *pulse, seed uint64, short bool) (*run, error) {
@@ -133,11 +140,11 @@ func (a *arena) inParallel(parts ...func()) {
 func (r *run) violate(namespace string, violation faults.Violation) {
 	r.mu.Lock()
 	key := violation.Invariant + " " + namespace + " " + violation.Object
-	known := r.known[key] || r.endAtFirst && len(r.result.Violations) > 0 // what the end of a run brings is no violation
+	known := r.known[key] || r.result.breaks(r.hunted) // what the end of a run brings is no violation
 	r.known[key] = true
 	if !known {
 		r.result.Violations = append(r.result.Violations, violation)
-		if r.endAtFirst {
+		if r.result.breaks(r.hunted) {
 			r.end()
 		}
 	}

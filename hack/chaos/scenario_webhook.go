@@ -31,7 +31,7 @@ func webhookBreaks(a *arena) {
 		webhook.Break(fault)
 		a.logf("the webhook %s", fault)
 		a.churnFor(each, func(ctx context.Context) { <-ctx.Done() })
-		a.settleSoon(fmt.Sprintf("while the webhook %s", fault))
+		a.settleSoon(fmt.Sprintf("with a webhook that is broken (%s)", fault))
 		webhook.Break(lab.WebhookSound)
 		calls := webhook.Calls.Load()
 		a.churnFor(each/4, func(ctx context.Context) { <-ctx.Done() })

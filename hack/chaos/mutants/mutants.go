@@ -20,10 +20,13 @@ type Mutant struct {
 	Name string
 	// About says what is broken.
 	About string
-	// Scenarios are the names of the scenarios that have to catch it.
-	Scenarios []string
+	// Scenarios has the scenarios that have to catch it, by name, with the invariant by which they do; AnyInvariant if it does not matter.
+	Scenarios map[string]string
 	changes   []change
 }
+
+// AnyInvariant stands for all of them.
+const AnyInvariant = "any"
 
 // All returns all mutants, by name.
 func All() ([]Mutant, error) {

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -10,14 +11,17 @@ type change struct{ file, before, after string }
 
 // parse reads a patch with its head.
 func parse(name, text string) (Mutant, error) {
-	m := Mutant{Name: name}
+	m := Mutant{Name: name, Scenarios: map[string]string{}}
 	var hunk *change
 	file := ""
 	for line := range strings.Lines(text) {
 		content := strings.TrimSuffix(line, "\n")
 		switch {
 		case file == "" && strings.HasPrefix(content, "# Scenarios: "):
-			m.Scenarios = strings.Split(strings.TrimPrefix(content, "# Scenarios: "), ", ")
+			for _, each := range strings.Split(strings.TrimPrefix(content, "# Scenarios: "), ", ") {
+				scenario, invariant, _ := strings.Cut(each, ":")
+				m.Scenarios[scenario] = cmp.Or(invariant, AnyInvariant)
+			}
 		case file == "" && strings.HasPrefix(content, "# "):
 			m.About = strings.TrimSpace(m.About + " " + strings.TrimPrefix(content, "# "))
 		case strings.HasPrefix(content, "diff --git "):
