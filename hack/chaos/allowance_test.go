@@ -128,7 +128,13 @@ func TestAway(t *testing.T) {
 			for programs.launched.Load() < test.launched && lab.Pause(t.Context(), 10*time.Millisecond) {
 			}
 			if len(test.codes) == int(test.launched) {
-				s.running.Wait() // the last one has ended, and is not to be started again
+				// The last one has ended, and is not to be started again.
+				ended := make(chan struct{})
+				go func() { s.running.Wait(); close(ended) }()
+				select {
+				case <-ended:
+				case <-time.After(5 * relaunchAfter):
+				}
 			}
 			s.kill()
 			if got := time.Duration(s.away.Load()); got != test.want || programs.launched.Load() != test.launched {
