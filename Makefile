@@ -129,13 +129,16 @@ cover: ## Print how much of each room the unit tests cover, lowest first
 	@hack/cover.sh $(ARGS)
 
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
-.PHONY: chaos chaos-short bench bench-short
-chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED=, ROUNDS= and DURATION= choose
+.PHONY: chaos chaos-short mutants-chaos bench bench-short
+chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED= and ROUNDS= choose; DURATION= ends it then, even if some had no round
 	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) \
 		$(if $(DURATION),-duration $(DURATION)) $(ARGS)
 
 chaos-short: ## A few minutes of faults, the same every time; SEED= makes it another
 	@$(call campaign,chaos) -short $(if $(SEED),-seed $(SEED)) $(ARGS)
+
+mutants-chaos: ## Broken controllers that the scenarios must catch; MUTANT=list names them, MUTANT= and SCENARIO= choose; ARGS='-starve 70'
+	@$(call campaign,chaos) -mutants '$(or $(MUTANT),.*)' $(if $(SCENARIO),-scenario '$(SCENARIO)') -seed $(or $(SEED),1) $(ARGS)
 
 bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows; NODE=real adds containers that run
 	@$(call campaign,bench) $(ARGS)

@@ -31,8 +31,8 @@ type campaign struct {
 	timed bool
 	// rounds is how many runs to make of each scenario; 0 for the numbers of the scenarios.
 	rounds int
-	// busy is how many programs take CPU from the others.
-	busy   int
+	// starve is how many percent of each processor other programs take.
+	starve int
 	folder string
 	// complete tells that all scenarios were asked for, and enough time for the goals.
 	complete, short, withoutPeer bool

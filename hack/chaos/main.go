@@ -26,7 +26,7 @@ func main() {
 	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "run our controller only, not the ReplicaSet controller")
 	hunted := flag.String("mutants", "", "`names` of broken controllers, as a regular expression, that the scenarios have to catch; list prints them all")
-	flag.IntVar(&c.busy, "starve", 0, "how `many` programs take CPU from the others meanwhile")
+	flag.IntVar(&c.starve, "starve", 0, "how many `percent` of each processor other programs take meanwhile")
 	flag.StringVar(&c.folder, "out", ".chaos", "`folder` for the report and the logs of the runs")
 	cluster := flag.String("cluster", "podmanager-chaos", "`name` of the cluster to create; it replaces a cluster of this name")
 	flag.Parse()
@@ -127,7 +127,7 @@ func (c *campaign) conduct(ctx context.Context, name string, play func(context.C
 		return err
 	}
 	defer func() { _ = cluster.Down() }()
-	stop, err := starve(c.busy, logs)
+	stop, err := starve(ctx, c.starve, logs)
 	if err != nil {
 		return err
 	}

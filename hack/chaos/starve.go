@@ -1,28 +1,28 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// starve takes CPU from everything else until stop is called, by programs that do nothing as fast as they can. The judges then have to allow
-// for a slow machine, and still to catch what is broken.
-func starve(programs int, folder string) (stop func(), err error) {
-	var running []*lab.Process
-	stop = func() {
-		for _, p := range running {
-			_ = p.Kill() // it does not end by itself
-		}
+// starve takes a share of each processor from everything else until stop is called. The judges then have to allow for a slow machine, and
+// still to catch what is broken.
+func starve(ctx context.Context, percent int, folder string) (stop func(), err error) {
+	if percent == 0 {
+		return func() {}, nil
 	}
-	for i := range programs {
-		p, err := lab.StartProgram(filepath.Join(folder, fmt.Sprintf("starve-%d.log", i)), "/bin/sh", "-c", "while :; do :; done")
-		if err != nil {
-			stop()
-			return nil, err
-		}
-		running = append(running, p)
+	program := filepath.Join(folder, "starve")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./hack/test/harness/starve").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return stop, nil
+	p, err := lab.StartProgram(filepath.Join(folder, "starve.log"), program, "-percent", strconv.Itoa(percent))
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = p.Kill() }, nil // it does not end by itself
 }

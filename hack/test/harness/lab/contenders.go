@@ -55,13 +55,6 @@ func (c *Cluster) Launch(name string, flags ...string) (*Process, error) {
 	return p, nil
 }
 
-// WithController returns the same cluster, except that it starts another program as our controller, such as an earlier version.
-func (c *Cluster) WithController(program string) *Cluster {
-	other := *c
-	other.controller = program
-	return &other
-}
-
 func (p *Process) isReady() bool {
 	_, err := p.Ready()
 	return err == nil
