@@ -49,7 +49,8 @@ stop() {
 # compile: makes our programs, and those of all suites in the order in which they are needed. One that is not complete has another name.
 compile() {
 	local suite
-	go build ${E2E_RACE:+-race} -o "$work/bin/" ./cmd/... || return
+	# As make image does, so that they are static, and the real node can run them in a container.
+	CGO_ENABLED=${E2E_RACE:-0} go build ${E2E_RACE:+-race} -trimpath -buildvcs=false -ldflags '-s -w' -o "$work/bin/" ./cmd/... || return
 	for suite in "${suites[@]}"; do
 		go test -c -tags e2e ${E2E_RACE:+-race} -o "$work/$suite.new" "./hack/test/$suite" || return
 		mv "$work/$suite.new" "$work/$suite.test"

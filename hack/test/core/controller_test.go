@@ -4,7 +4,6 @@ package core
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -20,17 +19,6 @@ func startController(name string, flags ...string) (*lab.Process, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()
 	return shared.cluster.Start(ctx, name, append([]string{"-v", "4"}, flags...)...)
-}
-
-// stopController ends a controller with SIGTERM, and checks that its exit code is 0.
-func stopController(p *lab.Process) error {
-	if err := p.Stop(); err != nil {
-		return err
-	}
-	if p.Err != nil {
-		return fmt.Errorf("%w\n%s", p.Err, p.Tail(30))
-	}
-	return nil
 }
 
 // private starts a controller for this test only, for PodManagers with the private label in the test's namespace.

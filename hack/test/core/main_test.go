@@ -54,7 +54,7 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 
 func tearDown(passed bool) error {
 	var problems []error
-	if err := stopController(shared.controller); err != nil {
+	if err := shared.controller.StopCleanly(); err != nil {
 		problems = append(problems, fmt.Errorf("the controller did not stop cleanly: %w", err))
 		passed = false
 	}

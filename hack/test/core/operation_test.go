@@ -84,13 +84,13 @@ func TestLeaderElection(t *testing.T) {
 	}
 
 	third := candidate("2m", "90s")
-	if err := stopController(second); err != nil {
+	if err := second.StopCleanly(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
 	s.Await("the third controller to lead, because the second has released its Lease", func() (any, bool) { return third.Tail(30), leading(third) })
 	s.Kubectl("scale", "pm/web", "--replicas=2")
 	s.awaitReady("web", 2)
-	if err := stopController(third); err != nil {
+	if err := third.StopCleanly(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
 }

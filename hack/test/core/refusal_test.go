@@ -107,7 +107,7 @@ func TestInvalidPod(t *testing.T) {
 	}
 
 	// The controller tries a corrected spec at once, and the failure is over.
-	s.applyPrivate("bad", "{replicas: 3, image: nginx, template: null}")
+	s.applyPrivate("bad", "{replicas: 3, image: nginx}")
 	s.awaitReady("bad", 3)
 	for _, kind := range []string{v1.ConditionReplicaFailure, v1.ConditionStalled} {
 		if left := s.Condition("bad", kind); left.Type != "" {

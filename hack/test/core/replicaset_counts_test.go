@@ -113,7 +113,7 @@ func TestLabelsBeyondTheSelector(t *testing.T) {
 	before := uids(s.Pods())
 	s.patchPod("web-0", `{"labels":{"extra":"yes","app":"another"}}`)
 	s.patchPod("web-1", `{"labels":{"app":null}}`)
-	s.apply("web", "{replicas: 3, updateStrategy: {type: OnDelete}, image: null, template: {metadata: {labels: {extra: 'yes'}}, spec: {containers: [{name: app, image: nginx}]}}}")
+	s.apply("web", "{replicas: 3, updateStrategy: {type: OnDelete}, template: {metadata: {labels: {extra: 'yes'}}, spec: {containers: [{name: app, image: nginx}]}}}")
 	s.Await("a third pod", func() (any, bool) {
 		status := s.Manager("web").Status
 		return status, status.Replicas == 3 && status.ReadyReplicas == 3 && slices.Equal(status.PodNames, []string{"web-0", "web-1", "web-2"})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -29,11 +30,15 @@ type Space struct {
 	Cluster *lab.Cluster
 }
 
-// NewSpace creates a namespace, and deletes it when the test is over. If the test has failed, it prints what explains the failure.
+// spaceLabel is on the namespaces of tests.
+const spaceLabel = "e2e.mycompany.com/space"
+
+// NewSpace creates a namespace, and empties it when the test is over. If the test has failed, it prints what explains the failure. The
+// namespace stays until the cluster goes: to delete one takes the control plane two requests for each of sixty kinds of objects.
 func NewSpace(t *testing.T, cluster *lab.Cluster) *Space {
 	t.Helper()
 	client := cluster.Kube.CoreV1().Namespaces()
-	created, err := client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
+	created, err := client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-", Labels: map[string]string{spaceLabel: ""}}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +47,25 @@ func NewSpace(t *testing.T, cluster *lab.Cluster) *Space {
 		if t.Failed() {
 			t.Logf("objects in %s:\n%s", s.Name, s.Dump())
 		}
-		_ = client.Delete(context.Background(), s.Name, metav1.DeleteOptions{})
+		s.empty()
 	})
 	return s
+}
+
+// empty deletes the pods, and whatever would make others.
+func (s *Space) empty() {
+	ctx, gone, all := context.Background(), metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}, metav1.ListOptions{}
+	_ = s.Cluster.Managers.AppsV1().PodManagers(s.Name).DeleteCollection(ctx, gone, all)
+	_ = s.Cluster.Kube.AppsV1().Deployments(s.Name).DeleteCollection(ctx, gone, all)
+	_ = s.Cluster.Kube.AppsV1().StatefulSets(s.Name).DeleteCollection(ctx, gone, all)
+	_ = s.Cluster.Kube.AppsV1().ReplicaSets(s.Name).DeleteCollection(ctx, gone, all)
+	_ = s.Cluster.Kube.CoreV1().Pods(s.Name).DeleteCollection(ctx, gone, all)
+}
+
+// deleteSpaces deletes the namespaces that an earlier run has left on a cluster that was kept.
+func deleteSpaces(ctx context.Context, cluster *lab.Cluster) error {
+	_, err := cluster.Kubectl(ctx, "delete", "namespaces", "--selector", spaceLabel, "--ignore-not-found", "--wait=false")
+	return err
 }
 
 // With returns the space for a subtest.

@@ -51,6 +51,9 @@ func begin(folder string, setUp func(context.Context, *lab.Cluster) error) error
 	if err != nil {
 		return err
 	}
+	if err := deleteSpaces(ctx, cluster); err != nil {
+		return err
+	}
 	go machine.measure(context.Background(), writeTo(cluster)) // until the process ends
 	return setUp(ctx, cluster)
 }

@@ -55,16 +55,16 @@ func testDeployed(t *testing.T) {
 
 // isPulled checks that the image came from the registry: the registry, the kubelet and the runtime say so.
 func (d *deployment) isPulled(registry *registry, image image) {
-	d.t.Helper()
+	d.T.Helper()
 	leader, standby := d.awaitReplicas(image)
 	for _, pod := range []corev1.Pod{leader, standby} {
 		if id := pod.Status.ContainerStatuses[0].ImageID; !strings.HasSuffix(id, "@"+image.digest) {
-			d.t.Errorf("%s runs %s, want %s", pod.Name, id, image.digest)
+			d.T.Errorf("%s runs %s, want %s", pod.Name, id, image.digest)
 		}
 	}
 	registry.says(regexp.MustCompile(`(GET) /v2/podmanager/manifests/` + image.digest + ` .*containerd`))
-	d.await("events of the pull of "+image.ref, func() (any, bool) {
-		events, err := shared.kube.CoreV1().Events(systemSpace).List(d.t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
+	d.Await("events of the pull of "+image.ref, func() (any, bool) {
+		events, err := shared.kube.CoreV1().Events(systemSpace).List(d.T.Context(), metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
 		if err != nil {
 			return err, false
 		}
@@ -80,11 +80,11 @@ func (d *deployment) isPulled(registry *registry, image image) {
 
 // isRestricted checks that the namespace admits nothing but pods of the level restricted, and what the kernel says of ours.
 func (d *deployment) isRestricted(image image) {
-	d.t.Helper()
+	d.T.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "root"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "local/web:1"}}}}
-	_, err := shared.kube.CoreV1().Pods(systemSpace).Create(d.t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err := shared.kube.CoreV1().Pods(systemSpace).Create(d.T.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `violates PodSecurity "restricted:latest"`) {
-		d.t.Errorf("a pod that says nothing of security was answered with %v, want a refusal", err)
+		d.T.Errorf("a pod that says nothing of security was answered with %v, want a refusal", err)
 	}
 	want := map[string]string{
 		"Uid": "65532 65532 65532 65532", "Gid": "65532 65532 65532 65532", "NoNewPrivs": "1", "Seccomp": "2",
@@ -94,11 +94,11 @@ func (d *deployment) isRestricted(image image) {
 	for _, pod := range []corev1.Pod{leader, standby} {
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.process(&pod)))
 		if err != nil {
-			d.t.Fatal(err)
+			d.T.Fatal(err)
 		}
 		for name, value := range want {
 			if line := name + ":" + value; !slices.Contains(fieldsOf(string(status)), line) {
-				d.t.Errorf("%s: the kernel does not say %s:\n%s", pod.Name, line, status)
+				d.T.Errorf("%s: the kernel does not say %s:\n%s", pod.Name, line, status)
 			}
 		}
 	}
@@ -116,34 +116,34 @@ func fieldsOf(status string) []string {
 
 // isHealthy checks what leader and standby say of themselves, and their memory.
 func (d *deployment) isHealthy(image image) {
-	d.t.Helper()
+	d.T.Helper()
 	const limit = 512 << 20
 	leader, standby := d.awaitReplicas(image)
 	for leading, pod := range map[float64]corev1.Pod{1: leader, 0: standby} {
 		if answer, code := d.health(&pod, "/readyz"); answer != "ok" || code != http.StatusOK {
-			d.t.Errorf("%s: /readyz answers %d %q", pod.Name, code, answer)
+			d.T.Errorf("%s: /readyz answers %d %q", pod.Name, code, answer)
 		}
 		if answer, code := d.metrics(&pod, ""); code != http.StatusUnauthorized {
-			d.t.Errorf("%s: a scrape without a token is answered with %d %q", pod.Name, code, answer)
+			d.T.Errorf("%s: a scrape without a token is answered with %d %q", pod.Name, code, answer)
 		}
 		if got := d.metric(&pod, `leader_election_master_status{name="`+leaseName+`"}`); got != leading {
-			d.t.Errorf("%s: leader_election_master_status is %v, want %v", pod.Name, got, leading)
+			d.T.Errorf("%s: leader_election_master_status is %v, want %v", pod.Name, got, leading)
 		}
 		if got := d.memoryLimit(&pod); got != fmt.Sprint(limit) {
-			d.t.Errorf("%s may have %s bytes of memory, want %d", pod.Name, got, limit)
+			d.T.Errorf("%s may have %s bytes of memory, want %d", pod.Name, got, limit)
 		}
 		used := d.metric(&pod, "process_resident_memory_bytes")
-		d.t.Logf("%s, leading %v: %.0f MiB of memory", pod.Name, leading, used/(1<<20))
+		d.T.Logf("%s, leading %v: %.0f MiB of memory", pod.Name, leading, used/(1<<20))
 		if used > limit/4 {
-			d.t.Errorf("%s has %.0f bytes of memory, want at most a quarter of the limit", pod.Name, used)
+			d.T.Errorf("%s has %.0f bytes of memory, want at most a quarter of the limit", pod.Name, used)
 		}
 	}
 }
 
 // losesLeader kills the leader. The other replica leads soon, does what is asked meanwhile, and leaves alone what is as it should be.
 func (d *deployment) losesLeader(image image) {
-	d.t.Helper()
-	idle, busy := newSpaceAlone(d.t), newSpaceAlone(d.t)
+	d.T.Helper()
+	idle, busy := newSpaceAlone(d.T), newSpaceAlone(d.T)
 	idle.apply(spec(3, replacing, "", web("1", "")))
 	busy.apply(spec(1, replacing, "", web("1", "")))
 	idle.awaitReady(3)
@@ -156,7 +156,7 @@ func (d *deployment) losesLeader(image image) {
 	began := time.Now()
 	busy.apply(spec(2, replacing, "", web("1", "")))
 	var led, acted time.Duration
-	d.await("another leader to act", func() (any, bool) {
+	d.Await("another leader to act", func() (any, bool) {
 		holder := d.holder()
 		if led == 0 && holder != dead {
 			led = time.Since(began)
@@ -164,25 +164,25 @@ func (d *deployment) losesLeader(image image) {
 		acted = time.Since(began)
 		return holder, len(busy.pods()) == 2
 	})
-	d.t.Logf("%s, which is not %s, led after %v, and acted after %v", d.holder(), dead, led, acted)
+	d.T.Logf("%s, which is not %s, led after %v, and acted after %v", d.holder(), dead, led, acted)
 	if limit := harness.Scaled(takeover); acted > limit {
-		d.t.Errorf("that took more than %v", limit)
+		d.T.Errorf("that took more than %v", limit)
 	}
 	busy.awaitReady(2)
 	idle.unwrittenSince(manager.ResourceVersion, pods)
 	after, standby := d.awaitReplicas(image)
 	for _, pod := range []corev1.Pod{after, standby} {
 		if want := map[bool]int32{true: 1, false: 0}[pod.UID == leader.UID]; pod.Status.ContainerStatuses[0].RestartCount != want {
-			d.t.Errorf("%s was restarted %d times, want %d", pod.Name, pod.Status.ContainerStatuses[0].RestartCount, want)
+			d.T.Errorf("%s was restarted %d times, want %d", pod.Name, pod.Status.ContainerStatuses[0].RestartCount, want)
 		}
 	}
 }
 
 // unwrittenSince checks that nobody has written the PodManager or its pods, but for what a kubelet tells of a pod.
 func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
-	s.t.Helper()
+	s.T.Helper()
 	if got := s.manager(); got.ResourceVersion != manager {
-		s.t.Errorf("the PodManager was written: %s", brief(got))
+		s.T.Errorf("the PodManager was written: %s", harness.Brief(got))
 	}
 	now := s.pods()
 	s.stayed(pods, now, 0)
@@ -192,7 +192,7 @@ func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
 			pod.ResourceVersion, pod.ManagedFields, pod.Status = "", nil, corev1.PodStatus{}
 		}
 		if !equality.Semantic.DeepEqual(was, is) {
-			s.t.Errorf("%s was written: it was %+v, it is %+v", is.Name, was, is)
+			s.T.Errorf("%s was written: it was %+v, it is %+v", is.Name, was, is)
 		}
 	}
 }
@@ -200,8 +200,8 @@ func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
 // isUpdated gives the Deployment another image, and webhooks, while five pods are replaced. Two of the new ones become ready under whoever leads
 // then; the others wait for a leader of the new image, so that neither ends before the other.
 func (d *deployment) isUpdated(to image) {
-	d.t.Helper()
-	s := newSpaceAlone(d.t)
+	d.T.Helper()
+	s := newSpaceAlone(d.T)
 	limits := "podUpdatePolicy: Recreate, maxSurge: 1, maxUnavailable: 1"
 	s.apply(spec(5, limits, "", web("1", "")))
 	s.awaitReady(5)
@@ -210,28 +210,28 @@ func (d *deployment) isUpdated(to image) {
 	witness := s.limits(4, 6)
 	s.apply(spec(5, limits, "", web("unready", "")))
 	opening := &opening{s, map[types.UID]bool{}}
-	s.await("a new pod to be ready", func() (any, bool) { ready := opening.upTo(1); return ready, ready == 1 })
+	s.Await("a new pod to be ready", func() (any, bool) { ready := opening.upTo(1); return ready, ready == 1 })
 	d.applyWithWebhooks(to)
-	d.await("a leader of "+to.ref, func() (any, bool) {
+	d.Await("a leader of "+to.ref, func() (any, bool) {
 		holder := d.holder()
 		return fmt.Sprintf("%s leads, %d new pods are ready", holder, opening.upTo(2)), slices.ContainsFunc(d.everyPod(), func(pod corev1.Pod) bool {
 			return pod.Spec.Containers[0].Image == to.ref && leads(&pod, holder)
 		})
 	})
 	if manager := s.manager(); manager.Status.UpdatedReplicas >= 5 {
-		d.t.Errorf("the rollout is over before the new leader has done anything: %s", brief(manager))
+		d.T.Errorf("the rollout is over before the new leader has done anything: %s", harness.Brief(manager))
 	}
-	s.await("all pods to be replaced", func() (any, bool) { ready := opening.upTo(5); return ready, ready == 5 })
-	d.t.Logf("after the last pod was ready it took %v", s.awaitReady(5))
+	s.Await("all pods to be replaced", func() (any, bool) { ready := opening.upTo(5); return ready, ready == 5 })
+	d.T.Logf("after the last pod was ready it took %v", s.awaitReady(5))
 	s.answers("unready")
 	witness.held()
 	if after := d.holder(); after == before {
-		d.t.Errorf("%s still leads", after)
+		d.T.Errorf("%s still leads", after)
 	}
 	d.awaitReplicas(to)
-	out, err := exec.CommandContext(d.t.Context(), "kubectl", "--namespace", systemSpace, "rollout", "status", "deployment/"+deploymentName, "--timeout=30s").CombinedOutput()
+	out, err := exec.CommandContext(d.T.Context(), "kubectl", "--namespace", systemSpace, "rollout", "status", "deployment/"+deploymentName, "--timeout=30s").CombinedOutput()
 	if err != nil {
-		d.t.Errorf("kubectl rollout status: %v\n%s", err, out)
+		d.T.Errorf("kubectl rollout status: %v\n%s", err, out)
 	}
 }
 
@@ -243,7 +243,7 @@ type opening struct {
 
 // upTo tells pods to be ready until so many were told, and returns how many are ready.
 func (o *opening) upTo(most int) int {
-	o.s.t.Helper()
+	o.s.T.Helper()
 	ready := 0
 	for _, pod := range o.s.pods() {
 		switch {

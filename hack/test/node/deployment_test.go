@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
@@ -39,7 +40,7 @@ type deployment struct{ *space }
 func deploy(t *testing.T, image image) *deployment {
 	t.Helper()
 	withoutController(t)
-	d := &deployment{&space{t: t, name: systemSpace}}
+	d := &deployment{&space{&harness.Space{T: t, Ctx: t.Context(), Name: systemSpace, Cluster: shared.cluster}}}
 	t.Cleanup(func() {
 		if t.Failed() {
 			out, _ := exec.Command("kubectl", "--namespace", systemSpace, "get", "pods,leases,events", "-o", "wide").CombinedOutput()
@@ -63,10 +64,10 @@ func deploy(t *testing.T, image image) *deployment {
 
 // addScraper creates the account that reads the metrics, as a user would.
 func (d *deployment) addScraper() {
-	d.t.Helper()
+	d.T.Helper()
 	run := func(arguments ...string) {
 		if out, err := exec.Command("kubectl", arguments...).CombinedOutput(); err != nil {
-			d.t.Errorf("kubectl %v: %v\n%s", arguments, err, out)
+			d.T.Errorf("kubectl %v: %v\n%s", arguments, err, out)
 		}
 	}
 	remove := func() {
@@ -74,31 +75,31 @@ func (d *deployment) addScraper() {
 		run("delete", "serviceaccount", scraper, "--namespace", systemSpace, "--ignore-not-found")
 	}
 	remove() // a run that was killed may have left it
-	d.t.Cleanup(remove)
+	d.T.Cleanup(remove)
 	run("create", "serviceaccount", scraper, "--namespace", systemSpace)
 	run("create", "clusterrolebinding", scraper, "--clusterrole", "podmanager-metrics-reader", "--serviceaccount", systemSpace+":"+scraper)
 }
 
 // in is the same for a part of the test.
 func (d *deployment) in(t *testing.T) *deployment {
-	return &deployment{&space{t: t, name: systemSpace}}
+	return &deployment{&space{&harness.Space{T: t, Ctx: t.Context(), Name: systemSpace, Cluster: shared.cluster}}}
 }
 
 // apply does what a user would do, and what it does to the manifests is to name the image.
 func (d *deployment) apply(image image) {
-	d.t.Helper()
-	command := exec.CommandContext(d.t.Context(), "make", "-C", root, "deploy", "IMG="+image.ref)
+	d.T.Helper()
+	command := exec.CommandContext(d.T.Context(), "make", "deploy", "IMG="+image.ref)
 	// Nothing of what the make that runs the tests was told.
 	command.Env = append(os.Environ(), "MAKEFLAGS=")
 	if out, err := command.CombinedOutput(); err != nil {
-		d.t.Fatalf("make deploy: %v\n%s", err, out)
+		d.T.Fatalf("make deploy: %v\n%s", err, out)
 	}
 }
 
 // awaitReplicas waits until there are two replicas of the image and no others, both are ready, and one of them leads.
 func (d *deployment) awaitReplicas(image image) (leader, standby corev1.Pod) {
-	d.t.Helper()
-	d.await("a leader and a standby of "+image.ref, func() (any, bool) {
+	d.T.Helper()
+	d.Await("a leader and a standby of "+image.ref, func() (any, bool) {
 		pods, holder := d.everyPod(), d.holder()
 		seen := "the lease is of " + holder
 		for _, pod := range pods {
@@ -119,21 +120,21 @@ func (d *deployment) awaitReplicas(image image) (leader, standby corev1.Pod) {
 
 // everyPod has those that are terminating, too.
 func (d *deployment) everyPod() []corev1.Pod {
-	d.t.Helper()
-	list, err := shared.kube.CoreV1().Pods(systemSpace).List(d.t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=controller"})
+	d.T.Helper()
+	list, err := shared.kube.CoreV1().Pods(systemSpace).List(d.T.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=controller"})
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	return list.Items
 }
 
 // holder is the identity of the leader: the host name, which is that of the pod, and something that no other process has.
 func (d *deployment) holder() string {
-	d.t.Helper()
+	d.T.Helper()
 	// There is no lease until somebody leads.
-	list, err := shared.kube.CoordinationV1().Leases(systemSpace).List(d.t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + leaseName})
+	list, err := shared.kube.CoordinationV1().Leases(systemSpace).List(d.T.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + leaseName})
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	for _, lease := range list.Items {
 		return ptr.Deref(lease.Spec.HolderIdentity, "")
@@ -149,13 +150,13 @@ const livenessLimit = 30 * time.Second
 
 // get asks a replica, with the token of somebody if there is one.
 func (d *deployment) get(pod *corev1.Pod, url, token string) (body string, code int) {
-	d.t.Helper()
+	d.T.Helper()
 	if pod.Spec.NodeName != realNode {
-		d.t.Fatalf("%s is on %q, which is no real node", pod.Name, pod.Spec.NodeName)
+		d.T.Fatalf("%s is on %q, which is no real node", pod.Name, pod.Spec.NodeName)
 	}
-	request, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(d.T.Context(), http.MethodGet, url, nil)
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -163,51 +164,51 @@ func (d *deployment) get(pod *corev1.Pod, url, token string) (body string, code 
 	began := time.Now()
 	response, err := client.Do(request)
 	for ; err != nil; response, err = client.Do(request) {
-		log, _ := exec.CommandContext(d.t.Context(), "kubectl", "logs", "--namespace", systemSpace, pod.Name, "--tail=20").CombinedOutput()
-		d.t.Logf("%s does not answer: %v; its log:\n%s", pod.Name, err, log)
+		log, _ := exec.CommandContext(d.T.Context(), "kubectl", "logs", "--namespace", systemSpace, pod.Name, "--tail=20").CombinedOutput()
+		d.T.Logf("%s does not answer: %v; its log:\n%s", pod.Name, err, log)
 		if time.Since(began) > livenessLimit {
-			d.t.Fatalf("%s has not answered for %v", pod.Name, livenessLimit)
+			d.T.Fatalf("%s has not answered for %v", pod.Name, livenessLimit)
 		}
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
 	if err != nil {
-		d.t.Fatalf("%s answers to %s with %s, error %v", pod.Name, url, response.Status, err)
+		d.T.Fatalf("%s answers to %s with %s, error %v", pod.Name, url, response.Status, err)
 	}
 	return string(data), response.StatusCode
 }
 
 // health is what a replica answers to a probe, metrics what it tells those who may know it.
 func (d *deployment) health(pod *corev1.Pod, path string) (string, int) {
-	d.t.Helper()
+	d.T.Helper()
 	return d.get(pod, fmt.Sprintf("http://%s:%d%s", pod.Status.PodIP, healthPort, path), "")
 }
 
 func (d *deployment) metrics(pod *corev1.Pod, token string) (string, int) {
-	d.t.Helper()
+	d.T.Helper()
 	return d.get(pod, fmt.Sprintf("https://%s:%d/metrics", pod.Status.PodIP, metricsPort), token)
 }
 
 // token is one of the scraper.
 func (d *deployment) token() string {
-	d.t.Helper()
-	token, err := exec.CommandContext(d.t.Context(), "kubectl", "create", "token", scraper, "--namespace", systemSpace).Output()
+	d.T.Helper()
+	token, err := exec.CommandContext(d.T.Context(), "kubectl", "create", "token", scraper, "--namespace", systemSpace).Output()
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	return strings.TrimSpace(string(token))
 }
 
 // metric is a value that a replica tells.
 func (d *deployment) metric(pod *corev1.Pod, name string) float64 {
-	d.t.Helper()
+	d.T.Helper()
 	body, code := d.metrics(pod, d.token())
 	if code != http.StatusOK {
-		d.t.Fatalf("%s answers a scrape with %d: %s", pod.Name, code, body)
+		d.T.Fatalf("%s answers a scrape with %d: %s", pod.Name, code, body)
 	}
 	value, err := valueOf(body, name)
 	if err != nil {
-		d.t.Fatalf("%s: %v", pod.Name, err)
+		d.T.Fatalf("%s: %v", pod.Name, err)
 	}
 	return value
 }
@@ -224,49 +225,49 @@ func valueOf(metrics, name string) (float64, error) {
 
 // cgroup is the folder of the kernel with the memory limit and the processes of a replica's container, in v1 or v2.
 func (d *deployment) cgroup(pod *corev1.Pod) string {
-	d.t.Helper()
+	d.T.Helper()
 	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
 	for _, parent := range []string{"/sys/fs/cgroup/memory", "/sys/fs/cgroup"} {
 		if found, err := filepath.Glob(parent + "/*/kubepods/*/*/" + id); err == nil && len(found) == 1 {
 			return found[0]
 		}
 	}
-	d.t.Fatalf("the container %q of %s has no cgroup", id, pod.Name)
+	d.T.Fatalf("the container %q of %s has no cgroup", id, pod.Name)
 	return ""
 }
 
 // memoryLimit is in bytes.
 func (d *deployment) memoryLimit(pod *corev1.Pod) string {
-	d.t.Helper()
+	d.T.Helper()
 	folder := d.cgroup(pod)
 	limit, err := os.ReadFile(filepath.Join(folder, "memory.max"))
 	if err != nil {
 		limit, err = os.ReadFile(filepath.Join(folder, "memory.limit_in_bytes"))
 	}
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	return strings.TrimSpace(string(limit))
 }
 
 // process is the one of a replica, by its number on this machine.
 func (d *deployment) process(pod *corev1.Pod) int {
-	d.t.Helper()
+	d.T.Helper()
 	text, err := os.ReadFile(filepath.Join(d.cgroup(pod), "cgroup.procs"))
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	process, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		d.t.Fatalf("%s has not one process: %q", pod.Name, text)
+		d.T.Fatalf("%s has not one process: %q", pod.Name, text)
 	}
 	return process
 }
 
 // kill ends the process of a replica without warning.
 func (d *deployment) kill(pod *corev1.Pod) {
-	d.t.Helper()
+	d.T.Helper()
 	if err := syscall.Kill(d.process(pod), syscall.SIGKILL); err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -38,36 +39,36 @@ func (o *output) String() string {
 // drain begins to drain the real node of the test's pods. After the test the node takes pods again. The node is cordoned first, and drained
 // when that is known: a drain does not look again for pods that the scheduler gave the node meanwhile.
 func (s *space) drain() (*exec.Cmd, *output) {
-	s.t.Helper()
-	s.t.Cleanup(s.uncordon)
-	if out, err := exec.CommandContext(s.t.Context(), "kubectl", "cordon", realNode).CombinedOutput(); err != nil {
-		s.t.Fatalf("kubectl cordon: %v\n%s", err, out)
+	s.T.Helper()
+	s.T.Cleanup(s.uncordon)
+	if out, err := exec.CommandContext(s.T.Context(), "kubectl", "cordon", realNode).CombinedOutput(); err != nil {
+		s.T.Fatalf("kubectl cordon: %v\n%s", err, out)
 	}
 	s.awaitNode("the taint of a cordoned node", func(node *corev1.Node) bool {
 		return slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == corev1.TaintNodeUnschedulable })
 	})
-	command := exec.CommandContext(s.t.Context(), "kubectl", "drain", realNode, "--ignore-daemonsets", "--delete-emptydir-data",
-		"--pod-selector", v1.LabelManagerUID+"="+string(s.manager().UID), "--timeout", patience.String())
+	command := exec.CommandContext(s.T.Context(), "kubectl", "drain", realNode, "--ignore-daemonsets", "--delete-emptydir-data",
+		"--pod-selector", v1.LabelManagerUID+"="+string(s.manager().UID), "--timeout", harness.Patience.String())
 	said := &output{}
 	command.Stdout, command.Stderr = said, said
 	if err := command.Start(); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return command, said
 }
 
 func (s *space) uncordon() {
-	s.t.Helper()
+	s.T.Helper()
 	if out, err := exec.CommandContext(context.Background(), "kubectl", "uncordon", realNode).CombinedOutput(); err != nil {
-		s.t.Errorf("kubectl uncordon: %v\n%s", err, out)
+		s.T.Errorf("kubectl uncordon: %v\n%s", err, out)
 	}
 }
 
 // awaitBudget waits until the PodDisruptionBudget says so of the pods.
 func (s *space) awaitBudget(expected, healthy, allowed int32) {
-	s.t.Helper()
-	s.await("the budget", func() (any, bool) {
-		budget, err := shared.kube.PolicyV1().PodDisruptionBudgets(s.name).Get(s.t.Context(), "web", metav1.GetOptions{})
+	s.T.Helper()
+	s.Await("the budget", func() (any, bool) {
+		budget, err := shared.kube.PolicyV1().PodDisruptionBudgets(s.Name).Get(s.T.Context(), "web", metav1.GetOptions{})
 		if err != nil {
 			return err, false
 		}
@@ -91,34 +92,34 @@ func refused(said string) map[string]bool {
 // isDrained: a drain evicts one pod at a time where a PodDisruptionBudget says so, and all of them without it. Their replacements wait for
 // a node, which is told, and run when there is one.
 func (s *space) isDrained() {
-	s.t.Helper()
+	s.T.Helper()
 	before := s.active()
 	// It knows how many pods there should be from the scale of the PodManager.
-	s.create("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}}")
+	s.Apply("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}}")
 	s.awaitBudget(3, 3, 1)
 	drain, said := s.drain()
 	// Both have to be refused before the budget goes: kubectl takes "not found" of a budget for that of the pod, and leaves the pod alone.
-	s.await("the drain of two pods to be refused", func() (any, bool) {
+	s.Await("the drain of two pods to be refused", func() (any, bool) {
 		return said.String(), len(refused(said.String())) == 2
 	})
 	s.awaitBudget(3, 2, 0)
 	serving := s.left(before)
 	if len(serving) != 2 {
-		s.t.Errorf("%d pods are left, want 2: %s", len(serving), said)
+		s.T.Errorf("%d pods are left, want 2: %s", len(serving), said)
 	}
 	for _, pod := range serving {
 		s.ask(&pod, 8080)
 	}
-	if err := shared.kube.PolicyV1().PodDisruptionBudgets(s.name).Delete(s.t.Context(), "web", *metav1.NewDeleteOptions(0)); err != nil {
-		s.t.Fatal(err)
+	if err := shared.kube.PolicyV1().PodDisruptionBudgets(s.Name).Delete(s.T.Context(), "web", *metav1.NewDeleteOptions(0)); err != nil {
+		s.T.Fatal(err)
 	}
 	if err := drain.Wait(); err != nil {
-		s.t.Errorf("kubectl drain: %v\n%s", err, said)
+		s.T.Errorf("kubectl drain: %v\n%s", err, said)
 	}
-	s.await("no node to be told", func() (any, bool) {
+	s.Await("no node to be told", func() (any, bool) {
 		manager := s.manager()
-		return brief(manager), manager.Status.Replicas == 3 && manager.Status.ReadyReplicas == 0 &&
-			strings.Contains(condition(manager, v1.ConditionReady).Message, "1 node(s) were unschedulable")
+		return harness.Brief(manager), manager.Status.Replicas == 3 && manager.Status.ReadyReplicas == 0 &&
+			strings.Contains(harness.ConditionOf(manager, v1.ConditionReady).Message, "1 node(s) were unschedulable")
 	})
 	s.uncordon()
 	s.triedOn(before...)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -28,7 +29,7 @@ var bad = map[string]struct{ container, word string }{
 // ways are the ones in which a bad revision comes to a pod.
 var ways = map[string]string{"in place": inPlace, "replaced": replacing}
 
-// policy is a failure policy with a short patience.
+// policy is a failure policy with a short harness.Patience.
 func policy(action v1.FailureAction) string {
 	return fmt.Sprintf("failurePolicy: {onFailure: %s, gracePeriodSeconds: 2}", action)
 }
@@ -53,16 +54,16 @@ func each(t *testing.T, action v1.FailureAction, test func(s *space, before []co
 
 // awaitBaked waits until the first revision is the one to return to.
 func (s *space) awaitBaked() {
-	s.t.Helper()
-	s.await("a revision to return to", func() (any, bool) {
+	s.T.Helper()
+	s.Await("a revision to return to", func() (any, bool) {
 		manager := s.manager()
-		return brief(manager), manager.Status.CurrentRevision == manager.Status.UpdateRevision && manager.Status.Rollout == nil
+		return harness.Brief(manager), manager.Status.CurrentRevision == manager.Status.UpdateRevision && manager.Status.Rollout == nil
 	})
 }
 
 // untouched counts the pods that are those of before, at their address, with no restart, and that answer version 1.
 func (s *space) untouched(before []corev1.Pod) int {
-	s.t.Helper()
+	s.T.Helper()
 	was, count := map[types.UID]string{}, 0
 	for _, pod := range before {
 		was[pod.UID] = pod.Status.PodIP
@@ -80,10 +81,10 @@ func (s *space) untouched(before []corev1.Pod) int {
 func TestHalt(t *testing.T) {
 	each(t, v1.HaltOnFailure, func(s *space, before []corev1.Pod, word, _ string) {
 		if message := s.awaitReason(v1.ConditionReady, v1.ReasonHalted); !strings.Contains(message, word) {
-			s.t.Errorf("the message does not tell %q: %s", word, message)
+			s.T.Errorf("the message does not tell %q: %s", word, message)
 		}
 		if count := s.untouched(before); count != 2 {
-			s.t.Errorf("%d pods serve as before, want 2", count)
+			s.T.Errorf("%d pods serve as before, want 2", count)
 		}
 	})
 }
@@ -92,15 +93,15 @@ func TestHalt(t *testing.T) {
 func TestRollback(t *testing.T) {
 	each(t, v1.RollbackOnFailure, func(s *space, before []corev1.Pod, word, way string) {
 		if message := s.awaitReason(v1.ConditionReady, v1.ReasonRolledBack); !strings.Contains(message, word) {
-			s.t.Errorf("the message does not tell %q: %s", word, message)
+			s.T.Errorf("the message does not tell %q: %s", word, message)
 		}
-		s.await("3 pods to be available", func() (any, bool) {
+		s.Await("3 pods to be available", func() (any, bool) {
 			manager := s.manager()
-			return brief(manager), manager.Status.AvailableReplicas == 3
+			return harness.Brief(manager), manager.Status.AvailableReplicas == 3
 		})
 		s.answers("1")
 		if count := s.untouched(before); count != 2 {
-			s.t.Errorf("%d pods were left alone, want 2", count)
+			s.T.Errorf("%d pods were left alone, want 2", count)
 		}
 		same := 0
 		for _, pod := range s.pods() {
@@ -111,7 +112,7 @@ func TestRollback(t *testing.T) {
 			}
 		}
 		if want := map[string]int{"in place": 3, "replaced": 2}[way]; same != want {
-			s.t.Errorf("%d pods are those of before, want %d", same, want)
+			s.T.Errorf("%d pods are those of before, want %d", same, want)
 		}
 	})
 }
@@ -119,7 +120,7 @@ func TestRollback(t *testing.T) {
 // Continue: failing pods do not matter, but the limits do: one pod is unavailable, and the next waits for it.
 func TestContinue(t *testing.T) {
 	each(t, v1.ContinueOnFailure, func(s *space, before []corev1.Pod, _, way string) {
-		s.await("a pod to fail twice", func() (any, bool) {
+		s.Await("a pod to fail twice", func() (any, bool) {
 			for _, pod := range s.pods() {
 				for _, status := range pod.Status.ContainerStatuses {
 					waiting := status.State.Waiting
@@ -128,10 +129,10 @@ func TestContinue(t *testing.T) {
 					}
 				}
 			}
-			return brief(s.manager()), false
+			return harness.Brief(s.manager()), false
 		})
 		if count := s.untouched(before); count != 2 {
-			s.t.Errorf("%d pods serve as before, want 2", count)
+			s.T.Errorf("%d pods serve as before, want 2", count)
 		}
 		s.apply(spec(3, ways[way], policy(v1.ContinueOnFailure), web("2", "")))
 		s.awaitReady(3)

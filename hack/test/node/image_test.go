@@ -52,10 +52,10 @@ func TestImageInPlace(t *testing.T) {
 
 // answers checks the version that every pod answers with.
 func (s *space) answers(version string) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, pod := range s.pods() {
 		if got := s.ask(&pod, 8080).Version; got != version {
-			s.t.Errorf("%s answers with version %q, want %q", pod.Name, got, version)
+			s.T.Errorf("%s answers with version %q, want %q", pod.Name, got, version)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestImageWithGracePeriod(t *testing.T) {
 	const grace = 2
 	s := newSpace(t)
 	limits := fmt.Sprintf(inPlace+", inPlaceGracePeriodSeconds: %d", grace)
-	s.create("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}}")
+	s.Apply("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}}")
 	s.apply(spec(2, limits, "", web("1", "")))
 	s.awaitReady(2)
 	before := s.pods()

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -30,11 +31,11 @@ func TestDisruptions(t *testing.T) {
 // losesKubelet: the kubelet dies and returns. Containers go on meanwhile; pods that nobody touches are the same afterwards. A rollout that
 // was begun meanwhile goes on. Pods that do not tolerate a lost node are evicted and replaced.
 func (s *space) losesKubelet() {
-	s.t.Helper()
-	tried, serving, rolled := s.active(), newSpaceAlone(s.t), map[string]*space{}
+	s.T.Helper()
+	tried, serving, rolled := s.active(), newSpaceAlone(s.T), map[string]*space{}
 	serving.apply(spec(2, inPlace, "", web("1", "")))
 	for way, limits := range ways {
-		rolled[way] = newSpaceAlone(s.t)
+		rolled[way] = newSpaceAlone(s.T)
 		rolled[way].apply(spec(2, limits, "", web("1", "")))
 	}
 	serving.awaitReady(2)
@@ -66,18 +67,18 @@ func (s *space) losesKubelet() {
 	}
 	rolled["in place"].stayed(before["in place"], rolled["in place"].pods(), 1)
 	if left := rolled["replaced"].left(before["replaced"]); len(left) > 0 {
-		s.t.Errorf("%d pods have not been replaced", len(left))
+		s.T.Errorf("%d pods have not been replaced", len(left))
 	}
 	s.triedOn(tried...)
 }
 
 // awaitLost waits until the PodManager tells that its pods are on a lost node. They serve on, and nothing is done to them.
 func (s *space) awaitLost(before []corev1.Pod) {
-	s.t.Helper()
-	s.await("the lost node to be told", func() (any, bool) {
+	s.T.Helper()
+	s.Await("the lost node to be told", func() (any, bool) {
 		manager := s.manager()
-		ready := condition(manager, v1.ConditionReady)
-		return brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 0 && manager.Status.AvailableReplicas == 0 &&
+		ready := harness.ConditionOf(manager, v1.ConditionReady)
+		return harness.Brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 0 && manager.Status.AvailableReplicas == 0 &&
 			ready.Reason == v1.ReasonPodsNotReady && strings.Contains(ready.Message, realNode)
 	})
 	s.stayed(before, s.pods(), 0)
@@ -87,18 +88,18 @@ func (s *space) awaitLost(before []corev1.Pod) {
 // awaitEvicted waits until all pods of before are terminating, and others wait for a node. The scheduler may have given the node another pod
 // before it knew of the taint, which is then evicted, too.
 func (s *space) awaitEvicted(before []corev1.Pod) {
-	s.t.Helper()
-	s.await("the pods to be evicted", func() (any, bool) {
+	s.T.Helper()
+	s.Await("the pods to be evicted", func() (any, bool) {
 		manager := s.manager()
-		return brief(manager), len(s.left(before)) == 0 && manager.Status.Replicas == 3 && manager.Status.TerminatingReplicas >= 3 &&
-			strings.Contains(condition(manager, v1.ConditionReady).Message, "untolerated taint")
+		return harness.Brief(manager), len(s.left(before)) == 0 && manager.Status.Replicas == 3 && manager.Status.TerminatingReplicas >= 3 &&
+			strings.Contains(harness.ConditionOf(manager, v1.ConditionReady).Message, "untolerated taint")
 	})
 }
 
 // runsOutOfMemory: a node that is short of memory evicts its pods, first the one that uses the most. They are replaced, and run as soon as
 // there is room.
 func (s *space) runsOutOfMemory() {
-	s.t.Helper()
+	s.T.Helper()
 	before := s.active()
 	largest := updated(before)
 	s.tell(largest, "/eat?mib=100")
@@ -107,7 +108,7 @@ func (s *space) runsOutOfMemory() {
 	// The kubelet gives the pod the reason Evicted only if a container has not exited with 0, see podstate.Disruption.
 	s.awaitDisruption(largest, "TerminationByKubelet: The node was low on resource: memory", "Evicted: The node was low on resource: memory")
 	// A kubelet that dies in the middle of an eviction would start the containers again.
-	s.await("all pods to be evicted", func() (any, bool) { return brief(s.manager()), len(s.left(before)) == 0 })
+	s.Await("all pods to be evicted", func() (any, bool) { return harness.Brief(s.manager()), len(s.left(before)) == 0 })
 	restore()
 	s.triedOn(before...)
 }

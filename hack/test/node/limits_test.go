@@ -31,20 +31,20 @@ type limits struct {
 
 // limits begins with the pods that are there.
 func (s *space) limits(least, most int) *limits {
-	s.t.Helper()
+	s.T.Helper()
 	l := &limits{s: s, least: least, most: most, pods: map[string]*corev1.Pod{}}
-	list, err := shared.kube.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{})
+	list, err := shared.kube.CoreV1().Pods(s.Name).List(s.T.Context(), metav1.ListOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	for _, pod := range list.Items {
 		l.pods[pod.Name] = &pod
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s.t.Cleanup(stop)
-	events, err := shared.kube.CoreV1().Pods(s.name).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	s.T.Cleanup(stop)
+	events, err := shared.kube.CoreV1().Pods(s.Name).Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	go l.follow(ctx, events)
 	return l
@@ -90,14 +90,14 @@ func (l *limits) judge() {
 
 // held checks that the limits held all the time.
 func (l *limits) held() {
-	l.s.t.Helper()
+	l.s.T.Helper()
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	l.s.t.Logf("%d states of the pods were seen", l.states)
+	l.s.T.Logf("%d states of the pods were seen", l.states)
 	if l.states == 0 {
-		l.s.t.Error("no state of the pods was seen")
+		l.s.T.Error("no state of the pods was seen")
 	}
 	for _, broken := range l.broken {
-		l.s.t.Errorf("want at least %d available and at most %d: %s", l.least, l.most, broken)
+		l.s.T.Errorf("want at least %d available and at most %d: %s", l.least, l.most, broken)
 	}
 }

@@ -18,27 +18,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // nodeFile is a file in the folder of the real node, where its programs, their configuration and their logs are.
 func (s *space) nodeFile(name string) string {
-	s.t.Helper()
+	s.T.Helper()
 	folder := os.Getenv("PODMANAGER_NODE")
 	if folder == "" {
-		s.t.Fatal("PODMANAGER_NODE must name the folder of the real node; make e2e-node sees to that")
+		s.T.Fatal("PODMANAGER_NODE must name the folder of the real node; make e2e-node sees to that")
 	}
 	return filepath.Join(folder, name)
 }
 
 // kubelet is the process of the real node's kubelet; 0 if it does not run.
 func (s *space) kubelet() int {
-	s.t.Helper()
+	s.T.Helper()
 	words := "kubelet\x00--config\x00" + s.nodeFile("kubelet.yaml") + "\x00"
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	for _, file := range files {
 		// A process may end before it is looked at.
@@ -52,15 +53,15 @@ func (s *space) kubelet() int {
 
 // killKubelet kills it, and waits until it has ended. The supervisor starts it again, unless it is held back.
 func (s *space) killKubelet() {
-	s.t.Helper()
+	s.T.Helper()
 	pid := s.kubelet()
 	if pid == 0 {
-		s.t.Fatal("the kubelet does not run")
+		s.T.Fatal("the kubelet does not run")
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.await("the kubelet to end", func() (any, bool) {
+	s.Await("the kubelet to end", func() (any, bool) {
 		found := s.kubelet()
 		return found, found != pid
 	})
@@ -68,44 +69,44 @@ func (s *space) killKubelet() {
 
 // holdKubelet kills it, and keeps it from being started again until the function that it returns is called, which then waits for the node.
 func (s *space) holdKubelet() (release func()) {
-	s.t.Helper()
+	s.T.Helper()
 	hold := s.nodeFile("kubelet.hold")
 	if err := os.WriteFile(hold, nil, 0o600); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	release = func() {
 		_ = os.Remove(hold)
 		s.awaitNode("the node to be ready", func(node *corev1.Node) bool { return nodeCondition(node, corev1.NodeReady) == corev1.ConditionTrue })
 	}
-	s.t.Cleanup(release)
+	s.T.Cleanup(release)
 	s.killKubelet()
 	return release
 }
 
 // reconfigureKubelet starts the kubelet anew with another setting, until the function that it returns is called.
 func (s *space) reconfigureKubelet(from, to string) (restore func()) {
-	s.t.Helper()
+	s.T.Helper()
 	path := s.nodeFile("kubelet.yaml")
 	data, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(data), from) {
-		s.t.Fatalf("%s is not in %s: %v", from, path, err)
+		s.T.Fatalf("%s is not in %s: %v", from, path, err)
 	}
 	start := func(config string) {
 		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		s.killKubelet()
 	}
 	restore = sync.OnceFunc(func() { start(string(data)) })
-	s.t.Cleanup(restore)
+	s.T.Cleanup(restore)
 	start(strings.Replace(string(data), from, to, 1))
 	return restore
 }
 
 // awaitNode waits until the real node is as wanted.
 func (s *space) awaitNode(what string, check func(*corev1.Node) bool) {
-	s.t.Helper()
-	s.await(what, func() (any, bool) {
+	s.T.Helper()
+	s.Await(what, func() (any, bool) {
 		// It is called after the test, too.
 		node, err := shared.kube.CoreV1().Nodes().Get(context.Background(), realNode, metav1.GetOptions{})
 		if err != nil {
@@ -126,11 +127,11 @@ func nodeCondition(node *corev1.Node, kind corev1.NodeConditionType) corev1.Cond
 
 // ctr runs containerd's own client on the node's containers.
 func (s *space) ctr(words ...string) string {
-	s.t.Helper()
-	out, err := exec.CommandContext(s.t.Context(), "ctr",
+	s.T.Helper()
+	out, err := exec.CommandContext(s.T.Context(), "ctr",
 		append([]string{"--address", s.nodeFile("containerd.sock"), "--namespace", "k8s.io"}, words...)...).CombinedOutput()
 	if err != nil {
-		s.t.Fatalf("ctr %v: %v\n%s", words, err, out)
+		s.T.Fatalf("ctr %v: %v\n%s", words, err, out)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -143,14 +144,14 @@ func with(fields, spec string) string {
 // try brings two of three pods to version 2, and leaves one at version 1. As long as that is so, the new revision has to prove itself: if
 // one of its pods fails and does not recover within 2 s, all pods return to version 1.
 func (s *space) try(podFields, containerFields string) []corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	s.apply(with(podFields, spec(3, replacing, "", web("1", containerFields))))
 	s.awaitReady(3)
 	s.awaitBaked()
 	s.apply(with(podFields, spec(3, replacing+", partition: 1", policy(v1.RollbackOnFailure), web("2", containerFields))))
 	s.awaitReady(2)
 	if manager := s.manager(); manager.Status.CurrentRevision == manager.Status.UpdateRevision || manager.Status.Rollout == nil {
-		s.t.Fatalf("the new revision has proved itself already: %s", brief(manager))
+		s.T.Fatalf("the new revision has proved itself already: %s", harness.Brief(manager))
 	}
 	return s.pods()
 }
@@ -158,26 +159,26 @@ func (s *space) try(podFields, containerFields string) []corev1.Pod {
 // triedOn waits until two pods have version 2 again, and one has version 1. It checks that the pods that were lost are replaced, and that
 // version 2 is not to blame for that.
 func (s *space) triedOn(lost ...corev1.Pod) {
-	s.t.Helper()
-	s.await("the lost pods to be replaced, and the status to speak of the others", func() (any, bool) {
+	s.T.Helper()
+	s.Await("the lost pods to be replaced, and the status to speak of the others", func() (any, bool) {
 		manager, names := s.manager(), []string{}
 		for _, pod := range s.active() {
 			names = append(names, pod.Name)
 		}
 		told := slices.Sorted(slices.Values(manager.Status.PodNames)) // web-10 comes after web-9 there, and before it here
-		return fmt.Sprintf("pods %v, %s", names, brief(manager)), len(s.left(lost)) == 0 && slices.Equal(slices.Sorted(slices.Values(names)), told) &&
-			manager.Status.UpdatedReplicas == 2 && condition(manager, v1.ConditionReady).Status == metav1.ConditionTrue
+		return fmt.Sprintf("pods %v, %s", names, harness.Brief(manager)), len(s.left(lost)) == 0 && slices.Equal(slices.Sorted(slices.Values(names)), told) &&
+			manager.Status.UpdatedReplicas == 2 && harness.ConditionOf(manager, v1.ConditionReady).Status == metav1.ConditionTrue
 	})
 	manager := s.manager()
 	if manager.Status.FailedRevision != "" || manager.Status.Rollout == nil || len(manager.Status.Rollout.Failing) > 0 {
-		s.t.Errorf("the new revision is to blame for what was done to its pods: %s", brief(manager))
+		s.T.Errorf("the new revision is to blame for what was done to its pods: %s", harness.Brief(manager))
 	}
 	versions := map[string]int{}
 	for _, pod := range s.active() {
 		versions[s.ask(&pod, 8080).Version]++
 	}
 	if !maps.Equal(versions, map[string]int{"1": 1, "2": 2}) {
-		s.t.Errorf("so many pods answer with each version: %v; want one with 1 and two with 2", versions)
+		s.T.Errorf("so many pods answer with each version: %v; want one with 1 and two with 2", versions)
 	}
 }
 
@@ -189,13 +190,13 @@ func updated(pods []corev1.Pod) *corev1.Pod {
 
 // active are the pods that neither are terminating nor have ended.
 func (s *space) active() []corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	return slices.DeleteFunc(s.pods(), func(pod corev1.Pod) bool { return podstate.IsFinished(&pod) })
 }
 
 // left are those of the pods that are still active.
 func (s *space) left(before []corev1.Pod) []corev1.Pod {
-	s.t.Helper()
+	s.T.Helper()
 	return slices.DeleteFunc(s.active(), func(pod corev1.Pod) bool {
 		return !slices.ContainsFunc(before, func(was corev1.Pod) bool { return was.UID == pod.UID })
 	})
@@ -203,9 +204,9 @@ func (s *space) left(before []corev1.Pod) []corev1.Pod {
 
 // awaitDisruption waits for the event that tells of a pod which its node has stopped.
 func (s *space) awaitDisruption(pod *corev1.Pod, why ...string) {
-	s.t.Helper()
-	s.await("the event "+v1.EventDisrupted, func() (any, bool) {
-		list, err := shared.kube.EventsV1().Events(s.name).List(s.t.Context(), metav1.ListOptions{FieldSelector: "reason=" + v1.EventDisrupted})
+	s.T.Helper()
+	s.Await("the event "+v1.EventDisrupted, func() (any, bool) {
+		list, err := shared.kube.EventsV1().Events(s.Name).List(s.T.Context(), metav1.ListOptions{FieldSelector: "reason=" + v1.EventDisrupted})
 		if err != nil {
 			return err, false
 		}

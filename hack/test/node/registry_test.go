@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
 // registry is a real one on 127.0.0.1. A node asks such an address without TLS, and needs no setting for that.
@@ -58,7 +60,7 @@ func startRegistry(t *testing.T) *registry {
 // says waits until the log has what is looked for, and returns the first group of it.
 func (r *registry) says(what *regexp.Regexp) string {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(harness.Patience); ; time.Sleep(20 * time.Millisecond) {
 		log, err := os.ReadFile(r.log)
 		if err != nil {
 			r.t.Fatal(err)
@@ -78,7 +80,7 @@ func (r *registry) publish(version string) image {
 	r.t.Helper()
 	folder, packer := r.t.TempDir(), tool(r.t, "image")
 	ref := r.address + "/podmanager:" + version
-	r.run(packer, "build", "-ref", ref, "-out", folder, "-version", version, "-revision", "unknown", filepath.Join(shared.folder, "controller"))
+	r.run(packer, "build", "-ref", ref, "-out", folder, "-version", version, "-revision", "unknown", filepath.Join(shared.cluster.Programs, "controller"))
 	pushed := r.run(packer, "push", "-layout", filepath.Join(folder, "layout"), "-ref", ref)
 	name, digest, ok := strings.Cut(pushed, "@")
 	if !ok || name != ref {
@@ -103,7 +105,7 @@ func (r *registry) run(program string, args ...string) string {
 // tool is the path of one of our own programs.
 func tool(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.CommandContext(t.Context(), filepath.Join(root, "hack", "tool.sh"), name).Output()
+	path, err := exec.CommandContext(t.Context(), "hack/tool.sh", name).Output()
 	if err != nil {
 		t.Fatalf("hack/tool.sh %s: %v", name, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -19,37 +20,37 @@ const inPlaceIfPossible = "podUpdatePolicy: InPlaceIfPossible, maxSurge: 0, maxU
 
 // allocatable is what pods can have of the real node: CPU in millicores, memory in MiB.
 func (s *space) allocatable() size {
-	s.t.Helper()
-	node, err := shared.kube.CoreV1().Nodes().Get(s.t.Context(), realNode, metav1.GetOptions{})
+	s.T.Helper()
+	node, err := shared.kube.CoreV1().Nodes().Get(s.T.Context(), realNode, metav1.GetOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return size{int(node.Status.Allocatable.Cpu().MilliValue()), int(node.Status.Allocatable.Memory().Value() >> 20)}
 }
 
 // awaitTold waits until a condition has the reason, and its message all the words.
 func (s *space) awaitTold(kind, reason string, words ...string) {
-	s.t.Helper()
+	s.T.Helper()
 	var found *metav1.Condition
-	s.await(fmt.Sprintf("%s to have the reason %s and to tell %q", kind, reason, words), func() (any, bool) {
+	s.Await(fmt.Sprintf("%s to have the reason %s and to tell %q", kind, reason, words), func() (any, bool) {
 		manager := s.manager()
 		found = meta.FindStatusCondition(manager.Status.Conditions, kind)
 		ok := found != nil && found.Reason == reason && manager.Status.ObservedGeneration == manager.Generation
 		for _, word := range words {
 			ok = ok && strings.Contains(found.Message, word)
 		}
-		return brief(manager), ok
+		return harness.Brief(manager), ok
 	})
-	s.t.Logf("%s: %s: %s", kind, reason, found.Message)
+	s.T.Logf("%s: %s: %s", kind, reason, found.Message)
 }
 
 // serving checks that so many pods count as available, and that this is enough.
 func (s *space) serving(count int32) {
-	s.t.Helper()
+	s.T.Helper()
 	manager := s.manager()
 	if status := manager.Status; status.AvailableReplicas != count || status.ReadyReplicas != count ||
 		!meta.IsStatusConditionTrue(status.Conditions, v1.ConditionAvailable) {
-		s.t.Errorf("want %d available pods: %s", count, brief(manager))
+		s.T.Errorf("want %d available pods: %s", count, harness.Brief(manager))
 	}
 }
 
@@ -124,7 +125,7 @@ func TestResizeDeferred(t *testing.T) {
 
 // alwaysReady checks that the pods never were not ready.
 func (w *witness) alwaysReady(pods []corev1.Pod) {
-	w.s.t.Helper()
+	w.s.T.Helper()
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	for _, pod := range pods {
@@ -134,11 +135,11 @@ func (w *witness) alwaysReady(pods []corev1.Pod) {
 				continue
 			}
 			if count++; !seen.ready {
-				w.s.t.Errorf("%s was not ready at %v", pod.Name, seen.at)
+				w.s.T.Errorf("%s was not ready at %v", pod.Name, seen.at)
 			}
 		}
 		if count == 0 {
-			w.s.t.Errorf("%s was never seen", pod.Name)
+			w.s.T.Errorf("%s was never seen", pod.Name)
 		}
 	}
 }

@@ -38,14 +38,14 @@ func withRequest(cpu int, tag string, is size, cpuPolicy, memoryPolicy string) s
 
 // has checks the limits that the kernel holds every pod to.
 func (s *space) has(is size) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, pod := range s.pods() {
 		said := s.ask(&pod, 8080)
 		if cpu := fmt.Sprintf("%d 100000", is.cpu*100); said.CPU != cpu {
-			s.t.Errorf("%s may use the processor %q, want %q", pod.Name, said.CPU, cpu)
+			s.T.Errorf("%s may use the processor %q, want %q", pod.Name, said.CPU, cpu)
 		}
 		if memory := fmt.Sprint(is.memory << 20); said.Memory != memory {
-			s.t.Errorf("%s may have %s bytes of memory, want %s", pod.Name, said.Memory, memory)
+			s.T.Errorf("%s may have %s bytes of memory, want %s", pod.Name, said.Memory, memory)
 		}
 	}
 }
@@ -90,10 +90,10 @@ func TestResize(t *testing.T) {
 
 // isResized applies another size to pods, and checks that they have it.
 func (s *space) isResized(container string, to size, restarts int32) {
-	s.t.Helper()
+	s.T.Helper()
 	before := s.pods()
 	s.apply(spec(2, inPlace, "", container))
-	s.t.Logf("took %v", s.awaitReady(2))
+	s.T.Logf("took %v", s.awaitReady(2))
 	s.stayed(before, s.pods(), restarts)
 	s.has(to)
 }

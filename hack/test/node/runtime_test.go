@@ -9,15 +9,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // container is the ID in the runtime of a pod's container, or of its sandbox.
 func (s *space) container(uid types.UID, kind string) string {
-	s.t.Helper()
+	s.T.Helper()
 	id := s.ctr("containers", "list", "--quiet", fmt.Sprintf(`labels."io.kubernetes.pod.uid"==%s,labels."io.cri-containerd.kind"==%s`, uid, kind))
 	if id == "" || strings.Contains(id, "\n") {
-		s.t.Fatalf("the runtime has these containers of the kind %s: %q, want one", kind, id)
+		s.T.Fatalf("the runtime has these containers of the kind %s: %q, want one", kind, id)
 	}
 	return id
 }
@@ -34,10 +35,10 @@ func TestKilledInRuntime(t *testing.T) {
 			s.awaitOpened(2)
 			before := s.pods()
 			s.ctr("task", "kill", "--signal", "SIGKILL", s.container(before[1].UID, kind))
-			s.await("the killed pod to be told", func() (any, bool) {
+			s.Await("the killed pod to be told", func() (any, bool) {
 				manager := s.manager()
-				ready := condition(manager, v1.ConditionReady)
-				return brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 1 &&
+				ready := harness.ConditionOf(manager, v1.ConditionReady)
+				return harness.Brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 1 &&
 					ready.Reason == v1.ReasonPodsNotReady && strings.Contains(ready.Message, before[1].Name)
 			})
 			s.awaitOpened(2)
@@ -54,9 +55,9 @@ func TestKilledInRuntime(t *testing.T) {
 
 // awaitOpened lets pods of the image unready be ready, and waits until the PodManager is.
 func (s *space) awaitOpened(replicas int) {
-	s.t.Helper()
+	s.T.Helper()
 	opening := &opening{s, map[types.UID]bool{}}
-	s.await("the pods to be ready", func() (any, bool) { ready := opening.upTo(replicas); return ready, ready == replicas })
+	s.Await("the pods to be ready", func() (any, bool) { ready := opening.upTo(replicas); return ready, ready == replicas })
 	s.awaitReady(replicas)
 }
 

@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
 // comparison is how long an operation is repeated until the real node has shown all that the simulated nodes show. Whether it does so is
@@ -71,19 +73,19 @@ func TestSimulationOfInfeasibleResize(t *testing.T) {
 
 // compare repeats an operation until the real node has shown all that the simulated nodes show.
 func (s *space) compare(operation operation) {
-	s.t.Helper()
+	s.T.Helper()
 	var unseen []*recording
-	limit, isStrict := comparison(s.t)
+	limit, isStrict := comparison(s.T)
 	try := 0
 	for began := time.Now(); try == 0 || time.Since(began) < limit; try++ {
 		actual, simulated, err := s.perform(operation, try)
 		switch {
 		case err != nil:
-			s.t.Fatalf("%v\nThe real node:%v\nThe simulated nodes:%v%v", err, actual, simulated[0], simulated[1])
+			s.T.Fatalf("%v\nThe real node:%v\nThe simulated nodes:%v%v", err, actual, simulated[0], simulated[1])
 		case !actual.isAmong(simulated):
-			s.t.Fatalf("the real node shows what no simulated one does:%v\nThe simulated nodes:%v%v", actual, simulated[0], simulated[1])
+			s.T.Fatalf("the real node shows what no simulated one does:%v\nThe simulated nodes:%v%v", actual, simulated[0], simulated[1])
 		case operation.isRare:
-			s.t.Logf("the simulated nodes:%v%v", simulated[0], simulated[1])
+			s.T.Logf("the simulated nodes:%v%v", simulated[0], simulated[1])
 			return
 		case unseen == nil:
 			first, second := simulated[0].tracks(), simulated[1].tracks()
@@ -95,13 +97,13 @@ func (s *space) compare(operation operation) {
 			isMissing = isMissing || len(unseen[i].readings) > 0
 		}
 		if !isMissing {
-			s.t.Logf("seen in %d tries:%v%v", try+1, simulated[0], simulated[1])
+			s.T.Logf("seen in %d tries:%v%v", try+1, simulated[0], simulated[1])
 			return
 		}
 	}
-	tell := s.t.Logf
+	tell := s.T.Logf
 	if isStrict {
-		tell = s.t.Errorf
+		tell = s.T.Errorf
 	}
 	tell("in %d tries (COMPARE_TIME makes it more) the real node did not show this:%v", try, unseen)
 }
@@ -121,13 +123,13 @@ var (
 // perform carries the operation out on a pod of the real node and on two of simulated nodes, at the same time, and returns what was read
 // of them.
 func (s *space) perform(operation operation, try int) (*recording, []*recording, error) {
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.T.Context(), harness.Patience)
 	defer cancel()
 	var all sync.WaitGroup
 	var failures [3]error
 	recordings := []*recording{{}, {}, {}}
 	for i, place := range []place{onReal, onSimulated, onSimulated} {
-		actor := &actor{place: place, recording: recordings[i], ctx: ctx, space: s.name, name: fmt.Sprintf("%s-%d-%d", place.kind, try, i)}
+		actor := &actor{place: place, recording: recordings[i], ctx: ctx, space: s.Name, name: fmt.Sprintf("%s-%d-%d", place.kind, try, i)}
 		all.Go(func() { failures[i] = actor.perform(operation) })
 	}
 	all.Wait()

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -27,15 +28,15 @@ type departure struct {
 
 // departures tells of pods that go. No pod may come meanwhile.
 func (s *space) departures() <-chan departure {
-	s.t.Helper()
-	pods := shared.kube.CoreV1().Pods(s.name)
-	list, err := pods.List(s.t.Context(), metav1.ListOptions{})
+	s.T.Helper()
+	pods := shared.kube.CoreV1().Pods(s.Name)
+	list, err := pods.List(s.T.Context(), metav1.ListOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	events, err := pods.Watch(s.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	events, err := pods.Watch(s.T.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	gone := make(chan departure, len(list.Items))
 	go func() {
@@ -45,7 +46,7 @@ func (s *space) departures() <-chan departure {
 			switch {
 			case !ok:
 			case event.Type == watch.Added:
-				s.t.Errorf("%s was made, and none should have been", pod.Name)
+				s.T.Errorf("%s was made, and none should have been", pod.Name)
 			case event.Type == watch.Deleted:
 				gone <- departed(pod, asked[pod.Name])
 			case pod.DeletionTimestamp != nil && asked[pod.Name].IsZero():
@@ -69,14 +70,14 @@ func departed(pod *corev1.Pod, asked time.Time) departure {
 
 // release lets the one pod go that is terminating, and serves as long as it does.
 func (s *space) release() {
-	s.t.Helper()
-	list, err := shared.kube.CoreV1().Pods(s.name).List(s.t.Context(), metav1.ListOptions{})
+	s.T.Helper()
+	list, err := shared.kube.CoreV1().Pods(s.Name).List(s.T.Context(), metav1.ListOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	going := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
 	if len(going) != 1 || s.ask(&going[0], 8080).Version != "1" {
-		s.t.Fatalf("%d pods are terminating, and want one that serves", len(going))
+		s.T.Fatalf("%d pods are terminating, and want one that serves", len(going))
 	}
 	s.tell(&going[0], "/release")
 }
@@ -89,16 +90,16 @@ type goes struct {
 
 // went waits until a pod is gone, and checks how. The times are rounded down, so that there may be a second less between them.
 func (s *space) went(gone <-chan departure, want goes) (pod string) {
-	s.t.Helper()
+	s.T.Helper()
 	select {
 	case got := <-gone:
-		s.t.Logf("%s ended after %v with exit code %d", got.pod, got.took, got.exitCode)
+		s.T.Logf("%s ended after %v with exit code %d", got.pod, got.took, got.exitCode)
 		if got.took < want.atLeast-time.Second || got.exitCode != want.exitCode {
-			s.t.Errorf("want %+v", want)
+			s.T.Errorf("want %+v", want)
 		}
 		return got.pod
-	case <-time.After(patience):
-		s.t.Fatalf("no pod was gone after %v", patience)
+	case <-time.After(harness.Patience):
+		s.T.Fatalf("no pod was gone after %v", harness.Patience)
 	}
 	return ""
 }
@@ -143,11 +144,11 @@ func TestScaleDownWaits(t *testing.T) {
 
 // awaitTerminating waits until one pod is wanted and Ready, and so many more are counted as terminating.
 func (s *space) awaitTerminating(count int32) {
-	s.t.Helper()
-	s.await(fmt.Sprintf("%d terminating pods to be counted", count), func() (any, bool) {
+	s.T.Helper()
+	s.Await(fmt.Sprintf("%d terminating pods to be counted", count), func() (any, bool) {
 		manager := s.manager()
 		status := manager.Status
-		return brief(manager), status.TerminatingReplicas == count && status.Replicas == 1 && status.ObservedGeneration == manager.Generation &&
+		return harness.Brief(manager), status.TerminatingReplicas == count && status.Replicas == 1 && status.ObservedGeneration == manager.Generation &&
 			meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
 	})
 }

@@ -8,14 +8,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // tell asks the web server of a pod to do something, once. It may end before it can answer.
 func (s *space) tell(pod *corev1.Pod, what string) {
-	s.t.Helper()
+	s.T.Helper()
 	if pod.Spec.NodeName != realNode {
-		s.t.Fatalf("%s is on %q, which is no real node", pod.Name, pod.Spec.NodeName)
+		s.T.Fatalf("%s is on %q, which is no real node", pod.Name, pod.Spec.NodeName)
 	}
 	if response, err := client.Post(fmt.Sprintf("http://%s:8080%s", pod.Status.PodIP, what), "", nil); err == nil {
 		_ = response.Body.Close()
@@ -31,7 +32,7 @@ func TestUnready(t *testing.T) {
 	s.tell(&before[0], "/unready")
 	s.awaitReason(v1.ConditionReady, v1.ReasonPodsNotReady)
 	if manager := s.manager(); manager.Status.ReadyReplicas != 1 {
-		t.Errorf("one of two pods is ready: %s", brief(manager))
+		t.Errorf("one of two pods is ready: %s", harness.Brief(manager))
 	}
 	s.tell(&before[0], "/ready")
 	s.awaitReady(2)
@@ -57,7 +58,7 @@ func TestRestarts(t *testing.T) {
 			s.awaitReady(2)
 			before := s.pods()
 			s.tell(&before[1], test.do)
-			s.await("a restart", func() (any, bool) {
+			s.Await("a restart", func() (any, bool) {
 				status := s.pods()[1].Status.ContainerStatuses[0]
 				last := status.LastTerminationState.Terminated
 				return status, status.RestartCount == 1 && last != nil && last.Reason == test.reason

@@ -21,37 +21,37 @@ var withoutWebhooks = []string{"bash", "-c", "kubectl delete --ignore-not-found 
 
 // applyWithWebhooks is apply with the component artifacts/webhook, in a kustomization that a user would write.
 func (d *deployment) applyWithWebhooks(image image) {
-	d.t.Helper()
-	folder := d.t.TempDir()
-	artifacts, err := filepath.Abs(root + "/artifacts")
+	d.T.Helper()
+	folder := d.T.TempDir()
+	artifacts, err := filepath.Abs("artifacts")
 	if err == nil {
 		artifacts, err = filepath.Rel(folder, artifacts)
 	}
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	tag := strings.LastIndex(image.ref, ":")
 	text := fmt.Sprintf("kind: Kustomization\nresources: [%[1]s]\ncomponents: [%[1]s/webhook]\nimages: [{name: mycompany/podmanager, newName: %[2]q, newTag: %[3]q}]\n",
 		artifacts, image.ref[:tag], image.ref[tag+1:])
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
-	if out, err := exec.CommandContext(d.t.Context(), "kubectl", "apply", "-k", folder).CombinedOutput(); err != nil {
-		d.t.Fatalf("kubectl apply -k: %v\n%s", err, out)
+	if out, err := exec.CommandContext(d.T.Context(), "kubectl", "apply", "-k", folder).CombinedOutput(); err != nil {
+		d.T.Fatalf("kubectl apply -k: %v\n%s", err, out)
 	}
 }
 
 // isAsked checks that API servers reach the webhooks through their Service, and what users see of them; also when a replica dies.
 func (d *deployment) isAsked() {
-	d.t.Helper()
-	s := newSpaceAlone(d.t)
+	d.T.Helper()
+	s := newSpaceAlone(d.T)
 	s.awaitAccount()
 	refused := s.refuses("the API server to know the CA and to ask")
 	s.warns()
 	s.convertsBothWays()
 
 	var replica corev1.Pod
-	s.await("a replica that was asked", func() (any, bool) {
+	s.Await("a replica that was asked", func() (any, bool) {
 		most := 0.0
 		if replica, most = d.mostAsked(); most == 0 {
 			s.refuses("the API server to ask again, since a replica that has restarted does not count what was before")
@@ -65,25 +65,25 @@ func (d *deployment) isAsked() {
 		// On the server's side: here kubectl would first read the schemas, which the API server makes anew for a CRD that has changed.
 		none := fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: none}\nspec: {replicas: 0, image: 'local/web:%d'}\n", i)
 		if out, err := s.kubectl(none, "apply", "--server-side", "-f", "-"); err != nil {
-			s.t.Errorf("apply %d after the kill: %v\n%s", i, err, out)
+			s.T.Errorf("apply %d after the kill: %v\n%s", i, err, out)
 		}
 	}
-	d.t.Logf("%s is killed; %d applies after that took %v", replica.Name, applies, time.Since(began))
+	d.T.Logf("%s is killed; %d applies after that took %v", replica.Name, applies, time.Since(began))
 	again := s.refuses("the other replica to be asked")
-	s.await("v1alpha1 to be served by the other replica", func() (any, bool) {
+	s.Await("v1alpha1 to be served by the other replica", func() (any, bool) {
 		out, err := s.kubectl("", "get", alpha, "web")
 		return out, err == nil
 	})
-	d.t.Logf("refused %v after the update of the Deployment, and again %v after the last apply", refused, again)
+	d.T.Logf("refused %v after the update of the Deployment, and again %v after the last apply", refused, again)
 }
 
 // awaitAccount waits for the namespace's ServiceAccount, without which no pod is taken.
 func (s *space) awaitAccount() {
-	s.t.Helper()
-	s.await("the ServiceAccount default", func() (any, bool) {
-		_, err := shared.kube.CoreV1().ServiceAccounts(s.name).Get(s.t.Context(), "default", metav1.GetOptions{})
+	s.T.Helper()
+	s.Await("the ServiceAccount default", func() (any, bool) {
+		_, err := shared.kube.CoreV1().ServiceAccounts(s.Name).Get(s.T.Context(), "default", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		return err, err == nil
 	})
@@ -91,7 +91,7 @@ func (s *space) awaitAccount() {
 
 // kubectl runs kubectl, and returns what it prints.
 func (s *space) kubectl(input string, arguments ...string) (string, error) {
-	command := exec.CommandContext(s.t.Context(), "kubectl", append([]string{"--namespace", s.name}, arguments...)...)
+	command := exec.CommandContext(s.T.Context(), "kubectl", append([]string{"--namespace", s.Name}, arguments...)...)
 	command.Stdin = strings.NewReader(input)
 	out, err := command.CombinedOutput()
 	return string(out), err
@@ -106,11 +106,11 @@ func manifest(version, spec string) string {
 
 // refuses waits until a template that no API server takes is refused, in the API server's words and with the path in the spec.
 func (s *space) refuses(what string) time.Duration {
-	s.t.Helper()
+	s.T.Helper()
 	bad := manifest("v1", "{template: {spec: {containers: [{name: a, image: a, ports: [{containerPort: 70000}]}]}}}")
 	const want = `The PodManager "web" is invalid: spec.template.spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive` + "\n"
 	began := time.Now()
-	s.await(what, func() (any, bool) {
+	s.Await(what, func() (any, bool) {
 		out, err := s.kubectl(bad, "apply", "--dry-run=server", "-f", "-")
 		return out, err != nil && out == want
 	})
@@ -119,28 +119,28 @@ func (s *space) refuses(what string) time.Duration {
 
 // warns checks that kubectl prints what the API server remarks about the pod.
 func (s *space) warns() {
-	s.t.Helper()
+	s.T.Helper()
 	odd := manifest("v1", "{template: {spec: {nodeSelector: {beta.kubernetes.io/os: linux}, containers: [{name: a, image: a}]}}}")
 	const want = `Warning: spec.template.spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead` +
 		"\npodmanager.apps.mycompany.com/web created (server dry run)\n"
 	if out, err := s.kubectl(odd, "apply", "--dry-run=server", "-f", "-"); err != nil || out != want {
-		s.t.Errorf("kubectl apply prints\n%s\nwant\n%s\nerror: %v", out, want, err)
+		s.T.Errorf("kubectl apply prints\n%s\nwant\n%s\nerror: %v", out, want, err)
 	}
 }
 
 // convertsBothWays applies an object of v1alpha1. Its pods run, and both versions tell of them.
 func (s *space) convertsBothWays() {
-	s.t.Helper()
+	s.T.Helper()
 	const want = "Warning: apps.mycompany.com/v1alpha1 PodManager is deprecated; use apps.mycompany.com/v1, where spec.size is spec.replicas, " +
 		"and spec.command belongs to a container of spec.template\npodmanager.apps.mycompany.com/web created\n"
 	if out, err := s.kubectl(manifest("v1alpha1", "{size: 2, image: 'local/web:1', command: [/web]}"), "apply", "-f", "-"); err != nil || out != want {
-		s.t.Errorf("kubectl apply prints\n%s\nwant\n%s\nerror: %v", out, want, err)
+		s.T.Errorf("kubectl apply prints\n%s\nwant\n%s\nerror: %v", out, want, err)
 	}
 	s.awaitReady(2)
 	s.answers("1")
 	for _, pod := range s.pods() {
 		if command := fmt.Sprint(pod.Spec.Containers[0].Command); command != "[/web]" {
-			s.t.Errorf("the command of %s is %s", pod.Name, command)
+			s.T.Errorf("the command of %s is %s", pod.Name, command)
 		}
 	}
 	const both = `2 ["/web"] 2 ["web-0","web-1"]`
@@ -148,16 +148,16 @@ func (s *space) convertsBothWays() {
 		alpha:                               `{.spec.size} {.spec.command} {.status.readyNodes} {.status.nodes}`,
 		"podmanagers.v1.apps.mycompany.com": `{.spec.replicas} {.spec.template.spec.containers[0].command} {.status.readyReplicas} {.status.podNames}`,
 	} {
-		out, err := exec.CommandContext(s.t.Context(), "kubectl", "--namespace", s.name, "get", version, "web", "-o", "jsonpath="+read).Output()
+		out, err := exec.CommandContext(s.T.Context(), "kubectl", "--namespace", s.Name, "get", version, "web", "-o", "jsonpath="+read).Output()
 		if err != nil || string(out) != both {
-			s.t.Errorf("%s is %s, want %s; error: %v", version, out, both, err)
+			s.T.Errorf("%s is %s, want %s; error: %v", version, out, both, err)
 		}
 	}
 }
 
 // mostAsked is the replica that has answered most calls about PodManagers, and how many: API servers keep their connection to it.
 func (d *deployment) mostAsked() (found corev1.Pod, most float64) {
-	d.t.Helper()
+	d.T.Helper()
 	for _, pod := range d.everyPod() {
 		body, _ := d.metrics(&pod, d.token())
 		// A replica that was never asked has no such metric.

@@ -35,18 +35,18 @@ type witness struct {
 }
 
 func (s *space) witness() *witness {
-	s.t.Helper()
+	s.T.Helper()
 	w := &witness{s: s}
 	ctx, cancel := context.WithCancel(context.Background())
-	pods, err := shared.kube.CoreV1().Pods(s.name).Watch(ctx, metav1.ListOptions{})
+	pods, err := shared.kube.CoreV1().Pods(s.Name).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	endpoints, err := shared.kube.DiscoveryV1().EndpointSlices(s.name).Watch(ctx, metav1.ListOptions{})
+	endpoints, err := shared.kube.DiscoveryV1().EndpointSlices(s.Name).Watch(ctx, metav1.ListOptions{})
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.t.Cleanup(cancel)
+	s.T.Cleanup(cancel)
 	go w.note(pods)
 	go w.note(endpoints)
 	return w
@@ -87,7 +87,7 @@ func writtenAt(object metav1.Object) (latest time.Time) {
 // grace period lies between the first and the third. The endpoint may leave a moment later than the pod is not ready any more: that is up to
 // the controller of EndpointSlices, and part of what the grace period is for.
 func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
-	w.s.t.Helper()
+	w.s.T.Helper()
 	unready := w.first(pod, func(seen sighting) bool { return !seen.isEndpoint && !seen.ready })
 	out := w.first(pod, func(seen sighting) bool { return seen.isEndpoint && !seen.ready })
 	changed := w.first(pod, func(seen sighting) bool { return !seen.isEndpoint && seen.image != pod.Spec.Containers[0].Image })
@@ -98,10 +98,10 @@ func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
 	story := fmt.Sprintf("not ready %v, out of the Service %v, changed %v, restarted %v, back %v", unready, out, changed, restarted, back)
 	steps := []time.Time{unready, out, changed, restarted, back}
 	if slices.ContainsFunc(steps, time.Time.IsZero) || !slices.IsSortedFunc(steps, time.Time.Compare) {
-		w.s.t.Errorf("%s: wrong order: %s", pod.Name, story)
+		w.s.T.Errorf("%s: wrong order: %s", pod.Name, story)
 	}
 	if waited := changed.Sub(unready); waited < time.Duration(grace)*time.Second {
-		w.s.t.Errorf("%s was changed %v after it was not ready any more, want %d s: %s", pod.Name, waited, grace, story)
+		w.s.T.Errorf("%s was changed %v after it was not ready any more, want %d s: %s", pod.Name, waited, grace, story)
 	}
 }
 
@@ -119,9 +119,9 @@ func (w *witness) first(pod *corev1.Pod, is func(sighting) bool) time.Time {
 
 // awaitEndpoints waits until the Service has so many endpoints that are ready.
 func (s *space) awaitEndpoints(count int) {
-	s.t.Helper()
-	s.await(fmt.Sprintf("%d endpoints", count), func() (any, bool) {
-		list, err := shared.kube.DiscoveryV1().EndpointSlices(s.name).List(s.t.Context(), metav1.ListOptions{})
+	s.T.Helper()
+	s.Await(fmt.Sprintf("%d endpoints", count), func() (any, bool) {
+		list, err := shared.kube.DiscoveryV1().EndpointSlices(s.Name).List(s.T.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err, false
 		}

@@ -123,6 +123,17 @@ func (p *Process) Stop() error {
 	}
 }
 
+// StopCleanly is Stop for a process that has to end with the exit code 0.
+func (p *Process) StopCleanly() error {
+	if err := p.Stop(); err != nil {
+		return err
+	}
+	if p.Err != nil {
+		return fmt.Errorf("it did not stop cleanly: %w\n%s", p.Err, p.Tail(30))
+	}
+	return nil
+}
+
 // ExitCode is that of a process that has ended; -1 if it was killed.
 func (p *Process) ExitCode() int { return p.command.ProcessState.ExitCode() }
 
