@@ -59,7 +59,7 @@ show() {
 observe() {
 	local what=$1 deadline=$((SECONDS + patience))
 	shift
-	until "$@" >/dev/null 2>&1; do
+	until ("$@") >/dev/null 2>&1; do # in a subshell: an interrupt is handled outside of it, where its messages are seen
 		[ "$SECONDS" -lt "$deadline" ] || fail "waited $patience s for this: $what"
 		sleep 0.1
 	done
