@@ -8,7 +8,7 @@ golangci_lint=$(hack/tool.sh golangci-lint)
 
 unformatted=$(find cmd hack pkg -name '*.go' -not -path 'pkg/generated/*' -print0 | xargs -0 gofmt -l)
 if [ -n "$unformatted" ]; then
-	printf 'Not formatted; run gofmt -w on:\n%s\n' "$unformatted" >&2
+	printf 'Not formatted; run make fmt:\n%s\n' "$unformatted" >&2
 	exit 1
 fi
 

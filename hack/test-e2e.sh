@@ -88,6 +88,8 @@ set +m
 # Unless it is to stay, the cluster belongs to this process, so that the next run finds it if this one is killed.
 OWNER=$([ "${KEEP:-}" = 1 ] || echo $$) "$cluster" up "$name"
 export PODMANAGER_PROGRAMS=$work/bin
+export TMPDIR=$work/tmp # what interrupted tests leave goes with it
+mkdir "$TMPDIR"
 eval "$("$cluster" env "$name")"
 PODMANAGER_AUDIT_LOG=$("$cluster" audit-log "$name")
 export PODMANAGER_AUDIT_LOG
