@@ -12,7 +12,7 @@ cd "$root"
 cluster=hack/cluster/cluster.sh
 name=${TEST_CLUSTER:-podmanager-test}
 # The tests mostly wait, so more of them can run at a time than there are processors.
-parallel=${E2E_PARALLEL:-8}
+parallel=${E2E_PARALLEL:-12}
 suites=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	suites+=("$1")
@@ -80,6 +80,8 @@ run() {
 
 trap stop EXIT
 trap 'exit 130' INT TERM
+# Most of what runs here ends soon: memory is cheaper than collecting it.
+export GOGC=${GOGC:-400}
 set -m # a process group of its own, so that all of it can be ended
 compile &
 compiler=$!

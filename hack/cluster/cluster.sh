@@ -51,7 +51,8 @@ fail() {
 # ctl ARGS...: runs kwokctl for this cluster. kwokctl takes the first kubectl on PATH, which must be ours.
 # It runs in the background, so that a signal to this script is noticed at once; and the lock is not for what it starts.
 ctl() {
-	KWOK_WORKDIR=$state PATH=$bin:$PATH "$bin/kwokctl" --name "$name" "$@" >>"$log" 2>&1 9>&- &
+	# The components collect garbage less often: a machine has more memory to give than processors.
+	KWOK_WORKDIR=$state PATH=$bin:$PATH GOGC=${GOGC:-400} "$bin/kwokctl" --name "$name" "$@" >>"$log" 2>&1 9>&- &
 	ctl=$!
 	wait "$ctl"
 }

@@ -35,9 +35,9 @@ func TestBadInputIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			out, err := s.TryKubectl(harness.Manifest(test.name, "", test.spec), "apply", "-f", "-")
+			out, err := s.DryRun(harness.Manifest(test.name, "", test.spec))
 			if err == nil || !strings.Contains(out, test.want) {
-				t.Errorf("kubectl apply: %v\n%s\nwant: %s", err, out, test.want)
+				t.Errorf("create: %v\n%s\nwant: %s", err, out, test.want)
 			}
 		})
 	}
@@ -48,8 +48,8 @@ func TestBadInputIsRefused(t *testing.T) {
 	}
 	for name, test := range good {
 		t.Run(name, func(t *testing.T) {
-			if out, err := s.TryKubectl(harness.Manifest(test.name, "", test.spec), "apply", "--dry-run=server", "-f", "-"); err != nil {
-				t.Errorf("kubectl apply: %v\n%s", err, out)
+			if out, err := s.DryRun(harness.Manifest(test.name, "", test.spec)); err != nil {
+				t.Errorf("create: %v\n%s", err, out)
 			}
 		})
 	}

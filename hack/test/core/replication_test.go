@@ -226,9 +226,9 @@ func TestBadReplicationIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			out, err := s.with(t).TryKubectl(harness.Manifest("web", "", "{image: a, "+test.field+"}"), "apply", "--dry-run=server", "-f", "-")
+			out, err := s.with(t).DryRun(harness.Manifest("web", "", "{image: a, "+test.field+"}"))
 			if refused := err != nil; refused != (test.want != "") || !strings.Contains(out, test.want) {
-				t.Errorf("kubectl apply: %v\n%s\nwant: %s", err, out, test.want)
+				t.Errorf("create: %v\n%s\nwant: %s", err, out, test.want)
 			}
 		})
 	}

@@ -115,21 +115,23 @@ func TestAvailableCondition(t *testing.T) {
 // when the pods become available.
 func TestProgressDeadline(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", spec(4, "nginx:1", ", progressDeadlineSeconds: 3"))
+	deadline := harness.Scaled(3 * time.Second).Round(time.Second)
+	limit := fmt.Sprintf(", progressDeadlineSeconds: %.0f", deadline.Seconds())
+	s.apply("web", spec(4, "nginx:1", limit))
 	s.awaitReady("web", 4)
 	changed := time.Now().Truncate(time.Second)
-	s.apply("web", spec(4, "nginx:never-ready", ", progressDeadlineSeconds: 3"))
+	s.apply("web", spec(4, "nginx:never-ready", limit))
 	manager := s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+tooLate)
 	stalled := s.Condition("web", v1.ConditionStalled)
-	if after := stalled.LastTransitionTime.Sub(changed); after < 3*time.Second {
+	if after := stalled.LastTransitionTime.Sub(changed); after < deadline {
 		t.Errorf("stalled after %v", after)
 	}
-	if want := "no further pod of revision " + manager.Status.UpdateRevision + " has become available for 3s; web-"; !strings.HasPrefix(stalled.Message, want) ||
+	if want := "no further pod of revision " + manager.Status.UpdateRevision + " has become available for " + deadline.String() + "; web-"; !strings.HasPrefix(stalled.Message, want) ||
 		!strings.HasSuffix(stalled.Message, ": container app: not ready") {
 		t.Errorf("Stalled says: %s", stalled.Message)
 	}
 	s.awaitEvents("web", v1.EventDeadline)
-	s.apply("web", spec(4, "nginx:3", ", progressDeadlineSeconds: 3"))
+	s.apply("web", spec(4, "nginx:3", ", progressDeadlineSeconds: 600"))
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 	s.awaitEvents("web", v1.EventDeadline)
 

@@ -74,9 +74,9 @@ func TestBadRolloutIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for fields, want := range badRollouts() {
 		t.Run(fields, func(t *testing.T) {
-			out, err := s.TryKubectl(harness.Manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-")
+			out, err := s.DryRun(harness.Manifest("web", "", "{image: a, "+fields+"}"))
 			if err == nil || !strings.Contains(out, want) {
-				t.Errorf("kubectl apply: %v\n%s\nwant: %s", err, out, want)
+				t.Errorf("create: %v\n%s\nwant: %s", err, out, want)
 			}
 		})
 	}
@@ -88,8 +88,8 @@ func TestBadRolloutIsRefused(t *testing.T) {
 		"restartAt: '2026-11-15T12:00:00Z'", "restartAt: '2026-11-15T12:00:00.123-08:00'", "restartAt: null",
 	} {
 		t.Run(fields, func(t *testing.T) {
-			if out, err := s.TryKubectl(harness.Manifest("web", "", "{image: a, "+fields+"}"), "apply", "--dry-run=server", "-f", "-"); err != nil {
-				t.Errorf("kubectl apply: %v\n%s", err, out)
+			if out, err := s.DryRun(harness.Manifest("web", "", "{image: a, "+fields+"}")); err != nil {
+				t.Errorf("create: %v\n%s", err, out)
 			}
 		})
 	}
@@ -100,7 +100,7 @@ func TestHugeNumbersAreRefused(t *testing.T) {
 	s := newSpace(t)
 	for _, field := range []string{"updateStrategy: {rollingUpdate: {maxSurge: %d}}", "updateStrategy: {rollingUpdate: {maxUnavailable: %d}}",
 		"updateStrategy: {rollingUpdate: {partition: %d}}", "scaleDown: {maxTerminating: %d}", "failurePolicy: {maxFailedPods: %d}"} {
-		if out, err := s.TryKubectl(harness.Manifest("web", "", "{image: a, "+fmt.Sprintf(field, 1<<31)+"}"), "apply", "--dry-run=server", "-f", "-"); err == nil {
+		if out, err := s.DryRun(harness.Manifest("web", "", "{image: a, "+fmt.Sprintf(field, 1<<31)+"}")); err == nil {
 			t.Errorf("%s: %s", field, out)
 		}
 	}
@@ -122,7 +122,7 @@ func TestRolloutDefaults(t *testing.T) {
 			var got struct{ Spec map[string]any }
 			var want map[string]any
 			if err != nil || json.Unmarshal([]byte(out), &got) != nil || json.Unmarshal([]byte(test.want), &want) != nil {
-				t.Fatalf("kubectl apply: %v\n%s", err, out)
+				t.Fatalf("create: %v\n%s", err, out)
 			}
 			for field, value := range want {
 				if !reflect.DeepEqual(got.Spec[field], value) {

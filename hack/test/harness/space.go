@@ -130,6 +130,17 @@ func (s *Space) ApplyManager(name, metadata, spec string) {
 	}
 }
 
+// DryRun lets the API server judge the creation of a PodManager, and returns its words if it refuses. Nothing is stored.
+func (s *Space) DryRun(manifest string) (refusal string, err error) {
+	err = s.Cluster.Managers.AppsV1().RESTClient().Post().Namespace(s.Name).Resource("podmanagers").
+		Param("dryRun", metav1.DryRunAll).Param("fieldValidation", metav1.FieldValidationStrict).SetHeader("Content-Type", "application/yaml").
+		Body([]byte(manifest)).Do(s.Ctx).Error()
+	if err != nil {
+		return err.Error(), err
+	}
+	return "", nil
+}
+
 // Manifest returns a PodManager with a spec in YAML's flow style. metadata is more of its metadata in the same style, such as labels.
 func Manifest(name, metadata, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s, %s}\nspec: %s\n", name, metadata, spec)

@@ -18,6 +18,9 @@ type speed struct {
 	mu sync.Mutex
 	// samples are how long the last writes took, the newest last.
 	samples []time.Duration
+	// count, sum and longest are of all writes so far.
+	count        int
+	sum, longest time.Duration
 }
 
 const (
@@ -25,8 +28,8 @@ const (
 	sampleEvery = 200 * time.Millisecond
 	// sampleCount is how many writes count: those of the last ten seconds.
 	sampleCount = 50
-	// sampleTakes is how long a write took on the machine on which the limits were chosen, while eight tests ran on its two cores.
-	sampleTakes = 25 * time.Millisecond
+	// sampleTakes is how long a write took on the machine on which the limits were chosen, while a dozen tests ran on its two cores.
+	sampleTakes = 100 * time.Millisecond
 	// mostSlowdown bounds the factor: a limit that never ends is none.
 	mostSlowdown = 10
 )
@@ -54,6 +57,7 @@ func (s *speed) measure(ctx context.Context, write func(context.Context)) {
 func (s *speed) add(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.count, s.sum, s.longest = s.count+1, s.sum+took, max(s.longest, took)
 	s.samples = append(s.samples, took)
 	s.samples = s.samples[max(0, len(s.samples)-sampleCount):]
 }
@@ -71,6 +75,14 @@ func (s *speed) slowdown() float64 {
 	}
 	mean := sum / time.Duration(len(s.samples))
 	return min(mostSlowdown, max(1, float64(mean)/float64(sampleTakes)))
+}
+
+// String says how fast the machine was, for the end of a log.
+func (s *speed) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("A write to the API server took %v on average (limits are chosen for %v), and %v at most",
+		(s.sum / time.Duration(max(1, s.count))).Round(time.Millisecond), sampleTakes, s.longest.Round(time.Millisecond))
 }
 
 // Scaled returns a duration as it should be on this machine at this moment: longer if the machine is slow. It is for limits, and for Leases and

@@ -27,6 +27,7 @@ func Run(m *testing.M, name string, setUp func(context.Context, *lab.Cluster) er
 		return 1
 	}
 	code := m.Run()
+	fmt.Println(machine)
 	if err := end(code == 0); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		code = 1

@@ -199,7 +199,7 @@ func TestAdoptRefusesWhatHasChanged(t *testing.T) {
 	if out, err := s.tryScript(script); err == nil || !strings.Contains(out, "was changed since this was written") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if got := s.Kubectl("get", "pm,deployments", "-o", "name"); got != "deployment.apps/web" {
+	if got := s.Kubectl("get", "pm,deployments", "-o", "name"); got != "deployment.apps/web\n" {
 		t.Errorf("there is %s", got)
 	}
 	list, err := shared.cluster.Kube.CoreV1().Pods(s.Name).List(t.Context(), metav1.ListOptions{LabelSelector: v1.LabelManager})
