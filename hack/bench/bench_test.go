@@ -16,7 +16,7 @@ func TestChosen(t *testing.T) {
 		"all and a real node": {"", "real", len(workloads), 0},
 		"without one":         {"real-node", "", 0, 1},
 		"with one":            {"real-node", "real", 1, 0},
-		"as in make test":     {"planner|1x1000|apply-storm|rollout", "", 4, 0},
+		"as in make test-all": {"planner|1x1000|apply-storm|rollout", "", 4, 0},
 	} {
 		t.Setenv("NODE", test.node)
 		o, err := parse([]string{"-only", test.only})

@@ -23,7 +23,7 @@ func main() {
 	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all random choices; 0 for a new one, or with -short always the same")
 	flag.IntVar(&c.rounds, "rounds", 0, "how `many` runs of each scenario with our controller only, several at a time, each with the next seed")
 	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start, even if some scenarios have had none; by default every scenario has one, and all of them have 30m")
-	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test")
+	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test-all")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "run our controller only, not the ReplicaSet controller")
 	hunted := flag.String("mutants", "", "`names` of broken controllers, as a regular expression, that the scenarios have to catch; list prints them all")
 	flag.IntVar(&c.starve, "starve", 0, "how many `percent` of each processor other programs take meanwhile")
@@ -72,7 +72,7 @@ func exit(err error) {
 	os.Exit(1)
 }
 
-// shortSeed is the seed of the short campaign, so that make test does the same every time; make chaos takes new seeds.
+// shortSeed is the seed of the short campaign, so that make test-all does the same every time; make chaos takes new seeds.
 const shortSeed = 279918164
 
 // completeTime is how long a campaign of all scenarios takes at the least.
