@@ -118,7 +118,7 @@ func render(t *testing.T, values string) string {
 
 // Every flag of the controller has a value, but for those that the Deployment has no use for, and the controller takes them all.
 func TestFlags(t *testing.T) {
-	program := filepath.Join(shared.cluster.Folder, "controller")
+	program := filepath.Join(shared.cluster.Programs, "controller")
 	help, err := exec.CommandContext(t.Context(), program, "-help").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, help)
