@@ -73,7 +73,7 @@ func (c *campaign) runAll(ctx context.Context) {
 	}
 }
 
-// over returns the function that tells whether no more runs of a round may start. Without a time of the user, every scenario has one round.
+// over returns a function that reports whether no more runs of a round may start. Without a time of the user, every scenario has one round.
 func (c *campaign) over(ctx context.Context, round int, deadline time.Time) func() bool {
 	return func() bool {
 		isLimited := c.duration > 0 && (c.timed || round > 0)

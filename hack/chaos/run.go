@@ -63,7 +63,7 @@ type result struct {
 	Log string
 }
 
-// breaks tells whether an invariant was violated.
+// breaks reports whether an invariant was violated.
 func (r result) breaks(invariant string) bool {
 	return slices.ContainsFunc(r.Violations, func(v faults.Violation) bool { return v.Invariant == invariant || invariant == mutants.AnyInvariant })
 }

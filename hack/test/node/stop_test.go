@@ -58,7 +58,7 @@ func (s *space) departures() <-chan departure {
 	return gone
 }
 
-// departed tells how a pod went that was asked to; the exit code is -1 if nobody has said how its container ended.
+// departed returns how a pod went after it was deleted; the exit code is -1 if the kubelet has not reported it.
 func departed(pod *corev1.Pod, asked time.Time) departure {
 	for _, status := range pod.Status.ContainerStatuses {
 		if ended := status.State.Terminated; ended != nil {
