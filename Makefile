@@ -87,7 +87,7 @@ test: ## The gate of a change, minutes: all unit tests, and the end-to-end tests
 	@hack/test.sh e2e -- unit
 
 test-all: ## Everything, 20 minutes: besides test also race, verify, fuzz, the other suites, the real node, image, release, chaos and bench in short
-	@result=0; $(MAKE) test || result=1; $(MAKE) test-rest || result=1; exit $$result
+	@exec $(MAKE) --keep-going test test-rest
 
 # The second half of test-all. The table at its end is about both halves.
 test-rest:

@@ -30,13 +30,34 @@ done
 [ ${#suites[@]} -gt 0 ] || suites=(core plugin)
 
 work=$(mktemp -d)
-compiler=''
+# Process groups: of the compiler, and of what this script waits for.
+compiler='' child=''
+
+# start COMMAND...: runs it in the background, in a process group of its own, so that all of it can be ended.
+start() {
+	set -m
+	"$@" &
+	set +m
+}
+
+# await COMMAND...: runs it, and hears signals meanwhile, which bash does not while a command runs in the foreground.
+await() {
+	local result=0
+	start "$@"
+	child=$!
+	wait "$child" || result=$?
+	child=''
+	return "$result"
+}
 
 # stop: ends what was started, and says what is left on purpose.
 stop() {
-	if [ -n "$compiler" ]; then
-		kill -- "-$compiler" 2>/dev/null || true
-	fi
+	local group
+	trap '' INT TERM # who is impatient does not leave a cluster behind
+	for group in $compiler $child; do
+		kill -- "-$group" 2>/dev/null || true
+		wait "$group" 2>/dev/null || true
+	done
 	rm -rf "$work"
 	if [ "${KEEP:-}" = 1 ]; then
 		echo "Cluster $name is left running. To stop it: $cluster down $name"
@@ -82,13 +103,11 @@ trap stop EXIT
 trap 'exit 130' INT TERM
 # Most of what runs here ends soon: memory is cheaper than collecting it.
 export GOGC=${GOGC:-400}
-set -m # a process group of its own, so that all of it can be ended
-compile &
+start compile
 compiler=$!
-set +m
 "$cluster" reap || true # it says what it could not stop
 # Unless it is to stay, the cluster belongs to this process, so that the next run finds it if this one is killed.
-OWNER=$([ "${KEEP:-}" = 1 ] || echo $$) "$cluster" up "$name"
+OWNER=$([ "${KEEP:-}" = 1 ] || echo $$) await "$cluster" up "$name"
 export PODMANAGER_PROGRAMS=$work/bin
 export TMPDIR=$work/tmp # what interrupted tests leave goes with it
 mkdir "$TMPDIR"
@@ -99,6 +118,6 @@ export PODMANAGER_NODE=$KWOK_WORKDIR/clusters/$name/node # exists only with NODE
 
 failed=''
 for suite in "${suites[@]}"; do
-	run "$suite" || failed=1
+	await run "$suite" || failed=1
 done
 [ -z "$failed" ]

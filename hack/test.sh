@@ -53,7 +53,8 @@ row() {
 		fi
 		echo "==> $target"
 		start=$SECONDS result=passed
-		make "$target" 2>&1 | tee "$log" | results
+		# What writes down the output stays until the end, also if the row is ended: a target that stops its cluster then still has to say so.
+		make "$target" 2>&1 | (trap '' INT TERM && tee "$log" | results)
 		if [ "${PIPESTATUS[0]}" != 0 ]; then
 			result=FAILED
 			reasons "$log"
@@ -93,6 +94,7 @@ summary() {
 # stop: ends what still runs.
 stop() {
 	local group
+	trap '' INT TERM
 	for group in ${rows[@]+"${rows[@]}"} $starver; do
 		kill -- "-$group" 2>/dev/null || true
 	done
