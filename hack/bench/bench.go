@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mycompany/podmanager/hack/bench/census"
@@ -17,20 +16,36 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// bench is a run.
+// settings are what users choose about the measuring itself.
+type settings struct {
+	// Rounds is how often each contender has its turn.
+	Rounds int
+	// Scale shrinks the workloads, if it is below 1.
+	Scale float64
+	// ShardPods is how many pods the replicas of the workload shards have, before Scale.
+	ShardPods int
+	// Flags are more of them for our controller, to try something out.
+	Flags []string
+	// Cluster is the name of the cluster, Out the folder of its logs and of the report; Keep leaves it running.
+	Cluster, Out string
+	Keep         bool
+}
+
+// bench is what workloads run on: a cluster, the contenders on it, and the report that takes what they measure.
 type bench struct {
-	options
+	settings settings
 	sizes    sizes
-	progress *progress
-	report   figures.Report
+	report   *figures.Report
+	// print shows a line to whoever waits.
+	print func(line string)
 
 	// What there is once the cluster is up.
 	*clients
 	cluster  *lab.Cluster
 	censuses *census.All
 	audit    *audit.Log
-	// watching ends the watches.
-	watching context.Context
+	// stopWatching ends the watches.
+	stopWatching context.CancelFunc
 	// spaces is how many namespaces were made.
 	spaces int
 	// warm tells that the real node has run all images.
@@ -42,110 +57,52 @@ type bench struct {
 	bare        *bare
 }
 
-// run measures, and leaves a report however far it comes.
-func run(ctx context.Context, o options) error {
-	b := &bench{options: o, sizes: sizesAt(o.scale)}
-	b.sizes.Sharded = max(b.sizes.Sharded, int(o.scale*float64(o.shardPods)))
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
-		return err
-	}
-	chosen, leftOut := b.chosen()
-	switch {
-	case len(chosen) == 0 && len(leftOut) > 0:
-		return fmt.Errorf("-only %s: %s needs NODE=real", o.only, strings.Join(leftOut, ", "))
-	case len(chosen) == 0:
-		return fmt.Errorf("-only %s: there is no such workload, but %s", o.only, workloadNames())
-	}
-	if o.realNode {
-		if err := lab.CheckRealNode(ctx); err != nil { // rather now than in the middle of the run
-			return err
-		}
-	}
-	b.progress = newProgress(chosen, o)
-	b.report = figures.Report{Scale: o.scale, Rounds: o.rounds, Flags: o.flags, LeftOut: leftOut, Machine: thisMachine()}
-	watching, stopWatching := context.WithCancel(ctx)
-	defer stopWatching()
-	b.watching = watching
-	err := b.runAll(ctx, chosen)
-	stopWatching() // before the API server goes away under the watches
-	if b.cluster != nil && !o.keep {
-		err = errors.Join(err, b.cluster.Down())
-	}
-	fmt.Print("\n", b.report.Text(), "\n")
-	fmt.Println("The report is in", filepath.Join(o.out, "report.md"))
-	if missed := b.report.Missed(); err == nil && o.check && o.scale == 1 && missed > 0 {
-		err = fmt.Errorf("%d goals are missed", missed)
-	}
-	return err
+// newBench makes a bench without a cluster, which starts with the first workload that needs one.
+func newBench(settings settings, report *figures.Report, print func(line string)) *bench {
+	b := &bench{settings: settings, sizes: sizesAt(settings.Scale), report: report, print: print}
+	b.sizes.Sharded = max(b.sizes.Sharded, int(settings.Scale*float64(settings.ShardPods)))
+	return b
 }
 
-// chosen are the workloads to run, and the names of those that are left out because there is no real node.
-func (b *bench) chosen() (chosen []workload, leftOut []string) {
-	for _, w := range workloads {
-		switch {
-		case !b.only.MatchString(w.name):
-		case w.realNode && !b.realNode:
-			leftOut = append(leftOut, w.name)
-		default:
-			chosen = append(chosen, w)
-		}
+// prepare starts the cluster if the workload needs one and it does not run yet.
+func (b *bench) prepare(ctx context.Context, w workload) error {
+	if b.cluster != nil || w.offline {
+		return nil
 	}
-	return chosen, leftOut
+	return b.setUp(ctx)
 }
 
-// runAll runs the workloads. One that fails does not keep the others from being measured.
-func (b *bench) runAll(ctx context.Context, chosen []workload) error {
-	var errs []error
-	for _, w := range chosen {
-		if err := b.runWorkload(ctx, w); err != nil {
-			b.progress.say("%s could not be measured: %v", w.name, err)
-			errs = append(errs, fmt.Errorf("%s could not be measured: %w", w.name, err))
-		}
-		if err := b.report.Write(b.out); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return errors.Join(append(errs, errors.New("interrupted"))...)
-		}
+// run runs a round of a workload that is prepared.
+func (b *bench) run(ctx context.Context, w workload) error { return w.run(b, ctx) }
+
+// close stops the cluster, unless it is to be kept.
+func (b *bench) close() error {
+	if b.stopWatching != nil {
+		b.stopWatching() // before the API server goes away under the watches
 	}
-	return errors.Join(errs...)
+	if b.cluster == nil || b.settings.Keep {
+		return nil
+	}
+	return b.cluster.Down()
 }
 
-func (b *bench) runWorkload(ctx context.Context, w workload) error {
-	if b.cluster == nil && !w.offline {
-		if err := b.setUp(ctx); err != nil {
-			return err
-		}
-	}
-	rounds := b.rounds
-	if w.once {
-		rounds = 1
-	}
-	for round := range rounds {
-		b.progress.begin(w, round, rounds)
-		if err := w.run(b, ctx); err != nil {
-			b.progress.skip(w, rounds-round)
-			return err
-		}
-		b.progress.end(w)
-	}
-	return nil
-}
+// say is for what is known of a workload while it runs. The format is used up here, so that go vet looks at it in all calls.
+func (b *bench) say(format string, args ...any) { b.print(fmt.Sprintf(format, args...)) }
 
 // setUp starts the cluster and gets the contenders ready.
 func (b *bench) setUp(ctx context.Context) error {
-	b.progress.say("starting the cluster %s", b.options.cluster)
-	folder := filepath.Join(b.out, "lab")
+	b.say("starting the cluster %s", b.settings.Cluster)
+	folder := filepath.Join(b.settings.Out, "lab")
 	// Logs of an earlier run would be added to, and tell that a controller is ready which only was.
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	cluster, err := lab.Up(ctx, b.options.cluster, folder)
+	cluster, err := lab.Up(ctx, b.settings.Cluster, folder)
 	if err != nil {
 		return err
 	}
 	b.cluster = cluster
-	if b.keep {
+	if b.settings.Keep {
 		if err := cluster.Keep(); err != nil {
 			return err
 		}
@@ -153,7 +110,9 @@ func (b *bench) setUp(ctx context.Context) error {
 	if b.clients, err = newClients(cluster); err != nil {
 		return err
 	}
-	if b.censuses, err = census.New(b.watching, b.kube, b.clients.podManagers); err != nil {
+	var watching context.Context
+	watching, b.stopWatching = context.WithCancel(ctx)
+	if b.censuses, err = census.New(watching, b.kube, b.clients.podManagers); err != nil {
 		return err
 	}
 	if b.audit, err = audit.Open(cluster.AuditLog); err != nil {
@@ -168,7 +127,7 @@ func (b *bench) setUp(ctx context.Context) error {
 	}
 	b.report.Machine.Kubernetes = version.GitVersion
 	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.Managers, policy: v1.RecreatePods,
-		template: template, grace: b.sizes.Grace, flags: b.flags}
+		template: template, grace: b.sizes.Grace, flags: b.settings.Flags}
 	b.replicaSets = &replicaSets{clients: b.clients, cluster: cluster, owners: b.censuses.ReplicaSets}
 	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.Deployments, template: template}
 	b.bare = &bare{clients: b.clients, pods: b.censuses.Pods}
@@ -178,7 +137,7 @@ func (b *bench) setUp(ctx context.Context) error {
 // awaitCollector waits until the garbage collector watches PodManagers. It learns of a new kind within half a minute, and until
 // then looks every owner of a pod up, which ReplicaSets do not suffer from.
 func (b *bench) awaitCollector(ctx context.Context) error {
-	if b.scale < 0.2 { // only to show that all works
+	if b.settings.Scale < 0.2 { // only to show that all works
 		return nil
 	}
 	for range 120 {

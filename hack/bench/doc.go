@@ -3,7 +3,8 @@
 // alike; medians are what counts. `go run ./hack/bench -help` tells the flags.
 //
 //	main.go        flags
-//	bench.go       the run: workloads in turn, and a report after each; progress.go tells how far it is
+//	campaign.go    the run: workloads in turn, and a report after each; progress.go tells how far it is
+//	bench.go       what workloads run on: the cluster and the contenders on it
 //	step.go        one contender at one workload: a fresh process, what it took, and cleaning up
 //	contender*.go  the contenders
 //	workload*.go   the workloads; sizes.go how large they are

@@ -14,19 +14,11 @@ import (
 
 // options are the flags.
 type options struct {
-	rounds  int
-	only    *regexp.Regexp
-	scale   float64
-	out     string
-	cluster string
-	keep    bool
-	check   bool
+	settings
+	only  *regexp.Regexp
+	check bool
 	// realNode tells that the cluster has a real node; the environment says so, as it does to hack/cluster/cluster.sh.
 	realNode bool
-	// shardPods is how many pods the replicas of the workload shards have, before scale.
-	shardPods int
-	// flags are more of them for our controller, to try something out.
-	flags []string
 }
 
 func main() {
@@ -49,20 +41,20 @@ func main() {
 func parse(arguments []string) (options, error) {
 	o := options{only: regexp.MustCompile(""), realNode: os.Getenv("NODE") == "real"}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 0, "how often each contender has its turn (default 3, or 1 with -scale below 0.2)")
+	flags.IntVar(&o.Rounds, "rounds", 0, "how often each contender has its turn (default 3, or 1 with -scale below 0.2)")
 	flags.Func("only", "run only the workloads whose names match this regular expression; they are\n"+workloadNames()+
 		"\n(real-node needs NODE=real in the environment)",
 		func(text string) (err error) {
 			o.only, err = regexp.Compile(text)
 			return err
 		})
-	flags.Float64Var(&o.scale, "scale", 1, "shrink the workloads: 0.05 takes a minute or two, and proves only that all works")
-	flags.StringVar(&o.out, "out", ".bench", "folder for report.md, report.json, report.svg and the logs")
-	flags.StringVar(&o.cluster, "cluster", "podmanager-bench", "name of the cluster; if there is one of this name it is replaced")
-	flags.BoolVar(&o.keep, "keep", false, "leave the cluster running")
-	flags.IntVar(&o.shardPods, "shard-pods", 20_000, "pods of the workload shards; 50000, which a goal is about, take much longer")
+	flags.Float64Var(&o.Scale, "scale", 1, "shrink the workloads: 0.05 takes a minute or two, and proves only that all works")
+	flags.StringVar(&o.Out, "out", ".bench", "folder for report.md, report.json, report.svg and the logs")
+	flags.StringVar(&o.Cluster, "cluster", "podmanager-bench", "name of the cluster; if there is one of this name it is replaced")
+	flags.BoolVar(&o.Keep, "keep", false, "leave the cluster running")
+	flags.IntVar(&o.ShardPods, "shard-pods", 20_000, "pods of the workload shards; 50000, which a goal is about, take much longer")
 	flags.Func("flags", "more flags for our controller, such as '-workers 20'; the report names them", func(text string) error {
-		o.flags = strings.Fields(text)
+		o.Flags = strings.Fields(text)
 		return nil
 	})
 	flags.BoolVar(&o.check, "check", false, "a missed goal is a failure; without it, only what could not be measured is")
@@ -72,16 +64,16 @@ func parse(arguments []string) (options, error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("%q is not understood: there are only flags", flags.Args())
-	case o.scale <= 0 || o.scale > 1:
-		return o, fmt.Errorf("-scale %v: it must be above 0 and at most 1", o.scale)
-	case o.shardPods < 0:
-		return o, fmt.Errorf("-shard-pods %d: it must not be negative", o.shardPods)
-	case o.rounds < 0:
-		return o, fmt.Errorf("-rounds %d: it must be at least 1", o.rounds)
-	case o.rounds == 0 && o.scale < 0.2:
-		o.rounds = 1
-	case o.rounds == 0:
-		o.rounds = 3
+	case o.Scale <= 0 || o.Scale > 1:
+		return o, fmt.Errorf("-scale %v: it must be above 0 and at most 1", o.Scale)
+	case o.ShardPods < 0:
+		return o, fmt.Errorf("-shard-pods %d: it must not be negative", o.ShardPods)
+	case o.Rounds < 0:
+		return o, fmt.Errorf("-rounds %d: it must be at least 1", o.Rounds)
+	case o.Rounds == 0 && o.Scale < 0.2:
+		o.Rounds = 1
+	case o.Rounds == 0:
+		o.Rounds = 3
 	}
 	return o, nil
 }

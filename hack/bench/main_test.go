@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 	}
 	small, _ := parse([]string{"-scale", "0.05"})
 	full, _ := parse(nil)
-	if small.rounds != 1 || full.rounds != 3 {
-		t.Errorf("%d and %d rounds", small.rounds, full.rounds)
+	if small.Rounds != 1 || full.Rounds != 3 {
+		t.Errorf("%d and %d rounds", small.Rounds, full.Rounds)
 	}
 }

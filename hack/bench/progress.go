@@ -18,10 +18,10 @@ type progress struct {
 const setUpTime = 15 * time.Second
 
 func newProgress(chosen []workload, o options) *progress {
-	p := &progress{start: time.Now(), scale: o.scale}
+	p := &progress{start: time.Now(), scale: o.Scale}
 	for _, w := range chosen {
-		rounds := o.rounds
-		if w.once {
+		rounds := o.Rounds
+		if w.Once {
 			rounds = 1
 		}
 		p.left += time.Duration(rounds) * p.estimate(w)
@@ -30,13 +30,13 @@ func newProgress(chosen []workload, o options) *progress {
 }
 
 func (p *progress) estimate(w workload) time.Duration {
-	return setUpTime + time.Duration(p.scale*float64(w.estimate))
+	return setUpTime + time.Duration(p.scale*float64(w.Estimate))
 }
 
-// say prints a line with the time since the start.
-func (p *progress) say(format string, args ...any) {
-	fmt.Printf("%7s  %s\n", clock(time.Since(p.start)), fmt.Sprintf(format, args...))
-}
+func (p *progress) say(format string, args ...any) { p.print(fmt.Sprintf(format, args...)) }
+
+// print prints a line with the time since the start.
+func (p *progress) print(line string) { fmt.Printf("%7s  %s\n", clock(time.Since(p.start)), line) }
 
 // clock is a duration as on a stopwatch.
 func clock(d time.Duration) string {
@@ -50,7 +50,7 @@ func (p *progress) begin(w workload, round, rounds int) {
 	if rounds > 1 {
 		turn = fmt.Sprintf(", round %d of %d", round+1, rounds)
 	}
-	p.say("%s%s; about %s left", w.name, turn, clock(p.remaining()))
+	p.say("%s%s; about %s left", w.Name, turn, clock(p.remaining()))
 }
 
 func (p *progress) end(w workload) {

@@ -6,7 +6,7 @@ import (
 )
 
 func TestProgress(t *testing.T) {
-	p := newProgress([]workload{{estimate: time.Minute}, {estimate: 2 * time.Minute, once: true}}, options{rounds: 3, scale: 1})
+	p := newProgress([]workload{{Estimate: time.Minute}, {Estimate: 2 * time.Minute, Once: true}}, options{settings: settings{Rounds: 3, Scale: 1}})
 	if want := 5*time.Minute + 4*setUpTime; p.remaining() != want {
 		t.Errorf("%v left, want %v", p.remaining(), want)
 	}

@@ -18,7 +18,7 @@ type replicas []*lab.Process
 func (s *step) withReplicas(ctx context.Context, count int, flags []string, call func(replicas) error) error {
 	var all replicas
 	// The Leases last long: a replica that loses one because the machine is busy would spoil the figures.
-	flags = slices.Concat(s.flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", figures.ShardCount),
+	flags = slices.Concat(s.settings.Flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", figures.ShardCount),
 		"-leader-elect-lease-duration=3m", "-leader-elect-renew-deadline=2m"}, flags)
 	var err error
 	for range count {

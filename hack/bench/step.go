@@ -173,7 +173,7 @@ func (s *step) stop() error {
 
 // leave ends the step. After an interrupt there is nothing to clean up for, unless the cluster is kept.
 func (s *step) leave(ctx context.Context) error {
-	if ctx.Err() != nil && !s.keep {
+	if ctx.Err() != nil && !s.settings.Keep {
 		return s.stop()
 	}
 	cleaning, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)

@@ -7,39 +7,40 @@ import (
 
 // workload is something to be measured.
 type workload struct {
-	name string
-	// estimate is about how long a round takes at full scale on 2 cores.
-	estimate time.Duration
-	// once tells that it does its own repetitions.
-	once bool
+	// Name is what users choose it by.
+	Name string
+	// Estimate is about how long a round takes at full scale on 2 cores.
+	Estimate time.Duration
+	// Once tells that it does its own repetitions.
+	Once bool
 	// offline tells that it needs no cluster.
 	offline bool
-	// realNode tells that it needs a node on which containers run.
-	realNode bool
+	// RealNode tells that it needs a node on which containers run.
+	RealNode bool
 	run      func(b *bench, ctx context.Context) error
 }
 
 // workloads are all, those that take the least time first.
 var workloads = []workload{
-	{name: "planner", estimate: 40 * time.Second, once: true, offline: true, run: (*bench).runPlanner},
-	{name: "on-paper", estimate: 10 * time.Second, once: true, offline: true, run: (*bench).runPaper},
-	{name: "1x1000-and-down", estimate: 100 * time.Second, run: (*bench).runOne},
-	{name: "100x10", estimate: 75 * time.Second, run: (*bench).runTens},
-	{name: "1000x1", estimate: 110 * time.Second, run: (*bench).runSingles},
-	{name: "apply-storm", estimate: 40 * time.Second, run: (*bench).runApplies},
-	{name: "rollout", estimate: 60 * time.Second, run: (*bench).runRollout},
-	{name: "real-node", estimate: 2 * time.Minute, realNode: true, run: (*bench).runRealNode},
-	{name: "crowd", estimate: 150 * time.Second, once: true, run: (*bench).runCrowd},
-	{name: "standby", estimate: 3 * time.Minute, once: true, run: (*bench).runStandby},
-	{name: "restart-and-idle", estimate: 10 * time.Minute, once: true, run: (*bench).runRestart},
-	{name: "shards", estimate: 8 * time.Minute, once: true, run: (*bench).runShards},
-	{name: "growth", estimate: 7 * time.Minute, once: true, run: (*bench).runGrowth},
+	{Name: "planner", Estimate: 40 * time.Second, Once: true, offline: true, run: (*bench).runPlanner},
+	{Name: "on-paper", Estimate: 10 * time.Second, Once: true, offline: true, run: (*bench).runPaper},
+	{Name: "1x1000-and-down", Estimate: 100 * time.Second, run: (*bench).runOne},
+	{Name: "100x10", Estimate: 75 * time.Second, run: (*bench).runTens},
+	{Name: "1000x1", Estimate: 110 * time.Second, run: (*bench).runSingles},
+	{Name: "apply-storm", Estimate: 40 * time.Second, run: (*bench).runApplies},
+	{Name: "rollout", Estimate: 60 * time.Second, run: (*bench).runRollout},
+	{Name: "real-node", Estimate: 2 * time.Minute, RealNode: true, run: (*bench).runRealNode},
+	{Name: "crowd", Estimate: 150 * time.Second, Once: true, run: (*bench).runCrowd},
+	{Name: "standby", Estimate: 3 * time.Minute, Once: true, run: (*bench).runStandby},
+	{Name: "restart-and-idle", Estimate: 10 * time.Minute, Once: true, run: (*bench).runRestart},
+	{Name: "shards", Estimate: 8 * time.Minute, Once: true, run: (*bench).runShards},
+	{Name: "growth", Estimate: 7 * time.Minute, Once: true, run: (*bench).runGrowth},
 }
 
 func workloadNames() string {
 	names := ""
 	for _, w := range workloads {
-		names += " " + w.name
+		names += " " + w.Name
 	}
 	return names[1:]
 }

@@ -99,7 +99,7 @@ func (s *step) apply(ctx context.Context, space string, count, atOnce int, image
 func (s *step) addApplies(title string, waits []float64, values figures.Values) {
 	values[figures.ApplyMedian], values[figures.ApplyLast] = percentile(waits, 50), percentile(waits, 99)
 	s.report.Results.Add(figures.Applying+title, title, s.contender.name(), figures.Sample{Values: values})
-	s.progress.say("  %-26s  %-12s median %.1f ms, 99th percentile %.1f ms, %.0f trials, %.0f warnings", title, s.contender.name(),
+	s.say("  %-26s  %-12s median %.1f ms, 99th percentile %.1f ms, %.0f trials, %.0f warnings", title, s.contender.name(),
 		values[figures.ApplyMedian], values[figures.ApplyLast], values[figures.TrialCount], values[figures.WarningCount])
 }
 

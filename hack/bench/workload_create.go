@@ -178,7 +178,7 @@ func (s *step) add(workload, title string, taken figures.Sample, shown ...figure
 			text += fmt.Sprintf(", %s %.2f s", m, taken.Values[m])
 		}
 	}
-	s.progress.say("  %-10s  %-20s %s", title, s.contender.name(), text[2:])
+	s.say("  %-10s  %-20s %s", title, s.contender.name(), text[2:])
 }
 
 // calibrate finds out, once, how many workers make the limit the fastest.
@@ -209,6 +209,6 @@ func (b *bench) calibrate(ctx context.Context) error {
 	}
 	b.bare.workers = fastest
 	b.report.Workers = fastest
-	b.progress.say("  bare requests are the fastest with %d at a time", fastest)
+	b.say("  bare requests are the fastest with %d at a time", fastest)
 	return nil
 }

@@ -21,7 +21,7 @@ func (b *bench) runCrowd(ctx context.Context) error {
 	for _, turn := range []struct {
 		contender
 		samples int
-	}{{b.managers.hasty(), b.rounds}, {b.replicaSets, 1}} { // there is no goal about the peer
+	}{{b.managers.hasty(), b.settings.Rounds}, {b.replicaSets, 1}} { // there is no goal about the peer
 		s, err := b.begin(ctx, turn.contender, 2)
 		if err == nil {
 			err = errors.Join(s.measureCrowd(ctx, turn.samples), s.leave(ctx))

@@ -21,7 +21,7 @@ func (b *bench) runGrowth(ctx context.Context) error {
 		return err
 	}
 	err = s.measureGrowth(ctx)
-	if b.keep {
+	if b.settings.Keep {
 		return errors.Join(err, s.leave(ctx))
 	}
 	return errors.Join(err, s.stop())
@@ -102,7 +102,7 @@ func (s *step) measureSyncs(ctx context.Context, pods int) error {
 	}
 	sync, _ := s.report.Results.Median(figures.Growth+title, figures.Ours, figures.SyncMillis)
 	cpu, _ := s.report.Results.Median(figures.Growth+title, figures.Ours, figures.CPUMillis)
-	s.progress.say("  %-10s  a sync takes %.1f ms, a change %.1f ms of CPU", title, sync, cpu)
+	s.say("  %-10s  a sync takes %.1f ms, a change %.1f ms of CPU", title, sync, cpu)
 	return nil
 }
 

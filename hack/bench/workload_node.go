@@ -93,7 +93,7 @@ func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 		return err
 	}
 	s.add(figures.RealUpdate, fmt.Sprintf("update %d on a real node", pods), taken, figures.UpdateTime, figures.OldGoneTime)
-	s.progress.say("  %-10s  %-20s at least %.0f available, at most %.0f pods, addresses kept: %.0f of %d", "",
+	s.say("  %-10s  %-20s at least %.0f available, at most %.0f pods, addresses kept: %.0f of %d", "",
 		s.contender.name(), values[figures.LeastAvailable], values[figures.MostPods], values[figures.AddressesKept], pods)
 	return nil
 }

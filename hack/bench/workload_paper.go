@@ -33,7 +33,7 @@ func (b *bench) runPaper(context.Context) error {
 	c := paper.Costs{}
 	objects := 20_000
 	long := 200 * time.Millisecond
-	if b.scale < 0.2 { // only to show that all works
+	if b.settings.Scale < 0.2 { // only to show that all works
 		objects, long = 2000, time.Millisecond
 	}
 	pod, err := typicalPod().Marshal()
@@ -78,7 +78,7 @@ func (b *bench) runPaper(context.Context) error {
 	}
 	b.report.Paper = &c
 	for _, row := range paper.Rows(c, 8) {
-		b.progress.say("  %d pods on %d replicas: %.0f MB each, %.0f MB of that for the PodManagers of all", paper.Pods, row.Replicas, row.Memory/figures.MB, row.Undivided/figures.MB)
+		b.say("  %d pods on %d replicas: %.0f MB each, %.0f MB of that for the PodManagers of all", paper.Pods, row.Replicas, row.Memory/figures.MB, row.Undivided/figures.MB)
 	}
 	return nil
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/mycompany/podmanager/hack/bench/figures"
 )
 
 // What is measured in this process is of the size that it has been: a figure far off is a mistake in how it is measured.
 func TestPaperCosts(t *testing.T) {
-	b := &bench{options: options{scale: 0.1}, progress: newProgress(nil, options{scale: 0.1})}
+	b := newBench(settings{Scale: 0.1}, &figures.Report{}, func(line string) { t.Log(line) })
 	if err := b.runPaper(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,11 @@ import (
 // runPlanner runs the benchmarks of pkg/plan, which need no cluster.
 func (b *bench) runPlanner(ctx context.Context) error {
 	long := "0.5s"
-	if b.scale < 0.2 {
+	if b.settings.Scale < 0.2 {
 		long = "1ms"
 	}
 	arguments := []string{"test", "-run", "^$", "-bench", "^BenchmarkMake$", "-benchmem", "-benchtime", long,
-		"-count", strconv.Itoa(b.rounds), "./pkg/plan"}
+		"-count", strconv.Itoa(b.settings.Rounds), "./pkg/plan"}
 	out, err := exec.CommandContext(ctx, "go", arguments...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(arguments, " "), err, out)
@@ -31,7 +31,7 @@ func (b *bench) runPlanner(ctx context.Context) error {
 		b.report.Results.Add(figures.Planning+benchmark.name, benchmark.name, figures.Ours, figures.Sample{Values: benchmark.values})
 	}
 	took, _ := b.report.Results.Median(figures.SteadyThousand, figures.Ours, figures.PlanMillis)
-	b.progress.say("  the planner takes %.2f ms for 1000 pods at rest", took)
+	b.say("  the planner takes %.2f ms for 1000 pods at rest", took)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (s *step) measureStarts(ctx context.Context) error {
 // populate lets the contender make its pods, untimed.
 func (s *step) populate(ctx context.Context, owners int) error {
 	all := len(s.spaces) * owners
-	s.progress.say("  %s makes %d x %d pods", s.contender.name(), all, replicasOfMany)
+	s.say("  %s makes %d x %d pods", s.contender.name(), all, replicasOfMany)
 	for _, space := range s.spaces {
 		if err := s.contender.create(ctx, space, owners, replicasOfMany); err != nil {
 			return err

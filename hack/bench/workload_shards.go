@@ -38,7 +38,7 @@ func (b *bench) runShards(ctx context.Context) error {
 		return err
 	}
 	err = s.measureShards(ctx)
-	if b.keep {
+	if b.settings.Keep {
 		return errors.Join(err, s.leave(ctx))
 	}
 	return err
@@ -117,7 +117,7 @@ func (s *step) createAllIdle(ctx context.Context, space string, owners, replicas
 // fill lets one replica make the pods that are then divided. No node takes them, so that they stay as they are.
 func (s *step) fill(ctx context.Context) error {
 	owners := s.sizes.Sharded / podsOfSharded
-	s.progress.say("  1 replica makes %d x %d pods", owners, podsOfSharded)
+	s.say("  1 replica makes %d x %d pods", owners, podsOfSharded)
 	if err := s.createAllIdle(ctx, s.spaces[0], owners, podsOfSharded); err != nil {
 		return err
 	}
@@ -205,5 +205,5 @@ func (s *step) addShared(workload string, count int, values figures.Values, show
 			text += fmt.Sprintf(", %s %.1f MB", m, values[m]/figures.MB)
 		}
 	}
-	s.progress.say("  %-10s  %-10s %s", strings.TrimPrefix(workload, figures.Sharing), figures.ReplicasName(count), text[2:])
+	s.say("  %-10s  %-10s %s", strings.TrimPrefix(workload, figures.Sharing), figures.ReplicasName(count), text[2:])
 }

@@ -23,13 +23,13 @@ func TestChosen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		chosen, leftOut := (&bench{options: o}).chosen()
+		chosen, leftOut := o.chosen()
 		if len(chosen) != test.chosen || len(leftOut) != test.leftOut {
 			t.Errorf("%s: chosen are %v, left out %v", name, chosen, leftOut)
 		}
 	}
 	t.Setenv("NODE", "")
-	err := run(t.Context(), options{only: regexp.MustCompile("real-node"), out: t.TempDir()})
+	err := run(t.Context(), options{only: regexp.MustCompile("real-node"), settings: settings{Out: t.TempDir()}})
 	if err == nil || !strings.Contains(err.Error(), "needs NODE=real") {
 		t.Errorf("a workload that cannot be run: %v", err)
 	}
