@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/mycompany/podmanager/hack/bench/figures"
+	"github.com/mycompany/podmanager/hack/bench/workloads"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // campaign is a run of the program.
 type campaign struct {
 	options
-	bench    *bench
+	bench    *workloads.Bench
 	progress *progress
 	report   figures.Report
 }
@@ -39,8 +40,8 @@ func run(ctx context.Context, o options) error {
 	}
 	c := &campaign{options: o, progress: newProgress(chosen, o)}
 	c.report = figures.Report{Scale: o.Scale, Rounds: o.Rounds, Flags: o.Flags, LeftOut: leftOut, Machine: thisMachine()}
-	c.bench = newBench(o.settings, &c.report, c.progress.print)
-	err := errors.Join(c.runAll(ctx, chosen), c.bench.close())
+	c.bench = workloads.NewBench(o.Settings, &c.report, c.progress.print)
+	err := errors.Join(c.runAll(ctx, chosen), c.bench.Close())
 	fmt.Print("\n", c.report.Text(), "\n")
 	fmt.Println("The report is in", filepath.Join(o.Out, "report.md"))
 	if missed := c.report.Missed(); err == nil && o.check && o.Scale == 1 && missed > 0 {
@@ -50,8 +51,8 @@ func run(ctx context.Context, o options) error {
 }
 
 // chosen are the workloads to run, and the names of those that are left out because there is no real node.
-func (o options) chosen() (chosen []workload, leftOut []string) {
-	for _, w := range workloads {
+func (o options) chosen() (chosen []workloads.Workload, leftOut []string) {
+	for _, w := range workloads.All {
 		switch {
 		case !o.only.MatchString(w.Name):
 		case w.RealNode && !o.realNode:
@@ -64,7 +65,7 @@ func (o options) chosen() (chosen []workload, leftOut []string) {
 }
 
 // runAll runs the workloads. One that fails does not keep the others from being measured.
-func (c *campaign) runAll(ctx context.Context, chosen []workload) error {
+func (c *campaign) runAll(ctx context.Context, chosen []workloads.Workload) error {
 	var errs []error
 	for _, w := range chosen {
 		if err := c.runWorkload(ctx, w); err != nil {
@@ -81,8 +82,8 @@ func (c *campaign) runAll(ctx context.Context, chosen []workload) error {
 	return errors.Join(errs...)
 }
 
-func (c *campaign) runWorkload(ctx context.Context, w workload) error {
-	if err := c.bench.prepare(ctx, w); err != nil {
+func (c *campaign) runWorkload(ctx context.Context, w workloads.Workload) error {
+	if err := c.bench.Prepare(ctx, w); err != nil {
 		return err
 	}
 	rounds := c.Rounds
@@ -91,7 +92,7 @@ func (c *campaign) runWorkload(ctx context.Context, w workload) error {
 	}
 	for round := range rounds {
 		c.progress.begin(w, round, rounds)
-		if err := c.bench.run(ctx, w); err != nil {
+		if err := c.bench.Run(ctx, w); err != nil {
 			c.progress.skip(w, rounds-round)
 			return err
 		}

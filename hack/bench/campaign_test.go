@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mycompany/podmanager/hack/bench/workloads"
 )
 
 func TestChosen(t *testing.T) {
@@ -12,8 +14,8 @@ func TestChosen(t *testing.T) {
 		chosen, leftOut int
 	}{
 		"two of them":         {"^1x1000|growth", "", 2, 0},
-		"all":                 {"", "", len(workloads) - 1, 1},
-		"all and a real node": {"", "real", len(workloads), 0},
+		"all":                 {"", "", len(workloads.All) - 1, 1},
+		"all and a real node": {"", "real", len(workloads.All), 0},
 		"without one":         {"real-node", "", 0, 1},
 		"with one":            {"real-node", "real", 1, 0},
 		"as in make test-all": {"planner|1x1000|apply-storm|rollout", "", 4, 0},
@@ -29,7 +31,7 @@ func TestChosen(t *testing.T) {
 		}
 	}
 	t.Setenv("NODE", "")
-	err := run(t.Context(), options{only: regexp.MustCompile("real-node"), settings: settings{Out: t.TempDir()}})
+	err := run(t.Context(), options{only: regexp.MustCompile("real-node"), Settings: workloads.Settings{Out: t.TempDir()}})
 	if err == nil || !strings.Contains(err.Error(), "needs NODE=real") {
 		t.Errorf("a workload that cannot be run: %v", err)
 	}

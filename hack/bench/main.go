@@ -10,11 +10,13 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+
+	"github.com/mycompany/podmanager/hack/bench/workloads"
 )
 
 // options are the flags.
 type options struct {
-	settings
+	workloads.Settings
 	only  *regexp.Regexp
 	check bool
 	// realNode tells that the cluster has a real node; the environment says so, as it does to hack/cluster/cluster.sh.
@@ -76,4 +78,12 @@ func parse(arguments []string) (options, error) {
 		o.Rounds = 3
 	}
 	return o, nil
+}
+
+func workloadNames() string {
+	names := ""
+	for _, w := range workloads.All {
+		names += " " + w.Name
+	}
+	return names[1:]
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/bench/workloads"
 )
 
 // progress tells somebody who waits for half an hour what is going on, and for how much longer.
@@ -17,7 +19,7 @@ type progress struct {
 // setUpTime is what a round takes however small it is.
 const setUpTime = 15 * time.Second
 
-func newProgress(chosen []workload, o options) *progress {
+func newProgress(chosen []workloads.Workload, o options) *progress {
 	p := &progress{start: time.Now(), scale: o.Scale}
 	for _, w := range chosen {
 		rounds := o.Rounds
@@ -29,7 +31,7 @@ func newProgress(chosen []workload, o options) *progress {
 	return p
 }
 
-func (p *progress) estimate(w workload) time.Duration {
+func (p *progress) estimate(w workloads.Workload) time.Duration {
 	return setUpTime + time.Duration(p.scale*float64(w.Estimate))
 }
 
@@ -44,7 +46,7 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
 }
 
-func (p *progress) begin(w workload, round, rounds int) {
+func (p *progress) begin(w workloads.Workload, round, rounds int) {
 	p.began = time.Now()
 	turn := ""
 	if rounds > 1 {
@@ -53,14 +55,14 @@ func (p *progress) begin(w workload, round, rounds int) {
 	p.say("%s%s; about %s left", w.Name, turn, clock(p.remaining()))
 }
 
-func (p *progress) end(w workload) {
+func (p *progress) end(w workloads.Workload) {
 	p.left -= p.estimate(w)
 	p.done += p.estimate(w)
 	p.took += time.Since(p.began)
 }
 
 // skip leaves out rounds that cannot be measured.
-func (p *progress) skip(w workload, rounds int) {
+func (p *progress) skip(w workloads.Workload, rounds int) {
 	p.left -= time.Duration(rounds) * p.estimate(w)
 }
 

@@ -3,10 +3,12 @@ package main
 import (
 	"testing"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/bench/workloads"
 )
 
 func TestProgress(t *testing.T) {
-	p := newProgress([]workload{{Estimate: time.Minute}, {Estimate: 2 * time.Minute, Once: true}}, options{settings: settings{Rounds: 3, Scale: 1}})
+	p := newProgress([]workloads.Workload{{Estimate: time.Minute}, {Estimate: 2 * time.Minute, Once: true}}, options{Settings: workloads.Settings{Rounds: 3, Scale: 1}})
 	if want := 5*time.Minute + 4*setUpTime; p.remaining() != want {
 		t.Errorf("%v left, want %v", p.remaining(), want)
 	}

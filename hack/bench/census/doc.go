@@ -1,7 +1,7 @@
 // Package census watches a cluster, and counts its pods and their owners by state. It tells the time at which a count is reached, and the
 // least and the most that it comes to meanwhile: all contenders of the bench are timed by it.
 //
-// It only looks. What changes the cluster belongs to the bench itself, and what becomes of the times to hack/bench/figures.
+// It only looks. What changes the cluster belongs to hack/bench/workloads, and what becomes of the times to hack/bench/figures.
 //
 // Start with all.go.
 //

@@ -1,0 +1,177 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/bench/census"
+	"github.com/mycompany/podmanager/hack/bench/figures"
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Settings are what users choose about the measuring itself.
+type Settings struct {
+	// Rounds is how often each contender has its turn.
+	Rounds int
+	// Scale shrinks the workloads, if it is below 1.
+	Scale float64
+	// ShardPods is how many pods the replicas of the workload shards have, before Scale.
+	ShardPods int
+	// Flags are more of them for our controller, to try something out.
+	Flags []string
+	// Cluster is the name of the cluster, Out the folder of its logs and of the report; Keep leaves it running.
+	Cluster, Out string
+	Keep         bool
+}
+
+// Bench is what workloads run on: a cluster, the contenders on it, and the report that takes what they measure.
+type Bench struct {
+	settings Settings
+	sizes    sizes
+	report   *figures.Report
+	// print shows a line to whoever waits.
+	print func(line string)
+
+	// What there is once the cluster is up.
+	*clients
+	cluster  *lab.Cluster
+	censuses *census.All
+	audit    *audit.Log
+	// stopWatching ends the watches.
+	stopWatching context.CancelFunc
+	// spaces is how many namespaces were made.
+	spaces int
+	// warm tells that the real node has run all images.
+	warm bool
+
+	managers    *managers
+	replicaSets *replicaSets
+	deployments *deployments
+	bare        *bare
+}
+
+// NewBench makes a bench without a cluster, which starts with the first workload that needs one. Workloads add to the report, and print
+// what they find out.
+func NewBench(settings Settings, report *figures.Report, print func(line string)) *Bench {
+	b := &Bench{settings: settings, sizes: sizesAt(settings.Scale), report: report, print: print}
+	b.sizes.Sharded = max(b.sizes.Sharded, int(settings.Scale*float64(settings.ShardPods)))
+	return b
+}
+
+// Prepare starts the cluster if the workload needs one and it does not run yet.
+func (b *Bench) Prepare(ctx context.Context, w Workload) error {
+	if b.cluster != nil || w.offline {
+		return nil
+	}
+	return b.setUp(ctx)
+}
+
+// Run runs a round of a workload that is prepared.
+func (b *Bench) Run(ctx context.Context, w Workload) error { return w.run(b, ctx) }
+
+// Close stops the cluster, unless it is to be kept.
+func (b *Bench) Close() error {
+	if b.stopWatching != nil {
+		b.stopWatching() // before the API server goes away under the watches
+	}
+	if b.cluster == nil || b.settings.Keep {
+		return nil
+	}
+	return b.cluster.Down()
+}
+
+// say is for what is known of a workload while it runs. The format is used up here, so that go vet looks at it in all calls.
+func (b *Bench) say(format string, args ...any) { b.print(fmt.Sprintf(format, args...)) }
+
+// setUp starts the cluster and gets the contenders ready.
+func (b *Bench) setUp(ctx context.Context) error {
+	b.say("starting the cluster %s", b.settings.Cluster)
+	folder := filepath.Join(b.settings.Out, "lab")
+	// Logs of an earlier run would be added to, and tell that a controller is ready which only was.
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	cluster, err := lab.Up(ctx, b.settings.Cluster, folder)
+	if err != nil {
+		return err
+	}
+	b.cluster = cluster
+	if b.settings.Keep {
+		if err := cluster.Keep(); err != nil {
+			return err
+		}
+	}
+	if b.clients, err = newClients(cluster); err != nil {
+		return err
+	}
+	var watching context.Context
+	watching, b.stopWatching = context.WithCancel(ctx)
+	if b.censuses, err = census.New(watching, b.kube, b.clients.podManagers); err != nil {
+		return err
+	}
+	if b.audit, err = audit.Open(cluster.AuditLog); err != nil {
+		return err
+	}
+	if err := b.awaitCollector(ctx); err != nil {
+		return err
+	}
+	version, err := b.kube.Discovery().ServerVersion()
+	if err != nil {
+		return err
+	}
+	b.report.Machine.Kubernetes = version.GitVersion
+	b.managers = &managers{clients: b.clients, cluster: cluster, owners: b.censuses.Managers, policy: v1.RecreatePods,
+		template: template, grace: b.sizes.Grace, flags: b.settings.Flags}
+	b.replicaSets = &replicaSets{clients: b.clients, cluster: cluster, owners: b.censuses.ReplicaSets}
+	b.deployments = &deployments{clients: b.clients, cluster: cluster, owners: b.censuses.Deployments, template: template}
+	b.bare = &bare{clients: b.clients, pods: b.censuses.Pods}
+	return nil
+}
+
+// awaitCollector waits until the garbage collector watches PodManagers. It learns of a new kind within half a minute, and until
+// then looks every owner of a pod up, which ReplicaSets do not suffer from.
+func (b *Bench) awaitCollector(ctx context.Context) error {
+	if b.settings.Scale < 0.2 { // only to show that all works
+		return nil
+	}
+	for range 120 {
+		requests, err := audit.All(b.cluster.AuditLog, "podmanagers", "kube-controller-manager/")
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(requests, func(r audit.Request) bool { return r.What() == "watch podmanagers" }) {
+			return nil
+		}
+		if !lab.Pause(ctx, 500*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	return errors.New("the garbage collector does not watch PodManagers")
+}
+
+// awaitSilence waits until the API server has next to nothing to do, so that what came before does not count.
+func (b *Bench) awaitSilence(ctx context.Context) error {
+	for range 60 {
+		if err := b.audit.Skip(); err != nil {
+			return err
+		}
+		if !lab.Pause(ctx, 500*time.Millisecond) {
+			return ctx.Err()
+		}
+		requests, err := b.audit.Read()
+		if err != nil {
+			return err
+		}
+		if len(requests) < 5 {
+			return nil
+		}
+	}
+	return errors.New("the cluster does not come to rest")
+}
