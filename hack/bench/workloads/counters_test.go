@@ -18,11 +18,4 @@ func TestParseCounters(t *testing.T) {
 	if got := sumOf("lost_total", "# HELP lost_total x\nlost_total{a=\"b c\"} 2\nlost_total{a=\"d\"} 3\nlost_total_other{} 5\n"); got != 5 {
 		t.Errorf("the sum is %v", got)
 	}
-	first := syncs{seconds: 1.5, count: 10}
-	if got := (syncs{seconds: 2, count: 20}).since(first); got != 50 {
-		t.Errorf("a sync takes %v ms", got)
-	}
-	if got := first.since(first); got != 0 {
-		t.Errorf("no sync takes %v ms", got)
-	}
 }
