@@ -128,7 +128,7 @@ func TestBundleServiceVersion(t *testing.T) {
 		{"name", text(csv, "metadata", "name"), "podmanager.v0.2.0"},
 		{"version", text(csv, "spec", "version"), "0.2.0"},
 		{"replaces", text(csv, "spec", "replaces"), "podmanager.v0.1.0"},
-		{"minKubeVersion", text(csv, "spec", "minKubeVersion"), "1.29.0"},
+		{"minKubeVersion", text(csv, "spec", "minKubeVersion"), "1.34.0"},
 		{"createdAt", text(csv, "metadata", "annotations", "createdAt"), "2026-01-31T12:00:00Z"},
 		{"containerImage", text(csv, "metadata", "annotations", "containerImage"), "registry.example.com/podmanager:v0.2.0"},
 		{"image", text(containers[0], "image"), "registry.example.com/podmanager:v0.2.0"},

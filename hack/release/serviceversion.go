@@ -162,7 +162,7 @@ func readExamples(folder string) (string, error) {
 	return string(list), err
 }
 
-// leastKubernetes is what the chart says: >=1.29.0-0, where -0 lets the clusters of vendors in.
+// leastKubernetes is what the chart says: >=1.34.0-0, where -0 lets the clusters of vendors in.
 func leastKubernetes(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -176,7 +176,7 @@ func leastKubernetes(path string) (string, error) {
 	}
 	least, ok := strings.CutPrefix(strings.TrimSuffix(chart.KubeVersion, "-0"), ">=")
 	if !ok || !semantic.MatchString("v"+least) {
-		return "", fmt.Errorf("%s has kubeVersion %q, want one such as >=1.29.0-0", path, chart.KubeVersion)
+		return "", fmt.Errorf("%s has kubeVersion %q, want one such as >=1.34.0-0", path, chart.KubeVersion)
 	}
 	return least, nil
 }
