@@ -48,6 +48,7 @@ func unserved(name, spec string) string {
 func (s *space) expect(t *testing.T, want, name, spec string, flags ...string) {
 	t.Helper()
 	out, err := s.TryKubectl(unserved(name, spec), append([]string{"apply", "-f", "-"}, flags...)...)
+	out = strings.ReplaceAll(out, `Invalid value: "object": `, "Invalid value: ") // Kubernetes 1.34 names the type, too
 	if wantsError := !strings.Contains(want, "podmanager.apps.mycompany.com/"); out != want || (err != nil) != wantsError {
 		t.Errorf("kubectl apply prints\n%s\nwant\n%s\nerror: %v", out, want, err)
 	}

@@ -54,7 +54,7 @@ func (s *space) serving(count int32) {
 	}
 }
 
-// More CPU than the node has: where pods may not be replaced, they go on with what they have. From Kubernetes 1.35 on the API server
+// More CPU than the node has: where pods may not be replaced, they go on with what they have. Kubernetes 1.36 has an API server that
 // refuses such a resize itself, before a kubelet could call it infeasible.
 func TestResizeBeyondNode(t *testing.T) {
 	s := newSpace(t)
