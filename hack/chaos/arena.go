@@ -95,6 +95,19 @@ func (a *arena) awaitServiceAccount() error {
 	}
 }
 
+// beginOracle starts a new oracle, which is told what is wanted from now on: the versions that the last one has seen are no longer valid.
+func (a *arena) beginOracle(wanted map[string]want) {
+	a.mu.Lock()
+	a.wanted = wanted
+	a.mu.Unlock()
+	oracle, err := faults.StartOracle(a.ctx, a.cluster.Config, a.namespace)
+	a.must(err)
+	a.oracle = oracle
+	for name, wanted := range a.wants() {
+		a.ask(name, wanted.replicas)
+	}
+}
+
 // close ends the controller, and deletes the namespace in the background.
 func (a *arena) close() {
 	if a.process != nil {

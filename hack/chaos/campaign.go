@@ -49,9 +49,9 @@ type campaign struct {
 // not even in the first round.
 func (c *campaign) runAll(ctx context.Context) {
 	began := time.Now()
-	contenders := []contender{ours{c.cluster}}
+	contenders := []contender{ours{cluster: c.cluster}}
 	if !c.withoutPeer {
-		contenders = append(contenders, peer{c.cluster})
+		contenders = append(contenders, peer{cluster: c.cluster})
 	}
 	if c.timed {
 		fmt.Println(c.expectation(len(contenders)))
@@ -241,7 +241,7 @@ func (c *campaign) add(r result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.results = append(c.results, r)
-	fmt.Printf("%s  %-22s %-10s seed %d  %4.0f s  %s\n", time.Now().Format("15:04:05"), r.Scenario, r.Contender, r.Seed, r.Took.Seconds(), r.verdict())
+	fmt.Printf("%s  %-22s %-10s seed %d  %4.0f s  %s\n", time.Now().Format("15:04:05"), r.Scenario, r.Contender, r.Seed, r.Took.Seconds(), verdict(r))
 	if r.Contender == (ours{}).name() && (len(r.Violations) > 0 || r.Error != "") {
 		for _, violation := range r.Violations[:min(len(r.Violations), 10)] {
 			fmt.Println("    ", violation)
@@ -258,7 +258,7 @@ func (c *campaign) add(r result) {
 }
 
 // verdict is a result in a few words.
-func (r result) verdict() string {
+func verdict(r result) string {
 	switch {
 	case r.Error != "":
 		return "could not be run"

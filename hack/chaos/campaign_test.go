@@ -10,7 +10,7 @@ import (
 func TestEnter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
-	quick, slow := beat{ago(1), ago(0.9)}, beat{ago(3), ago(1)}
+	quick, slow := beat{from: ago(1), to: ago(0.9)}, beat{from: ago(3), to: ago(1)}
 	tests := map[string]struct {
 		running int
 		started time.Time
@@ -21,12 +21,12 @@ func TestEnter(t *testing.T) {
 		"the only one, machine slow":  {0, ago(1), []beat{slow}, true},
 		"beside others":               {2, ago(6), []beat{quick}, true},
 		"beside others, machine slow": {2, ago(6), []beat{slow, quick}, false},
-		"slow a while ago":            {2, ago(20), []beat{{ago(9), ago(7)}, quick}, true},
+		"slow a while ago":            {2, ago(20), []beat{{from: ago(9), to: ago(7)}, quick}, true},
 		"just after another one":      {1, ago(4), []beat{quick}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &campaign{running: test.running, started: test.started, pulse: &pulse{beats: test.beats}}
+			c := &campaign{running: test.running, started: test.started, pulse: newPulse(test.beats...)}
 			if got := c.enter(now); got != test.want {
 				t.Errorf("may start: %v, want %v", got, test.want)
 			}

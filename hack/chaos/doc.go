@@ -13,7 +13,7 @@
 // scenario is a function; scenarios of one kind are in one file scenario_*.go.
 //
 //	main.go, campaign.go  what runs, in which order, for how long; report.go the table
-//	scenario.go, run.go   the list of scenarios; one scenario with one controller, which is one of contender.go
+//	scenarios.go, run.go  the list of scenarios; one scenario with one controller, which is one of contender.go
 //	arena.go, user.go     the parts of a run: a namespace, a proxy, an oracle, a controller; the requests of a user
 //	churn.go              users who create, scale, edit, relabel and delete at random
 //	settle.go             whether everything is as wanted in the end

@@ -71,7 +71,7 @@ func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
 	together, alone := []job{}, []job{}
 	for i, h := range hunts {
 		// The seeds of two mutants differ, and so do the names of their namespaces.
-		j := job{scenario: h.scenario, contender: ours{c.cluster}, seed: c.seed + uint64(i)*huntTries, hunt: h}
+		j := job{scenario: h.scenario, contender: ours{cluster: c.cluster}, seed: c.seed + uint64(i)*huntTries, hunt: h}
 		if h.scenario.alone {
 			alone = append(alone, j)
 		} else {
@@ -97,7 +97,7 @@ func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
 	began := time.Now()
 	for err == nil && h.rounds < huntTries && !h.isCaught() && ctx.Err() == nil {
 		cluster := c.cluster.WithController(program)
-		r, err := newRun(h.scenario, ours{cluster}, cluster, c.pulse, seed+uint64(h.rounds), true)
+		r, err := newRun(h.scenario, ours{cluster: cluster}, cluster, c.pulse, seed+uint64(h.rounds), true)
 		h.rounds++
 		if err != nil {
 			h.last = result{Error: err.Error()}

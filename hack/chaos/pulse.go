@@ -31,9 +31,12 @@ const (
 	slack = 5
 )
 
+// newPulse is a pulse that has measured these writes.
+func newPulse(beats ...beat) *pulse { return &pulse{beats: beats} }
+
 // startPulse measures in a cluster until ctx is done.
 func startPulse(ctx context.Context, cluster *lab.Cluster) *pulse {
-	p := &pulse{}
+	p := newPulse()
 	go p.follow(ctx, func(ctx context.Context) error {
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"pulse":"%d"}}}`, time.Now().UnixNano())
 		_, err := cluster.Kube.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Patch(ctx, "default", types.MergePatchType, patch, metav1.PatchOptions{})

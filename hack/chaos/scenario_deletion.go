@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -59,13 +60,6 @@ func (a *arena) boundErrors(when string, since *audit.Log, most int) {
 		a.violate(faults.Violation{Invariant: "I3", Object: a.namespace + " " + when,
 			What: fmt.Sprintf("%d writes failed while the namespace was deleted, %s, more than %d; the last was %v", len(errors), when, most, errors[len(errors)-1])})
 	}
-}
-
-// unset says that an owner is no longer wanted.
-func (a *arena) unset(name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.wanted, name)
 }
 
 // deletionWithCrashes kills the controller at every write of a deletion of each kind.
@@ -154,4 +148,81 @@ func (a *arena) removeWith(name string, policy metav1.DeletionPropagation) {
 	})
 	a.unset(name)
 	a.logf("delete %s, %s", name, policy)
+}
+
+// orphanApart orphans the pods of an owner while the controller sees neither. Then the controller sees the owner again, but not the pods:
+// the garbage collector has removed their owner references, and the controller's cache still has them. The pods must stay.
+func orphanApart(a *arena) {
+	rounds := 3
+	if a.short {
+		rounds = 1
+	}
+	a.start()
+	for i := range rounds {
+		name := fmt.Sprintf("web-%d", i)
+		a.create(name, 4, ownerOptions{spec: paced})
+		a.awaitCalm()
+		a.orphanUnseen(name, i%2 == 0)
+	}
+	a.settle()
+	a.judge()
+}
+
+// orphanUnseen makes one such deletion. If the versions in between are lost, the controller sees only the last one.
+func (a *arena) orphanUnseen(name string, lost bool) {
+	before := a.podsOf(name)
+	podWatch, ownerWatch := a.own("watch", "pods"), a.own("watch", a.contender.resource())
+	pods, owners := a.proxy.Stall(podWatch), a.proxy.Stall(ownerWatch)
+	a.removeWith(name, metav1.DeletePropagationOrphan)
+	a.await("the garbage collector to let the pods go", func() (string, bool) {
+		all, err := a.contender.owners(a.ctx, a.namespace)
+		a.must(err)
+		waits := slices.ContainsFunc(all, func(o owner) bool { return slices.Contains(o.finalizers, metav1.FinalizerOrphanDependents) })
+		return fmt.Sprintf("%v, %d pods with an owner", all, len(a.podsOf(name))), !waits && len(a.podsOf(name)) == 0
+	})
+	if lost {
+		a.cutForGood(owners, ownerWatch)
+	} else {
+		owners.Resume()
+	}
+	a.logf("the controller sees the owners again, and not the pods")
+	// The controller may take its time to remove its finalizer, but must not delete a pod.
+	if !a.awaitGone(name) {
+		a.violate(faults.Violation{Invariant: "I2", Object: name, What: name + " does not go although all its pods are released"})
+	}
+	lab.Pause(a.ctx, time.Duration(a.random.IntN(3000))*time.Millisecond)
+	a.endStall(pods, podWatch)
+	a.checkOrphans(before)
+}
+
+// checkOrphans checks pods that must stay.
+func (a *arena) checkOrphans(before []corev1.Pod) {
+	for _, pod := range before {
+		a.checkOrphan(&pod)
+	}
+}
+
+// collectorAway deletes an owner and creates another of the same name while no garbage collector runs. This stands for a garbage collector
+// that misses the deletion because its watch breaks between the two. The second owner must not wait for ever for the names of the first
+// owner's pods and revisions, and nothing of the first owner may stay.
+func collectorAway(a *arena) {
+	const collector = "kube-controller-manager"
+	a.start()
+	a.create("web", 4, ownerOptions{})
+	a.awaitCalm()
+	before := map[types.UID]bool{}
+	for _, pod := range a.podsOf("web") {
+		before[pod.UID] = true
+	}
+	a.must(a.cluster.Signal(collector, syscall.SIGKILL))
+	a.logf("killed the garbage collector")
+	a.replace("web", 3)
+	a.expect("I2", "web", "the pods of the first owner to be gone", settleLimit, func() (string, bool) {
+		left := slices.DeleteFunc(a.podsOf("web"), func(pod corev1.Pod) bool { return !before[pod.UID] })
+		return fmt.Sprintf("%d are left", len(left)), len(left) == 0
+	})
+	a.must(a.cluster.Repair(a.ctx))
+	a.logf("the whole control plane runs again")
+	a.settle()
+	a.judge()
 }

@@ -11,25 +11,6 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// networkScenarios are faults between a controller and the API server.
-func networkScenarios() []scenario {
-	return []scenario{
-		{name: "stale-cache", about: "the watch of pods stalls for longer than the controller ever waits, during churn", do: staleCache},
-		{name: "unobserved-change", about: "replicas, image and labels change and change back while watches are stalled, and the events are lost", do: unobservedChange},
-		{name: "missed-delete", about: "pods are deleted while the watch is stalled or refused; they must be replaced 5 s after the watch is back", do: missedDelete},
-		{name: "watch-gone", about: "watches are cut, and watches and lists are answered 410 for a while, during churn", do: watchGone},
-		{name: "server-errors", about: "30 % of the writes are answered 429, 500, 503 or 504 or delayed by seconds, during churn", short: true, do: serverErrors},
-		{name: "conflict-storm", about: "others write to the object 50 times a second while it is scaled", do: conflictStorm},
-		{name: "black-hole", about: "connections go dead without breaking in the middle of work; the controller must go on within 60 s", do: blackHole},
-		{name: "uid-reuse", about: "the object is deleted by force and created again under its name while watches are stalled or the controller is down",
-			short: true, do: uidReuse},
-		{name: "half-seen", about: "the watch of the owner, then the watch of pods stalls during a scale-up, after some of its pods were seen; names become free meanwhile",
-			runs: 2, short: true, do: halfSeen},
-		{name: "foreign-name", about: "pods of somebody else have the names or labels that the controller would use", do: foreignName},
-		{name: "storm", about: "lost answers, errors, delays, stalls, cuts, 410 and kills come and go at random during churn", runs: 3, short: true, do: storm},
-	}
-}
-
 // inBursts stalls watches most of the time, until stop is called: the controller sees its own writes only after a while. Otherwise the
 // cache would be faster than any retry, and hide the mistakes of a retry.
 func (a *arena) inBursts(match func(faults.Request) bool) (stop func()) {

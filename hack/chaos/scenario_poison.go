@@ -191,7 +191,7 @@ func extremes() map[string]func(*v1.PodManagerSpec) {
 // besideExtreme asks for as many pods as a number can say, of several objects, and then for a rollout.
 func (a *arena) besideExtreme(swamp string) bool {
 	defer a.imposeQuota(swamp, 3)() // otherwise the pods would never end
-	manage := ours{a.cluster}
+	manage := ours{cluster: a.cluster}
 	var names []string
 	for kind, set := range extremes() {
 		for i := range extremeCopies {

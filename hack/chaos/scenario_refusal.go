@@ -12,39 +12,6 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// ruleScenarios are about refusals, deletions, and objects that should not exist.
-func ruleScenarios() []scenario {
-	return []scenario{
-		{name: "quota", about: "a quota admits only a few of many pods, and is lifted after 10 s",
-			short: true, do: quota},
-		{name: "admission", about: "Pod Security, then an admission policy refuses all pods, and is lifted after 10 s", do: admission},
-		{name: "refused-then-allowed", about: "a policy refuses pod deletes, revisions, readiness gates or updates in place for 15 s; everything must be done a minute later",
-			short: true, do: refusedThenAllowed},
-		{name: "webhook", about: "the webhook that the API server asks about PodManagers is dead, hangs, answers garbage, or its certificate has ended",
-			oursOnly: true, do: webhookBreaks},
-		{name: "conversion", about: "the webhook that converts between v1 and v1alpha1 is dead, hangs, answers garbage, or its certificate has ended",
-			alone: true, oursOnly: true, limit: 10 * time.Minute, do: conversionBreaks},
-		{name: "failing-pods", about: "every pod fails as soon as it is ready, for a minute", do: failingPods},
-		{name: "node-did-it", about: "nodes evict and reject pods in the middle of a rollout; the revision must not be blamed", short: true, oursOnly: true, do: nodeDidIt},
-		{name: "all-marked", about: "every pod is marked for deletion at once; enough must stay available", short: true, oursOnly: true, do: allMarked},
-		{name: "namespace-terminating", about: "the namespace is deleted in the middle of a scale-up", short: true, do: namespaceTerminating},
-		{name: "finalizer", about: "the controller is killed before and after every write of a deletion: foreground, background and orphan",
-			short: true, limit: 10 * time.Minute, do: deletionWithCrashes},
-		{name: "orphan-apart", about: "the owner is deleted without its pods while the controller sees the owner, and not the pods",
-			short: true, do: orphanApart},
-		{name: "collector-away", about: "an owner is deleted and another gets its name while no garbage collector runs",
-			alone: true, oursOnly: true, do: collectorAway},
-		{name: "etcd-restore", about: "etcd is restored from a backup, so that versions go back and are used again",
-			alone: true, do: etcdRestore},
-		{name: "etcd-restore-hidden", about: "the same, but the versions are caught up before the controller looks; its Lease tells",
-			alone: true, oursOnly: true, do: hiddenRestore},
-		{name: "poison", about: "objects that cannot be decoded, and valid objects with extreme values, beside others that must be served as before",
-			alone: true, oursOnly: true, do: poison},
-		{name: "every-field", about: "every field of the spec gets valid and invalid values; after each the first spec is restored",
-			oursOnly: true, do: everyField},
-	}
-}
-
 const (
 	// refusalTime is how long pods are refused. mostDoomed is the largest number of refused creates in that time, mostDoomedLater that in its
 	// second half: the time between two tries has to grow. (On a busy machine it is long in any case.) mostEvents is the largest number of

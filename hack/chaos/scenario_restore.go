@@ -56,7 +56,7 @@ func (a *arena) restoreEtcd(undone int, meanwhile func(version string), flags ..
 	a.whileDown(func() { a.must(a.cluster.BackUpEtcd(a.ctx, backup)) })
 	a.wake()
 
-	a.beginOracle() // the present oracle has a gap
+	a.beginOracle(a.wants()) // the present oracle has a gap
 	// The restore undoes all of this: more pods, a new object, a deleted one, and many versions.
 	a.awaitCalm()
 	a.scale("web", 8)
@@ -73,10 +73,7 @@ func (a *arena) restoreEtcd(undone int, meanwhile func(version string), flags ..
 	a.logf("etcd is restored from the backup")
 	meanwhile(version)
 	a.wake()
-	a.mu.Lock()
-	a.wanted = before
-	a.mu.Unlock()
-	a.beginOracle()
+	a.beginOracle(before)
 	owners, err := a.contender.owners(a.ctx, a.namespace)
 	a.must(err)
 	if len(owners) != len(before) {
@@ -110,16 +107,6 @@ func (a *arena) catchUp(version string) {
 // touch changes an object without asking for anything.
 func (a *arena) touch(name string) {
 	a.must(a.contender.patch(a.ctx, a.namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
-}
-
-// beginOracle starts a new oracle: the versions that the last one has seen are no longer valid.
-func (a *arena) beginOracle() {
-	oracle, err := faults.StartOracle(a.ctx, a.cluster.Config, a.namespace)
-	a.must(err)
-	a.oracle = oracle
-	for name, wanted := range a.wants() {
-		a.ask(name, wanted.replicas)
-	}
 }
 
 // whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive a restore, so

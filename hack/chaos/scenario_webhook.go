@@ -2,11 +2,153 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
+
+// conversionFaults are in the order in which they come. While the webhook hangs, the first write in v1 to an object that was once written in
+// v1alpha1 waits for 30 s, as artifacts/README.md says: so this comes before there is such an object.
+var conversionFaults = []lab.WebhookFault{lab.WebhookHangs, lab.WebhookDead, lab.WebhookBabbles, lab.WebhookExpired}
+
+// conversionBreaks breaks the webhook that converts between the versions of the API, in one way after the other, while users churn and roll
+// out. Only those may notice who use v1alpha1: not users of v1, the controller, one that starts, the garbage collector, nor whoever deletes a
+// namespace.
+func conversionBreaks(a *arena) {
+	conversion, err := a.cluster.Convert(a.ctx)
+	a.must(err)
+	defer func() {
+		if err := conversion.Remove(); err != nil {
+			a.logf("cannot remove v1alpha1: %v", err)
+		}
+	}()
+	a.start()
+	for i, fault := range conversionFaults {
+		beside := a.branch(fmt.Sprint(i))
+		a.whileConversion(fault, conversion, beside)
+		beside.close()
+	}
+	a.settle()
+	a.judge()
+}
+
+// whileConversion lets users churn while the conversion has a fault, and something else go on in an arena beside.
+func (a *arena) whileConversion(fault lab.WebhookFault, conversion *lab.Conversion, beside *arena) {
+	a.churnFor(time.Second, func(ctx context.Context) { <-ctx.Done() })
+	beside.create("web", 3, ownerOptions{})
+	beside.create(usersObject, 0, ownerOptions{})
+	if fault != lab.WebhookHangs {
+		a.touchInAlpha()
+		beside.touchInAlpha()
+	}
+	conversion.Break(fault)
+	a.logf("the conversion %s", fault)
+	ctx, stop := context.WithCancel(a.ctx)
+	a.inParallel(func() { a.churn(ctx) }, func() {
+		defer stop()
+		beside.goOnInV1(conversion)
+	})
+	conversion.Break(lab.WebhookSound)
+	a.expect("I3", "v1alpha1", fmt.Sprintf("v1alpha1 after the conversion %s", fault), 30*time.Second, func() (string, bool) {
+		err := conversion.Try(a.ctx, a.namespace)
+		return fmt.Sprint(err), err == nil
+	})
+}
+
+// touchInAlpha writes all PodManagers in v1alpha1, so that the API server compares both versions whenever they are written.
+func (a *arena) touchInAlpha() {
+	for name := range a.wants() {
+		a.insist(func() error {
+			_, err := a.cluster.Managers.AppsV1alpha1().PodManagers(a.namespace).Patch(a.ctx, name, types.MergePatchType,
+				[]byte(`{"metadata":{"annotations":{"written-in":"v1alpha1"}}}`), metav1.PatchOptions{})
+			return err
+		})
+	}
+}
+
+// goOnInV1 starts a controller while nothing can be converted, rolls out, deletes an owner and then the namespace. A user of v1 looks on.
+func (a *arena) goOnInV1(conversion *lab.Conversion) {
+	tryAlpha := func() error {
+		ctx, cancel := context.WithTimeout(a.ctx, 3*time.Second)
+		defer cancel()
+		return conversion.Try(ctx, a.namespace)
+	}
+	if tryAlpha() == nil {
+		a.must(errors.New("v1alpha1 is served, although nothing can be converted"))
+	}
+	ctx, stop := context.WithCancel(a.ctx)
+	a.inParallel(func() { a.useV1(ctx) }, func() {
+		defer stop()
+		a.start()
+		a.settleSoon("after the start, while nothing can be converted")
+		a.update("web", "nginx:1.28")
+		a.settleSoon("after an update, while nothing can be converted")
+		a.remove("web")
+		a.settleSoon("after the deletion of its owner, while nothing can be converted")
+		a.create("last", 3, ownerOptions{spec: paced})
+		a.settleSoon("after a creation, while nothing can be converted")
+	})
+	if tryAlpha() == nil {
+		a.must(errors.New("v1alpha1 was served before everything was done"))
+	}
+	a.judge()
+	a.deleteSpace()
+}
+
+// settleSoon expects everything to be as wanted while a webhook is broken.
+func (a *arena) settleSoon(when string) {
+	began := time.Now()
+	for _, problem := range a.awaitSettled(20 * time.Second) {
+		problem.What = when + ": " + problem.What
+		a.violate(problem)
+	}
+	a.logf("settled %s after %v", when, time.Since(began).Round(time.Millisecond))
+}
+
+// usersObject is the PodManager of useV1.
+const usersObject = "users"
+
+// useV1 reads and writes a PodManager until ctx is done. Each request must succeed, and soon.
+func (a *arena) useV1(ctx context.Context) {
+	const limit = 5 * time.Second
+	requests := 0
+	for ; ctx.Err() == nil; lab.Pause(ctx, 200*time.Millisecond) {
+		each, cancel := context.WithTimeout(a.ctx, limit)
+		_, err := a.contender.owners(each, a.namespace)
+		if err == nil {
+			err = a.contender.patch(each, a.namespace, usersObject, fmt.Sprintf(`{"metadata":{"annotations":{"count":"%d"}}}`, requests))
+		}
+		cancel()
+		if err != nil && a.ctx.Err() == nil {
+			a.violate(faults.Violation{Invariant: "I3", Object: usersObject, What: "a user of v1 has no success: " + err.Error()})
+		}
+		requests += 2
+	}
+	a.logf("%d requests in v1", requests)
+	a.remove(usersObject)
+}
+
+// deleteSpace deletes the namespace with what is in it, and expects it to be gone. That takes half a minute with a finalizer: so long the
+// namespace controller waits between two looks.
+func (a *arena) deleteSpace() {
+	for name := range a.wants() {
+		a.unset(name)
+	}
+	began := time.Now()
+	a.must(a.cluster.Kube.CoreV1().Namespaces().Delete(a.ctx, a.namespace, metav1.DeleteOptions{}))
+	gone := a.expect("I2", a.namespace, "the namespace to be gone, while nothing can be converted", settleLimit, func() (string, bool) {
+		namespace, err := a.cluster.Kube.CoreV1().Namespaces().Get(a.ctx, a.namespace, metav1.GetOptions{})
+		return fmt.Sprint(namespace.Status.Conditions), apierrors.IsNotFound(err)
+	})
+	a.logf("the namespace is gone: %v, after %v", gone, time.Since(began).Round(time.Millisecond))
+}
 
 // webhookFaults are in the order in which they come.
 var webhookFaults = []lab.WebhookFault{lab.WebhookDead, lab.WebhookBabbles, lab.WebhookExpired, lab.WebhookHangs}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,4 +69,50 @@ func TestComparison(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A limit is longer by what the slowest write took meanwhile, and not by a write before or by more than slack.
+func TestIsOver(t *testing.T) {
+	const limit = 10 * time.Second
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	tests := map[string]struct {
+		// beats are the beginnings and ends of writes, after the beginning of what is judged.
+		beats [][2]time.Duration
+		after time.Duration
+		want  bool
+	}{
+		"in time":                      {nil, limit, false},
+		"a moment too late":            {nil, limit + 1, true},
+		"within the allowance":         {[][2]time.Duration{{ms(1000), ms(1400)}}, limit + slack*ms(400), false},
+		"past the allowance":           {[][2]time.Duration{{ms(1000), ms(1400)}}, limit + slack*ms(400) + 1, true},
+		"the slowest write counts":     {[][2]time.Duration{{ms(10), ms(20)}, {ms(1000), ms(1400)}, {ms(2000), ms(2010)}}, limit + slack*ms(400), false},
+		"writes do not add up":         {[][2]time.Duration{{ms(1000), ms(1400)}, {ms(2000), ms(2400)}}, limit + slack*ms(400) + 1, true},
+		"slow before, not now":         {[][2]time.Duration{{-ms(9000), -ms(1000)}, {ms(1000), ms(1001)}}, limit + slack*ms(1) + 1, true},
+		"slow when it began":           {[][2]time.Duration{{-ms(300), ms(100)}}, limit + slack*ms(400), false},
+		"a write that is not over yet": {[][2]time.Duration{{ms(10000), 0}}, limit + ms(1000), false},
+		"one that began just now":      {[][2]time.Duration{{limit + ms(900), 0}}, limit + ms(1000), true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now().Add(time.Minute)
+				a := &arena{run: &run{pulse: newPulse(beatsAt(began, test.beats)...)}}
+				time.Sleep(time.Minute + test.after)
+				if got := a.isOver(began, limit); got != test.want {
+					t.Errorf("%v after the beginning, with a limit of %v: over is %v", test.after, limit, got)
+				}
+			})
+		})
+	}
+}
+
+func beatsAt(began time.Time, times [][2]time.Duration) (beats []beat) {
+	for _, each := range times {
+		b := beat{from: began.Add(each[0])}
+		if each[1] != 0 {
+			b.to = began.Add(each[1])
+		}
+		beats = append(beats, b)
+	}
+	return beats
 }

@@ -30,6 +30,14 @@ func (a *arena) insist(request func() error) {
 	}
 }
 
+// ignoreConflict is for a change that may come too late, because another was faster.
+func ignoreConflict(err error) error {
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
 // create creates an owner.
 func (a *arena) create(name string, replicas int, options ownerOptions) {
 	a.ask(name, replicas)
@@ -85,6 +93,13 @@ func (a *arena) set(name string, wanted want) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wanted[name] = wanted
+}
+
+// unset says that an owner is no longer wanted.
+func (a *arena) unset(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.wanted, name)
 }
 
 func (a *arena) wants() map[string]want {

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// A takeover may take longer by what shards usually need, or by what a write took; and by another takeover only if the machine stood still.
+func TestLonger(t *testing.T) {
+	from := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	to := from.Add(20 * time.Second)
+	const another = leaseDuration + takeoverAfterKill
+	tests := map[string]struct {
+		usual time.Duration
+		write time.Duration
+		want  time.Duration
+	}{
+		"nothing is known":          {0, 0, 0},
+		"shards need a while":       {300 * time.Millisecond, 10 * time.Millisecond, slack * 300 * time.Millisecond},
+		"writes need longer":        {300 * time.Millisecond, time.Second, slack * time.Second},
+		"it almost stood still":     {0, renewDeadline / 2, slack * renewDeadline / 2},
+		"it stood still":            {0, renewDeadline/2 + 1, slack*(renewDeadline/2+1) + another},
+		"slow shards, quick writes": {renewDeadline, 10 * time.Millisecond, slack * renewDeadline},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			beats := []beat{{from: from.Add(time.Second), to: from.Add(time.Second + test.write)}, {from: to, to: to.Add(time.Minute)}} // the last one is too late to count
+			c := &crew{arena: &arena{run: &run{pulse: newPulse(beats...)}}, usual: test.usual}
+			if got := c.longer(from, to); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
