@@ -10,23 +10,23 @@ import (
 func TestEnter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
-	quick, slow := beat{from: ago(1), to: ago(0.9)}, beat{from: ago(3), to: ago(1)}
+	quick, slow := Beat{From: ago(1), To: ago(0.9)}, Beat{From: ago(3), To: ago(1)}
 	tests := map[string]struct {
 		running int
 		started time.Time
-		beats   []beat
+		beats   []Beat
 		want    bool
 	}{
 		"the first one":               {0, time.Time{}, nil, true},
-		"the only one, machine slow":  {0, ago(1), []beat{slow}, true},
-		"beside others":               {2, ago(6), []beat{quick}, true},
-		"beside others, machine slow": {2, ago(6), []beat{slow, quick}, false},
-		"slow a while ago":            {2, ago(20), []beat{{from: ago(9), to: ago(7)}, quick}, true},
-		"just after another one":      {1, ago(4), []beat{quick}, false},
+		"the only one, machine slow":  {0, ago(1), []Beat{slow}, true},
+		"beside others":               {2, ago(6), []Beat{quick}, true},
+		"beside others, machine slow": {2, ago(6), []Beat{slow, quick}, false},
+		"slow a while ago":            {2, ago(20), []Beat{{From: ago(9), To: ago(7)}, quick}, true},
+		"just after another one":      {1, ago(4), []Beat{quick}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &campaign{running: test.running, started: test.started, pulse: newPulse(test.beats...)}
+			c := &campaign{running: test.running, started: test.started, pulse: NewPulse(test.beats...)}
 			if got := c.enter(now); got != test.want {
 				t.Errorf("may start: %v, want %v", got, test.want)
 			}
@@ -72,7 +72,7 @@ func TestOver(t *testing.T) {
 }
 
 func TestExpectation(t *testing.T) {
-	many := make([]scenario, 35)
+	many := make([]Scenario, 35)
 	tests := map[string]struct {
 		duration   time.Duration
 		contenders int

@@ -33,7 +33,7 @@ const (
 
 // crew is a group of replicas that share the work of an arena. Its Leases have the name of the arena's namespace.
 type crew struct {
-	*arena
+	*Arena
 	leases  coordinationclient.LeaseInterface
 	history *tenure.History
 	ledger  *tenure.Ledger
@@ -68,15 +68,15 @@ type faultTime struct {
 	from, to time.Time
 }
 
-func newCrew(a *arena) *crew {
-	_, err := a.cluster.Kubectl(a.ctx, "apply", "-f", "artifacts/shards/rbac.yaml")
-	a.must(err)
-	ctx, stop := context.WithCancel(a.ctx)
-	c := &crew{arena: a, leases: a.cluster.Kube.CoordinationV1().Leases(crewSpace), times: map[string][]time.Duration{}, stop: stop}
+func newCrew(a *Arena) *crew {
+	_, err := a.Cluster.Kubectl(a.Ctx, "apply", "-f", "artifacts/shards/rbac.yaml")
+	a.Must(err)
+	ctx, stop := context.WithCancel(a.Ctx)
+	c := &crew{Arena: a, leases: a.Cluster.Kube.CoordinationV1().Leases(crewSpace), times: map[string][]time.Duration{}, stop: stop}
 	c.history, err = tenure.Follow(ctx, c.leases)
-	a.must(err)
-	c.ledger, err = tenure.OpenLedger(a.cluster.AuditLog, a.contender.user(), a.namespace, a.namespace+"-replica-")
-	a.must(err)
+	a.Must(err)
+	c.ledger, err = tenure.OpenLedger(a.Cluster.AuditLog, a.Contender.User(), a.Namespace, a.Namespace+"-replica-")
+	a.Must(err)
 	go c.ledger.Follow(ctx)
 	return c
 }
@@ -86,52 +86,52 @@ func (c *crew) close() {
 	for _, r := range c.all {
 		_ = r.process.Kill() // it may have ended already
 		_ = r.proxy.Close()
-		c.run.proxyLog(r.name, r.proxy.Log())
+		c.Run.ProxyLog(r.name, r.proxy.Log())
 	}
 	c.stop()
 	_ = c.ledger.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Ctx), 30*time.Second)
 	defer cancel()
-	_ = c.leases.Delete(ctx, c.namespace, metav1.DeleteOptions{})
-	for name := range c.history.Holders(c.namespace + "-") {
+	_ = c.leases.Delete(ctx, c.Namespace, metav1.DeleteOptions{})
+	for name := range c.history.Holders(c.Namespace + "-") {
 		_ = c.leases.Delete(ctx, name, metav1.DeleteOptions{})
 	}
 }
 
 // flags are those of all replicas. The Leases are as short as those of a split brain.
 func (c *crew) flags() []string {
-	return []string{"-leader-elect", fmt.Sprint("-shards=", crewShards), "-leader-elect-resource-namespace=" + crewSpace, "-leader-elect-resource-name=" + c.namespace,
+	return []string{"-leader-elect", fmt.Sprint("-shards=", crewShards), "-leader-elect-resource-namespace=" + crewSpace, "-leader-elect-resource-name=" + c.Namespace,
 		"-leader-elect-lease-duration=" + leaseDuration.String(), "-leader-elect-renew-deadline=" + renewDeadline.String(), "-leader-elect-retry-period=500ms"}
 }
 
 // launch starts a replica, and does not wait until it is ready. The answers to 30 % of its creates are lost.
 func (c *crew) launch() {
-	r := &crewReplica{name: fmt.Sprintf("%s-%d", c.namespace, len(c.all)+1)}
+	r := &crewReplica{name: fmt.Sprintf("%s-%d", c.Namespace, len(c.all)+1)}
 	token, credential, err := c.newToken()
-	c.must(err)
+	c.Must(err)
 	r.credential = credential
-	config, err := clientcmd.LoadFromFile(c.contender.kubeconfig())
-	c.must(err)
+	config, err := clientcmd.LoadFromFile(c.Contender.Kubeconfig())
+	c.Must(err)
 	config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo].Token = token
-	direct, proxied := filepath.Join(c.cluster.Folder, r.name+"-direct.kubeconfig"), filepath.Join(c.cluster.Folder, r.name+".kubeconfig")
-	c.must(clientcmd.WriteToFile(*config, direct))
-	r.proxy, err = faults.StartProxy(direct, c.run.seed+uint64(len(c.all)))
-	c.must(err)
-	c.must(r.proxy.WriteKubeconfig(proxied))
-	isCreate := c.own("create", "pods")
+	direct, proxied := filepath.Join(c.Cluster.Folder, r.name+"-direct.kubeconfig"), filepath.Join(c.Cluster.Folder, r.name+".kubeconfig")
+	c.Must(clientcmd.WriteToFile(*config, direct))
+	r.proxy, err = faults.StartProxy(direct, c.Run.Seed+uint64(len(c.all)))
+	c.Must(err)
+	c.Must(r.proxy.WriteKubeconfig(proxied))
+	isCreate := c.Own("create", "pods")
 	r.proxy.Inject(faults.Rule{Name: "lost", Rate: 0.3, Faults: []faults.Fault{{DropAnswer: true}},
 		Match: func(request faults.Request) bool { return isCreate(request) && !r.isCutOff.Load() && !c.calm.Load() }})
-	r.process, _, err = c.contender.launch(proxied, c.namespace, c.flags()...)
-	c.must(err)
+	r.process, _, err = c.Contender.Launch(proxied, c.Namespace, c.flags()...)
+	c.Must(err)
 	c.all, c.replicas = append(c.all, r), append(c.replicas, r)
-	c.logf("started %s, log %s", r.name, filepath.Base(r.process.Log))
+	c.Logf("started %s, log %s", r.name, filepath.Base(r.process.Log))
 }
 
 // newToken is a token of the controller's account, and how the audit log calls it.
 func (c *crew) newToken() (token, credential string, err error) {
-	account := strings.Split(c.contender.user(), ":")
+	account := strings.Split(c.Contender.User(), ":")
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](12 * 3600)}}
-	answer, err := c.cluster.Kube.CoreV1().ServiceAccounts(account[2]).CreateToken(c.ctx, account[3], request, metav1.CreateOptions{})
+	answer, err := c.Cluster.Kube.CoreV1().ServiceAccounts(account[2]).CreateToken(c.Ctx, account[3], request, metav1.CreateOptions{})
 	if err != nil {
 		return "", "", err
 	}
@@ -168,12 +168,12 @@ func (r *crewReplica) held() []int {
 
 // shardsOf are the shards whose Leases a replica holds, and those that are on their way from one replica to another.
 func (c *crew) shardsOf(r *crewReplica) []int {
-	c.must(c.ledger.Read())
+	c.Must(c.ledger.Read())
 	identity := c.history.FirstHolder(c.ledger.LeaseOf(r.credential)) // empty if it has just started
-	holders := c.history.Holders(c.namespace + "-shard-")
+	holders := c.history.Holders(c.Namespace + "-shard-")
 	var shards []int
 	for _, part := range shard.All(crewShards) {
-		if holder := holders[fmt.Sprintf("%s-shard-%v", c.namespace, part)]; holder == identity || holder == "" {
+		if holder := holders[fmt.Sprintf("%s-shard-%v", c.Namespace, part)]; holder == identity || holder == "" {
 			shards = append(shards, part.Index)
 		}
 	}
@@ -198,15 +198,15 @@ func (c *crew) awaitBalance() {
 			held = append(held, fmt.Sprintf("%s %v", r.name, shards))
 		}
 		if total == crewShards && slices.Max(counts)-slices.Min(counts) < 2 {
-			c.logf("balanced after %v: %s", time.Since(began).Round(time.Millisecond), strings.Join(held, ", "))
+			c.Logf("balanced after %v: %s", time.Since(began).Round(time.Millisecond), strings.Join(held, ", "))
 			return
 		}
 		if took := time.Since(began); took > balanceLimit+c.longer(began, time.Now()) {
-			c.violate(faults.Violation{Invariant: "I3", Object: "shards", What: fmt.Sprintf("the shards are not shared evenly %v after the last fault: %s; the Leases: %v",
-				took.Round(time.Second), strings.Join(held, ", "), c.history.Holders(c.namespace+"-"))})
+			c.Violate(faults.Violation{Invariant: "I3", Object: "shards", What: fmt.Sprintf("the shards are not shared evenly %v after the last fault: %s; the Leases: %v",
+				took.Round(time.Second), strings.Join(held, ", "), c.history.Holders(c.Namespace+"-"))})
 			return
 		}
-		if !lab.Pause(c.ctx, 100*time.Millisecond) {
+		if !lab.Pause(c.Ctx, 100*time.Millisecond) {
 			return
 		}
 	}
@@ -236,19 +236,19 @@ func (c *crew) story(credential string, at time.Time) string {
 
 // judgeWrites checks that each write came from the replica that held the shard.
 func (c *crew) judgeWrites() {
-	c.must(c.ledger.Read())
-	c.must(c.history.Err())
+	c.Must(c.ledger.Read())
+	c.Must(c.history.Err())
 	onTheWay := func(received time.Time) time.Duration {
-		return c.run.pulse.slowest(received.Add(-leaseDuration), received)
+		return c.Run.Pulse.Slowest(received.Add(-leaseDuration), received)
 	}
-	count, violations := c.ledger.Judge(c.history, c.namespace, crewShards, onTheWay, c.story)
+	count, violations := c.ledger.Judge(c.history, c.Namespace, crewShards, onTheWay, c.story)
 	for _, violation := range violations {
-		c.violate(violation)
+		c.Violate(violation)
 	}
-	handovers := c.history.Handovers(c.namespace + "-shard-")
-	c.run.add(shardHandovers, handovers)
-	c.logf("judged %d writes of %d replicas, with %d handovers", count, len(c.all), handovers)
+	handovers := c.history.Handovers(c.Namespace + "-shard-")
+	c.Run.Add(ShardHandovers, handovers)
+	c.Logf("judged %d writes of %d replicas, with %d handovers", count, len(c.all), handovers)
 	if count < 10*crewShards {
-		c.must(fmt.Errorf("%d writes are too few to judge", count))
+		c.Must(fmt.Errorf("%d writes are too few to judge", count))
 	}
 }

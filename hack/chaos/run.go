@@ -17,34 +17,34 @@ import (
 
 // Faults that a campaign counts.
 const (
-	controllerKills = "controller kills"
-	apiServerKills  = "API server kills"
-	etcdKills       = "etcd kills"
-	splitBrains     = "split brains"
-	shardHandovers  = "handovers of shards"
+	ControllerKills = "controller kills"
+	APIServerKills  = "API server kills"
+	EtcdKills       = "etcd kills"
+	SplitBrains     = "split brains"
+	ShardHandovers  = "handovers of shards"
 )
 
-// run is one scenario with one contender and one seed.
-type run struct {
-	scenario  scenario
-	contender contender
+// Run is one scenario with one contender and one seed.
+type Run struct {
+	scenario  Scenario
+	contender Contender
 	cluster   *lab.Cluster
-	pulse     *pulse
-	seed      uint64
+	Pulse     *Pulse
+	Seed      uint64
 	short     bool
-	// hunted, if not empty, is the invariant whose first violation ends the run, by end; it may be AnyInvariant of the mutants.
-	hunted string
+	// Hunted, if not empty, is the invariant whose first violation ends the run, by end; it may be AnyInvariant of the mutants.
+	Hunted string
 	end    context.CancelFunc
 
 	began  time.Time
 	mu     sync.Mutex
-	result result
+	result Result
 	known  map[string]bool
 	log    *os.File
 }
 
-// result is the result of a run.
-type result struct {
+// Result is the result of a run.
+type Result struct {
 	Scenario   string
 	Contender  string
 	Seed       uint64
@@ -63,26 +63,26 @@ type result struct {
 	Log string
 }
 
-// breaks reports whether an invariant was violated.
-func (r result) breaks(invariant string) bool {
+// Breaks reports whether an invariant was violated.
+func (r Result) Breaks(invariant string) bool {
 	return slices.ContainsFunc(r.Violations, func(v faults.Violation) bool { return v.Invariant == invariant || invariant == mutants.AnyInvariant })
 }
 
-func newRun(s scenario, c contender, cluster *lab.Cluster, pulse *pulse, seed uint64, short bool) (*run, error) {
-	r := &run{scenario: s, contender: c, cluster: cluster, pulse: pulse, seed: seed, short: short, began: time.Now(), known: map[string]bool{}}
-	r.result = result{Scenario: s.name, Contender: c.name(), Seed: seed, Counts: map[string]int{},
-		Log: filepath.Join(cluster.Folder, fmt.Sprintf("%s-%s-%d.log", s.name, c.name(), seed))}
+func NewRun(s Scenario, c Contender, cluster *lab.Cluster, pulse *Pulse, seed uint64, short bool) (*Run, error) {
+	r := &Run{scenario: s, contender: c, cluster: cluster, Pulse: pulse, Seed: seed, short: short, began: time.Now(), known: map[string]bool{}}
+	r.result = Result{Scenario: s.Name, Contender: c.Name(), Seed: seed, Counts: map[string]int{},
+		Log: filepath.Join(cluster.Folder, fmt.Sprintf("%s-%s-%d.log", s.Name, c.Name(), seed))}
 	var err error
 	r.log, err = os.Create(r.result.Log)
 	return r, err
 }
 
-// play plays the scenario to its end.
-func (r *run) play(ctx context.Context) result {
+// Play plays the scenario to its end.
+func (r *Run) Play(ctx context.Context) Result {
 	defer r.log.Close()
 	limit := 6 * time.Minute // a run without violations takes a fraction of it, even on a busy machine
-	if r.scenario.limit > 0 {
-		limit = r.scenario.limit
+	if r.scenario.Limit > 0 {
+		limit = r.scenario.Limit
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -96,18 +96,18 @@ func (r *run) play(ctx context.Context) result {
 		r.logf("ERROR: %v", err)
 	}
 	r.result.Took = time.Since(r.began)
-	r.result.Slowest = r.pulse.slowest(r.began, time.Now())
+	r.result.Slowest = r.Pulse.Slowest(r.began, time.Now())
 	return r.result
 }
 
-func (r *run) inArena(ctx context.Context) (err error) {
+func (r *Run) inArena(ctx context.Context) (err error) {
 	defer caught(&err)
 	a, err := newArena(ctx, r, "")
 	if err != nil {
 		return err
 	}
-	defer a.close()
-	r.scenario.do(a)
+	defer a.Close()
+	r.scenario.Do(a)
 	return nil
 }
 
@@ -122,8 +122,8 @@ func caught(err *error) {
 	}
 }
 
-// inParallel calls functions at the same time; each may abort.
-func (a *arena) inParallel(parts ...func()) {
+// InParallel calls functions at the same time; each may abort.
+func (a *Arena) InParallel(parts ...func()) {
 	errs := make([]error, len(parts))
 	var running sync.WaitGroup
 	for i, part := range parts {
@@ -133,18 +133,18 @@ func (a *arena) inParallel(parts ...func()) {
 		})
 	}
 	running.Wait()
-	a.must(errors.Join(errs...))
+	a.Must(errors.Join(errs...))
 }
 
 // violate records a violation, once for each invariant and object.
-func (r *run) violate(namespace string, violation faults.Violation) {
+func (r *Run) violate(namespace string, violation faults.Violation) {
 	r.mu.Lock()
 	key := violation.Invariant + " " + namespace + " " + violation.Object
-	known := r.known[key] || r.result.breaks(r.hunted) // what the end of a run brings is no violation
+	known := r.known[key] || r.result.Breaks(r.Hunted) // what the end of a run brings is no violation
 	r.known[key] = true
 	if !known {
 		r.result.Violations = append(r.result.Violations, violation)
-		if r.result.breaks(r.hunted) {
+		if r.result.Breaks(r.Hunted) {
 			r.end()
 		}
 	}
@@ -152,35 +152,35 @@ func (r *run) violate(namespace string, violation faults.Violation) {
 	r.logf("VIOLATION of %v", violation)
 }
 
-func (r *run) count(what string) { r.add(what, 1) }
+func (r *Run) Count(what string) { r.Add(what, 1) }
 
-func (r *run) add(what string, count int) {
+func (r *Run) Add(what string, count int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Counts[what] += count
 }
 
-func (r *run) converged(after time.Duration) {
+func (r *Run) Converged(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Converged = append(r.result.Converged, after)
 }
 
-func (r *run) saw(versions, gaps int) {
+func (r *Run) saw(versions, gaps int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Versions += versions
 	r.result.Gaps += gaps
 }
 
-func (r *run) logf(format string, arguments ...any) {
+func (r *Run) logf(format string, arguments ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fmt.Fprintf(r.log, "%s %s\n", time.Now().Format("15:04:05.000"), fmt.Sprintf(format, arguments...))
 }
 
-// proxyLog adds the actions of a proxy to the log.
-func (r *run) proxyLog(namespace string, entries []faults.Entry) {
+// ProxyLog adds the actions of a proxy to the log.
+func (r *Run) ProxyLog(namespace string, entries []faults.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fmt.Fprintf(r.log, "What the proxy of %s did:\n", namespace)

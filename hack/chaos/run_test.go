@@ -12,7 +12,7 @@ func TestEndAtFirst(t *testing.T) {
 	i1, i3 := faults.Violation{Invariant: "I1", Object: "a"}, faults.Violation{Invariant: "I3", Object: "b"}
 	for hunted, want := range map[string]int{"": 3, mutants.AnyInvariant: 1, "I1": 2, "I3": 1} {
 		ended := 0
-		r := &run{known: map[string]bool{}, hunted: hunted, end: func() { ended++ }}
+		r := &Run{known: map[string]bool{}, Hunted: hunted, end: func() { ended++ }}
 		r.violate("space", i3)
 		r.violate("space", i1)
 		r.violate("another", i1)

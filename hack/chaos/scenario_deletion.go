@@ -20,50 +20,50 @@ import (
 
 // namespaceTerminating deletes the namespace while the controller creates pods in it. From then on the API server refuses every
 // create, and pods disappear that the controller would replace.
-func namespaceTerminating(a *arena) {
+func namespaceTerminating(a *Arena) {
 	replicas := 300
-	if a.short {
+	if a.Short {
 		replicas = 60
 	}
-	a.start()
-	log := a.auditFromNow()
-	a.create("web", replicas, ownerOptions{})
-	a.create("db", 3, ownerOptions{})
-	a.await("some pods", func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= replicas/10 })
-	a.must(a.cluster.Kube.CoreV1().Namespaces().Delete(a.ctx, a.namespace, metav1.DeleteOptions{}))
-	a.logf("deleted the namespace at %d pods", len(a.pods()))
-	for name := range a.wants() {
-		a.unset(name)
+	a.Start()
+	log := a.AuditFromNow()
+	a.Create("web", replicas, OwnerOptions{})
+	a.Create("db", 3, OwnerOptions{})
+	a.Await("some pods", func() (string, bool) { n := len(a.Pods()); return fmt.Sprint(n), n >= replicas/10 })
+	a.Must(a.Cluster.Kube.CoreV1().Namespaces().Delete(a.Ctx, a.Namespace, metav1.DeleteOptions{}))
+	a.Logf("deleted the namespace at %d pods", len(a.Pods()))
+	for name := range a.Wants() {
+		a.Unset(name)
 	}
 	began := time.Now()
-	lab.Pause(a.ctx, 2*time.Second)
-	late := a.auditFromNow()
-	gone := a.expect("I2", a.namespace, "the namespace to be gone", settleLimit, func() (string, bool) {
-		namespace, err := a.cluster.Kube.CoreV1().Namespaces().Get(a.ctx, a.namespace, metav1.GetOptions{})
+	lab.Pause(a.Ctx, 2*time.Second)
+	late := a.AuditFromNow()
+	gone := a.expect("I2", a.Namespace, "the namespace to be gone", SettleLimit, func() (string, bool) {
+		namespace, err := a.Cluster.Kube.CoreV1().Namespaces().Get(a.Ctx, a.Namespace, metav1.GetOptions{})
 		return fmt.Sprint(namespace.Status.Conditions), apierrors.IsNotFound(err)
 	})
 	if gone {
-		a.run.converged(time.Since(began))
+		a.Run.Converged(time.Since(began))
 	}
 	// The present batch may fail as a whole; later the controller should know that the namespace is terminating.
 	a.boundErrors("in all", log, replicas*2/3)
 	a.boundErrors("from 2 s after its deletion on", late, replicas/5)
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 }
 
 // boundErrors checks how many writes have failed since a time.
-func (a *arena) boundErrors(when string, since *audit.Log, most int) {
-	errors := unsuccessful(a.nextWrites(since))
-	a.logf("%d writes failed %s", len(errors), when)
+func (a *Arena) boundErrors(when string, since *audit.Log, most int) {
+	errors := unsuccessful(a.NextWrites(since))
+	a.Logf("%d writes failed %s", len(errors), when)
 	if len(errors) > most {
-		a.violate(faults.Violation{Invariant: "I3", Object: a.namespace + " " + when,
+		a.Violate(faults.Violation{Invariant: "I3", Object: a.Namespace + " " + when,
 			What: fmt.Sprintf("%d writes failed while the namespace was deleted, %s, more than %d; the last was %v", len(errors), when, most, errors[len(errors)-1])})
 	}
 }
 
 // deletionWithCrashes kills the controller at every write of a deletion of each kind.
-func deletionWithCrashes(a *arena) {
+func deletionWithCrashes(a *Arena) {
 	a.sweepAll(
 		deletion("foreground", metav1.DeletePropagationForeground),
 		deletion("background", metav1.DeletePropagationBackground),
@@ -75,11 +75,11 @@ func deletionWithCrashes(a *arena) {
 func deletion(name string, policy metav1.DeletionPropagation) operation {
 	return operation{
 		name: name, before: 3,
-		options: ownerOptions{
-			spec: paced,
-			pod:  func(template *corev1.PodTemplateSpec) { template.Spec.TerminationGracePeriodSeconds = ptr.To(int64(1)) },
+		options: OwnerOptions{
+			Spec: Paced,
+			Pod:  func(template *corev1.PodTemplateSpec) { template.Spec.TerminationGracePeriodSeconds = ptr.To(int64(1)) },
 		},
-		do: func(a *arena, name string) { a.removeWith(name, policy) },
+		do: func(a *Arena, name string) { a.removeWith(name, policy) },
 	}
 }
 
@@ -87,11 +87,11 @@ func deletion(name string, policy metav1.DeletionPropagation) operation {
 func orphaning() operation {
 	op := deletion("orphan", metav1.DeletePropagationOrphan)
 	var before []corev1.Pod
-	op.do = func(a *arena, name string) {
-		before = slices.DeleteFunc(a.pods(), func(pod corev1.Pod) bool { return pod.Labels[a.contender.selectorLabel()] != name })
+	op.do = func(a *Arena, name string) {
+		before = slices.DeleteFunc(a.Pods(), func(pod corev1.Pod) bool { return pod.Labels[a.Contender.SelectorLabel()] != name })
 		a.removeWith(name, metav1.DeletePropagationOrphan)
 	}
-	op.after = func(a *arena, name string) {
+	op.after = func(a *Arena, name string) {
 		if a.awaitGone(name) {
 			a.checkOrphans(before)
 		}
@@ -100,12 +100,12 @@ func orphaning() operation {
 }
 
 // awaitGone waits until there is no owner of this name. If it stays for too long, settle reports it.
-func (a *arena) awaitGone(name string) bool {
-	ctx, cancel := context.WithTimeout(a.ctx, settleLimit)
+func (a *Arena) awaitGone(name string) bool {
+	ctx, cancel := context.WithTimeout(a.Ctx, SettleLimit)
 	defer cancel()
 	for {
-		owners, err := a.contender.owners(ctx, a.namespace)
-		if err == nil && !slices.ContainsFunc(owners, func(o owner) bool { return o.name == name }) {
+		owners, err := a.Contender.Owners(ctx, a.Namespace)
+		if err == nil && !slices.ContainsFunc(owners, func(o Owner) bool { return o.Name == name }) {
 			return true
 		}
 		if !lab.Pause(ctx, 50*time.Millisecond) {
@@ -115,12 +115,12 @@ func (a *arena) awaitGone(name string) bool {
 }
 
 // checkOrphan checks whether a pod goes on as before without an owner, and makes it a decoy.
-func (a *arena) checkOrphan(before *corev1.Pod) {
-	pods := a.cluster.Kube.CoreV1().Pods(a.namespace)
+func (a *Arena) checkOrphan(before *corev1.Pod) {
+	pods := a.Cluster.Kube.CoreV1().Pods(a.Namespace)
 	wrong := func(invariant, format string, arguments ...any) {
-		a.violate(faults.Violation{Invariant: invariant, Object: before.Name, What: fmt.Sprintf("orphaned pod %s ", before.Name) + fmt.Sprintf(format, arguments...)})
+		a.Violate(faults.Violation{Invariant: invariant, Object: before.Name, What: fmt.Sprintf("orphaned pod %s ", before.Name) + fmt.Sprintf(format, arguments...)})
 	}
-	pod, err := pods.Get(a.ctx, before.Name, metav1.GetOptions{})
+	pod, err := pods.Get(a.Ctx, before.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		wrong("I4", "was deleted")
@@ -136,67 +136,67 @@ func (a *arena) checkOrphan(before *corev1.Pod) {
 		wrong("I2", "still has an owner that is gone: %v", pod.OwnerReferences)
 	}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:""}}}`, pod.UID, faults.DecoyLabel)
-	if _, err := pods.Patch(a.ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := pods.Patch(a.Ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		wrong("I3", "cannot be marked: %v", err)
 	}
 }
 
 // removeWith deletes an owner with a propagation policy, which decides about its pods.
-func (a *arena) removeWith(name string, policy metav1.DeletionPropagation) {
-	a.insist(func() error {
-		return a.contender.delete(a.ctx, a.namespace, name, metav1.DeleteOptions{PropagationPolicy: &policy})
+func (a *Arena) removeWith(name string, policy metav1.DeletionPropagation) {
+	a.Insist(func() error {
+		return a.Contender.Delete(a.Ctx, a.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	})
-	a.unset(name)
-	a.logf("delete %s, %s", name, policy)
+	a.Unset(name)
+	a.Logf("delete %s, %s", name, policy)
 }
 
 // orphanApart orphans the pods of an owner while the controller sees neither. Then the controller sees the owner again, but not the pods:
 // the garbage collector has removed their owner references, and the controller's cache still has them. The pods must stay.
-func orphanApart(a *arena) {
+func orphanApart(a *Arena) {
 	rounds := 3
-	if a.short {
+	if a.Short {
 		rounds = 1
 	}
-	a.start()
+	a.Start()
 	for i := range rounds {
 		name := fmt.Sprintf("web-%d", i)
-		a.create(name, 4, ownerOptions{spec: paced})
+		a.Create(name, 4, OwnerOptions{Spec: Paced})
 		a.awaitCalm()
 		a.orphanUnseen(name, i%2 == 0)
 	}
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 }
 
 // orphanUnseen makes one such deletion. If the versions in between are lost, the controller sees only the last one.
-func (a *arena) orphanUnseen(name string, lost bool) {
-	before := a.podsOf(name)
-	podWatch, ownerWatch := a.own("watch", "pods"), a.own("watch", a.contender.resource())
-	pods, owners := a.proxy.Stall(podWatch), a.proxy.Stall(ownerWatch)
+func (a *Arena) orphanUnseen(name string, lost bool) {
+	before := a.PodsOf(name)
+	podWatch, ownerWatch := a.Own("watch", "pods"), a.Own("watch", a.Contender.Resource())
+	pods, owners := a.Proxy.Stall(podWatch), a.Proxy.Stall(ownerWatch)
 	a.removeWith(name, metav1.DeletePropagationOrphan)
-	a.await("the garbage collector to let the pods go", func() (string, bool) {
-		all, err := a.contender.owners(a.ctx, a.namespace)
-		a.must(err)
-		waits := slices.ContainsFunc(all, func(o owner) bool { return slices.Contains(o.finalizers, metav1.FinalizerOrphanDependents) })
-		return fmt.Sprintf("%v, %d pods with an owner", all, len(a.podsOf(name))), !waits && len(a.podsOf(name)) == 0
+	a.Await("the garbage collector to let the pods go", func() (string, bool) {
+		all, err := a.Contender.Owners(a.Ctx, a.Namespace)
+		a.Must(err)
+		waits := slices.ContainsFunc(all, func(o Owner) bool { return slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents) })
+		return fmt.Sprintf("%v, %d pods with an owner", all, len(a.PodsOf(name))), !waits && len(a.PodsOf(name)) == 0
 	})
 	if lost {
 		a.cutForGood(owners, ownerWatch)
 	} else {
 		owners.Resume()
 	}
-	a.logf("the controller sees the owners again, and not the pods")
+	a.Logf("the controller sees the owners again, and not the pods")
 	// The controller may take its time to remove its finalizer, but must not delete a pod.
 	if !a.awaitGone(name) {
-		a.violate(faults.Violation{Invariant: "I2", Object: name, What: name + " does not go although all its pods are released"})
+		a.Violate(faults.Violation{Invariant: "I2", Object: name, What: name + " does not go although all its pods are released"})
 	}
-	lab.Pause(a.ctx, time.Duration(a.random.IntN(3000))*time.Millisecond)
+	lab.Pause(a.Ctx, time.Duration(a.Random.IntN(3000))*time.Millisecond)
 	a.endStall(pods, podWatch)
 	a.checkOrphans(before)
 }
 
 // checkOrphans checks pods that must stay.
-func (a *arena) checkOrphans(before []corev1.Pod) {
+func (a *Arena) checkOrphans(before []corev1.Pod) {
 	for _, pod := range before {
 		a.checkOrphan(&pod)
 	}
@@ -205,24 +205,24 @@ func (a *arena) checkOrphans(before []corev1.Pod) {
 // collectorAway deletes an owner and creates another of the same name while no garbage collector runs. This stands for a garbage collector
 // that misses the deletion because its watch breaks between the two. The second owner must not wait for ever for the names of the first
 // owner's pods and revisions, and nothing of the first owner may stay.
-func collectorAway(a *arena) {
+func collectorAway(a *Arena) {
 	const collector = "kube-controller-manager"
-	a.start()
-	a.create("web", 4, ownerOptions{})
+	a.Start()
+	a.Create("web", 4, OwnerOptions{})
 	a.awaitCalm()
 	before := map[types.UID]bool{}
-	for _, pod := range a.podsOf("web") {
+	for _, pod := range a.PodsOf("web") {
 		before[pod.UID] = true
 	}
-	a.must(a.cluster.Signal(collector, syscall.SIGKILL))
-	a.logf("killed the garbage collector")
+	a.Must(a.Cluster.Signal(collector, syscall.SIGKILL))
+	a.Logf("killed the garbage collector")
 	a.replace("web", 3)
-	a.expect("I2", "web", "the pods of the first owner to be gone", settleLimit, func() (string, bool) {
-		left := slices.DeleteFunc(a.podsOf("web"), func(pod corev1.Pod) bool { return !before[pod.UID] })
+	a.expect("I2", "web", "the pods of the first owner to be gone", SettleLimit, func() (string, bool) {
+		left := slices.DeleteFunc(a.PodsOf("web"), func(pod corev1.Pod) bool { return !before[pod.UID] })
 		return fmt.Sprintf("%d are left", len(left)), len(left) == 0
 	})
-	a.must(a.cluster.Repair(a.ctx))
-	a.logf("the whole control plane runs again")
-	a.settle()
-	a.judge()
+	a.Must(a.Cluster.Repair(a.Ctx))
+	a.Logf("the whole control plane runs again")
+	a.Settle()
+	a.Judge()
 }

@@ -31,10 +31,10 @@ const (
 // everyField gives every field of the spec, according to the schema that the API server serves, valid and invalid values. The API
 // server refuses invalid values with a message that names the field. The controller carries out valid values, or the status tells why
 // it does not. Then the first spec is restored, and the controller must carry it out.
-func everyField(a *arena) {
-	a.start()
+func everyField(a *Arena) {
+	a.Start()
 	trials := fields.Trials(a.specSchema())
-	a.random.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
+	a.Random.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
 	queue := make(chan fields.Trial, len(trials))
 	var greedy, short []fields.Trial
 	for _, t := range trials {
@@ -51,84 +51,84 @@ func everyField(a *arena) {
 	var parts []func()
 	for i := range fieldWorkers {
 		name := fmt.Sprintf("field-%d", i)
-		a.create(name, 2, ownerOptions{})
+		a.Create(name, 2, OwnerOptions{})
 		parts = append(parts, func() {
 			for t := range queue {
 				a.try(name, t)
 			}
 		})
 	}
-	a.create("short", 2, ownerOptions{spec: func(spec *v1.PodManagerSpec) { spec.Image, spec.Template = defaultImage, nil }})
+	a.Create("short", 2, OwnerOptions{Spec: func(spec *v1.PodManagerSpec) { spec.Image, spec.Template = DefaultImage, nil }})
 	a.awaitCalm()
-	a.inParallel(append(parts, func() {
+	a.InParallel(append(parts, func() {
 		for _, t := range short {
 			a.try("short", t)
 		}
 	})...)
 	a.awaitCalm()
-	lift := a.imposeQuota(a.namespace, 20) // the other objects have all their pods by now
+	lift := a.imposeQuota(a.Namespace, 20) // the other objects have all their pods by now
 	defer lift()
 	for _, t := range greedy {
 		a.try("field-0", t)
 	}
-	a.logf("%d values were tried", len(trials))
-	a.settle()
-	a.judge()
+	a.Logf("%d values were tried", len(trials))
+	a.Settle()
+	a.Judge()
 }
 
 // specSchema is the schema of the spec that the API server serves.
-func (a *arena) specSchema() map[string]any {
-	out, err := a.cluster.Kubectl(a.ctx, "get", "crd", crdName, "-o", "json")
-	a.must(err)
+func (a *Arena) specSchema() map[string]any {
+	out, err := a.Cluster.Kubectl(a.Ctx, "get", "crd", crdName, "-o", "json")
+	a.Must(err)
 	var crd map[string]any
-	a.must(json.Unmarshal([]byte(out), &crd))
+	a.Must(json.Unmarshal([]byte(out), &crd))
 	versions, _ := descend(crd, "spec")["versions"].([]any)
 	schema := descend(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec")
 	if len(descend(schema, "properties")) == 0 {
-		a.must(errors.New("the CRD has no schema for spec"))
+		a.Must(errors.New("the CRD has no schema for spec"))
 	}
 	return schema
 }
 
-func (a *arena) wrongValue(invariant string, t fields.Trial, format string, arguments ...any) {
-	a.violate(faults.Violation{Invariant: invariant, Object: t.String(), What: t.String() + " " + fmt.Sprintf(format, arguments...)})
+func (a *Arena) wrongValue(invariant string, t fields.Trial, format string, arguments ...any) {
+	a.Violate(faults.Violation{Invariant: invariant, Object: t.String(), What: t.String() + " " + fmt.Sprintf(format, arguments...)})
 }
 
 // try gives an object a value, checks the result, and restores the spec.
-func (a *arena) try(name string, t fields.Trial) {
-	managers := a.cluster.Managers.AppsV1().PodManagers(a.namespace)
+func (a *Arena) try(name string, t fields.Trial) {
+	managers := a.Cluster.Managers.AppsV1().PodManagers(a.Namespace)
 	if t.Refused {
-		_, err := managers.Patch(a.ctx, name, types.MergePatchType, []byte(t.Patch(trialImage)), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := managers.Patch(a.Ctx, name, types.MergePatchType, []byte(t.Patch(trialImage)), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		a.checkRefusal(t, err)
 		return
 	}
-	first, err := managers.Get(a.ctx, name, metav1.GetOptions{})
-	a.must(err)
+	first, err := managers.Get(a.Ctx, name, metav1.GetOptions{})
+	a.Must(err)
 	began := time.Now()
-	if err := a.contender.patch(a.ctx, a.namespace, name, t.Patch(trialImage)); err != nil {
+	if err := a.Contender.Patch(a.Ctx, a.Namespace, name, t.Patch(trialImage)); err != nil {
 		a.wrongValue("I3", t, "is allowed by the schema, but refused: %v", err)
 		return
 	}
 	a.awaitVerdict(name, t, t.Held)
 	took := time.Since(began)
-	a.insist(func() error {
-		live, err := managers.Get(a.ctx, name, metav1.GetOptions{})
+	a.Insist(func() error {
+		live, err := managers.Get(a.Ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		live.Spec = first.Spec
-		_, err = managers.Update(a.ctx, live, metav1.UpdateOptions{})
+		_, err = managers.Update(a.Ctx, live, metav1.UpdateOptions{})
 		return err
 	})
 	back := time.Now()
 	if a.awaitVerdict(name, t, nil) {
-		a.run.converged(time.Since(back))
+		a.Run.Converged(time.Since(back))
 	}
-	a.logf("%s: %v with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+	a.Logf("%s: %v with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
 }
 
 // checkRefusal checks the message of the API server about an invalid value.
-func (a *arena) checkRefusal(t fields.Trial, err error) {
+func (a *Arena) checkRefusal(t fields.Trial, err error) {
 	switch word := t.Word(); {
 	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
 		a.wrongValue("I3", t, "is not allowed by the schema, but not refused: %v", err)
@@ -139,13 +139,13 @@ func (a *arena) checkRefusal(t fields.Trial, err error) {
 
 // awaitVerdict waits until the status is about the present spec, and the spec is carried out, or held up for one of the given
 // reasons.
-func (a *arena) awaitVerdict(name string, t fields.Trial, held []string) bool {
-	what, ctx := "Ready", a.ctx
+func (a *Arena) awaitVerdict(name string, t fields.Trial, held []string) bool {
+	what, ctx := "Ready", a.Ctx
 	if len(held) > 0 {
 		what = "Ready to be False because of " + strings.Join(held, " or ")
 	}
 	return a.expect("I5", name+" "+t.String(), what, trialLimit, func() (string, bool) {
-		m, err := a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(ctx, name, metav1.GetOptions{})
+		m, err := a.Cluster.Managers.AppsV1().PodManagers(a.Namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err.Error(), false
 		}
@@ -166,8 +166,8 @@ func (a *arena) awaitVerdict(name string, t fields.Trial, held []string) bool {
 }
 
 // isCarriedOut tells whether there are as many pods as wanted, all ready, and whether the status has counted them.
-func (a *arena) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, isTrue bool) {
-	list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + m.Name})
+func (a *Arena) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, isTrue bool) {
+	list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + m.Name})
 	if err != nil {
 		return 0, false
 	}
@@ -175,7 +175,7 @@ func (a *arena) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int,
 	for _, pod := range list.Items {
 		if metav1.IsControlledBy(&pod, m) && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
 			active++
-			if isReady(&pod) {
+			if IsReady(&pod) {
 				ready++
 			}
 		}

@@ -13,58 +13,58 @@ import (
 // halfSeen lets the controller create pods and see only the first of them, while names that were taken become free: if it creates a pod
 // a second time, the pod gets another name. Before that, the watch of the owner stalls for longer than our controller waits, so that it
 // reads live; the live read shows the same as the cache.
-func halfSeen(a *arena) {
+func halfSeen(a *Arena) {
 	const few, many = 2, 8
-	a.start()
-	a.create("web", few, ownerOptions{})
+	a.Start()
+	a.Create("web", few, OwnerOptions{})
 	a.awaitCalm()
 	taken := a.takeNames("web", few, many)
-	watches := a.own("watch", a.contender.resource())
-	if !a.contender.updates() { // a ReplicaSet would not create pods
+	watches := a.Own("watch", a.Contender.Resource())
+	if !a.Contender.Updates() { // a ReplicaSet would not create pods
 		watches = func(faults.Request) bool { return false }
 	}
-	owners := a.proxy.Stall(watches)
-	a.logf("the watch of the owner stands still")
+	owners := a.Proxy.Stall(watches)
+	a.Logf("the watch of the owner stands still")
 	a.losePod("web")
-	slow := a.proxy.Inject(faults.Rule{Name: "slow", Match: a.own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 2 * time.Second}}})
-	a.scale("web", many)
+	slow := a.Proxy.Inject(faults.Rule{Name: "slow", Match: a.Own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 2 * time.Second}}})
+	a.Scale("web", many)
 	a.awaitOwned("web", few+1)
 	var deletions []func()
 	for _, name := range taken {
-		deletions = append(deletions, func() { a.deletePod(name) })
+		deletions = append(deletions, func() { a.DeletePod(name) })
 	}
-	a.inParallel(deletions...)
-	lab.Pause(a.ctx, 300*time.Millisecond) // the controller sees that the names are free
-	pods := a.proxy.Stall(a.own("watch", "pods"))
-	a.logf("the watch of pods stands still, at %d pods", len(a.podsOf("web")))
+	a.InParallel(deletions...)
+	lab.Pause(a.Ctx, 300*time.Millisecond) // the controller sees that the names are free
+	pods := a.Proxy.Stall(a.Own("watch", "pods"))
+	a.Logf("the watch of pods stands still, at %d pods", len(a.PodsOf("web")))
 	a.awaitOwned("web", many)
 	slow()
 	owners.Resume()
-	a.logf("the watch of the owner goes on")
-	lab.Pause(a.ctx, time.Duration(2000+a.random.IntN(2000))*time.Millisecond)
-	a.endStall(pods, a.own("watch", "pods"))
-	a.settle()
-	a.judge()
+	a.Logf("the watch of the owner goes on")
+	lab.Pause(a.Ctx, time.Duration(2000+a.Random.IntN(2000))*time.Millisecond)
+	a.endStall(pods, a.Own("watch", "pods"))
+	a.Settle()
+	a.Judge()
 }
 
 // losePod deletes a pod and waits until it is replaced. Our controller then has written the loss to the status, which it does not see: if
 // the replacement came before the status was due, nothing was written, and another pod has to go.
-func (a *arena) losePod(owner string) {
+func (a *Arena) losePod(owner string) {
 	version := func() string {
-		manager, err := a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(a.ctx, owner, metav1.GetOptions{})
-		if err != nil || !a.contender.updates() {
+		manager, err := a.Cluster.Managers.AppsV1().PodManagers(a.Namespace).Get(a.Ctx, owner, metav1.GetOptions{})
+		if err != nil || !a.Contender.Updates() {
 			return ""
 		}
 		return manager.ResourceVersion
 	}
-	before, count, lost := version(), len(a.podsOf(owner)), time.Time{}
-	a.await("a lost pod to be replaced and told", func() (string, bool) {
-		pods := a.podsOf(owner)
-		if !lost.IsZero() && len(pods) == count && (version() != before || !a.contender.updates()) {
+	before, count, lost := version(), len(a.PodsOf(owner)), time.Time{}
+	a.Await("a lost pod to be replaced and told", func() (string, bool) {
+		pods := a.PodsOf(owner)
+		if !lost.IsZero() && len(pods) == count && (version() != before || !a.Contender.Updates()) {
 			return "", true
 		}
 		if len(pods) == count && time.Since(lost) > 5*time.Second {
-			a.deletePod(pods[0].Name)
+			a.DeletePod(pods[0].Name)
 			lost = time.Now()
 		}
 		return fmt.Sprintf("%d pods", len(pods)), false
@@ -72,21 +72,21 @@ func (a *arena) losePod(owner string) {
 }
 
 // takeNames creates pods of another controller with the names of an owner's pods from one index up to another.
-func (a *arena) takeNames(owner string, from, to int) (names []string) {
+func (a *Arena) takeNames(owner string, from, to int) (names []string) {
 	other := a.stranger()
 	for i := from; i < to; i++ {
-		pod := foreignPod(fmt.Sprintf("%s-%d", owner, i), map[string]string{a.contender.selectorLabel(): owner}, other)
-		_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, pod, metav1.CreateOptions{})
-		a.must(err)
+		pod := foreignPod(fmt.Sprintf("%s-%d", owner, i), map[string]string{a.Contender.SelectorLabel(): owner}, other)
+		_, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).Create(a.Ctx, pod, metav1.CreateOptions{})
+		a.Must(err)
 		names = append(names, pod.Name)
 	}
 	return names
 }
 
 // awaitOwned waits until an owner has at least count pods.
-func (a *arena) awaitOwned(name string, count int) {
-	a.await(fmt.Sprintf("%d pods of %s", count, name), func() (string, bool) {
-		n := len(a.podsOf(name))
+func (a *Arena) awaitOwned(name string, count int) {
+	a.Await(fmt.Sprintf("%d pods of %s", count, name), func() (string, bool) {
+		n := len(a.PodsOf(name))
 		return fmt.Sprint(n), n >= count
 	})
 }

@@ -42,17 +42,17 @@ type ban struct {
 	attempt                    func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error
 	// before is how many pods there are before the ban; do changes what is wanted during the ban.
 	before  int
-	options ownerOptions
-	do      func(a *arena, name string)
+	options OwnerOptions
+	do      func(a *Arena, name string)
 	// anyone tells that the ReplicaSet controller makes such requests, too.
 	anyone bool
 }
 
 func bans() []ban {
-	inPlace := ownerOptions{spec: func(spec *v1.PodManagerSpec) {
+	inPlace := OwnerOptions{Spec: func(spec *v1.PodManagerSpec) {
 		spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: 1}
 	}}
-	update := func(a *arena, name string) { a.update(name, "nginx:1.28") }
+	update := func(a *Arena, name string) { a.Update(name, "nginx:1.28") }
 	dryRun := []string{metav1.DryRunAll}
 	patch := func(subresources ...string) func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
 		return func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
@@ -66,7 +66,7 @@ func bans() []ban {
 			attempt: func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
 				return kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{DryRun: dryRun})
 			},
-			do: func(a *arena, name string) { a.scale(name, 1) }},
+			do: func(a *Arena, name string) { a.Scale(name, 1) }},
 		{name: "revision", group: "apps", resource: "controllerrevisions", operation: "CREATE", before: 3,
 			attempt: func(ctx context.Context, kube kubernetes.Interface, pod corev1.Pod) error {
 				revision := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Data: runtime.RawExtension{Raw: []byte("{}")}, Revision: 1}
@@ -81,81 +81,81 @@ func bans() []ban {
 
 // refusedThenAllowed lets a policy refuse one kind of request to the controller for a while. The controller tells about it, tries again,
 // but not all the time, and does what is wanted within a minute after the ban.
-func refusedThenAllowed(a *arena) {
+func refusedThenAllowed(a *Arena) {
 	var parts []func()
 	for _, b := range bans() {
-		if !b.anyone && !a.contender.updates() {
+		if !b.anyone && !a.Contender.Updates() {
 			continue
 		}
 		parts = append(parts, func() {
-			part := a.branch(b.name)
-			defer part.close()
+			part := a.Branch(b.name)
+			defer part.Close()
 			part.banAndLift(b)
 		})
 	}
-	a.inParallel(parts...)
+	a.InParallel(parts...)
 }
 
-func (a *arena) banAndLift(b ban) {
-	a.blind = banTime + banOver
-	a.start()
-	a.create("web", b.before, b.options)
+func (a *Arena) banAndLift(b ban) {
+	a.Blind = banTime + banOver
+	a.Start()
+	a.Create("web", b.before, b.options)
 	a.awaitCalm()
 	lift := a.imposeBan(b)
 	defer lift()
-	log, began := a.auditFromNow(), time.Now()
+	log, began := a.AuditFromNow(), time.Now()
 	b.do(a, "web")
-	if a.contender.updates() { // a ReplicaSet has no condition about deletes
+	if a.Contender.Updates() { // a ReplicaSet has no condition about deletes
 		a.expect("I5", b.name+" told", "a condition or an event with the refusal", toldTime, func() (string, bool) {
 			said := a.said("web")
 			return said, strings.Contains(said, banWords)
 		})
 	}
-	lab.Pause(a.ctx, time.Until(began.Add(banTime/2)))
-	later := a.auditFromNow()
-	lab.Pause(a.ctx, time.Until(began.Add(banTime)))
+	lab.Pause(a.Ctx, time.Until(began.Add(banTime/2)))
+	later := a.AuditFromNow()
+	lab.Pause(a.Ctx, time.Until(began.Add(banTime)))
 	a.boundBanned(b.name+" in all", log, mostBanned)
 	a.boundBanned(b.name+" in the second half", later, mostBannedLater)
 	lift()
 	lifted := time.Now()
-	problems := a.awaitSettled(banOver)
+	problems := a.AwaitSettled(banOver)
 	for _, problem := range problems {
 		problem.What = fmt.Sprintf("%s: not done %v after the ban: %s", b.name, banOver, problem.What)
-		a.violate(problem)
+		a.Violate(problem)
 	}
 	if len(problems) == 0 {
-		a.run.converged(time.Since(lifted))
-		a.logf("%s: done %v after the ban", b.name, time.Since(lifted).Round(time.Millisecond))
+		a.Run.Converged(time.Since(lifted))
+		a.Logf("%s: done %v after the ban", b.name, time.Since(lifted).Round(time.Millisecond))
 	}
 	a.expect("I5", b.name+" over", "ReplicaFailure to be gone", 5*time.Second, func() (string, bool) {
 		message := a.condition("web", v1.ConditionReplicaFailure)
 		return message, message == ""
 	})
-	a.stayQuiet()
-	a.judge()
+	a.StayQuiet()
+	a.Judge()
 }
 
 // imposeBan makes the policy, and waits until it is in force.
-func (a *arena) imposeBan(b ban) (lift func()) {
+func (a *Arena) imposeBan(b ban) (lift func()) {
 	lift = a.imposeDenial(denial{group: b.group, operation: b.operation, resource: b.resource,
-		who: fmt.Sprintf("request.userInfo.username == '%s'", a.contender.user()), words: banWords})
-	config := rest.CopyConfig(a.cluster.Config)
-	config.Impersonate.UserName = a.contender.user()
+		who: fmt.Sprintf("request.userInfo.username == '%s'", a.Contender.User()), words: banWords})
+	config := rest.CopyConfig(a.Cluster.Config)
+	config.Impersonate.UserName = a.Contender.User()
 	kube, err := kubernetes.NewForConfig(config)
-	a.must(err)
-	pod := a.pods()[0]
-	a.await("the policy to be in force", func() (string, bool) {
-		err := b.attempt(a.ctx, kube, pod)
+	a.Must(err)
+	pod := a.Pods()[0]
+	a.Await("the policy to be in force", func() (string, bool) {
+		err := b.attempt(a.Ctx, kube, pod)
 		return fmt.Sprint(err), err != nil && strings.Contains(err.Error(), banWords)
 	})
 	return lift
 }
 
 // said is the text of an owner's conditions and events.
-func (a *arena) said(name string) string {
+func (a *Arena) said(name string) string {
 	said := slices.Collect(maps.Values(a.conditions(name)))
-	events, err := a.cluster.Kube.EventsV1().Events(a.namespace).List(a.ctx, metav1.ListOptions{})
-	a.must(err)
+	events, err := a.Cluster.Kube.EventsV1().Events(a.Namespace).List(a.Ctx, metav1.ListOptions{})
+	a.Must(err)
 	for _, event := range events.Items {
 		said = append(said, event.Note)
 	}
@@ -163,17 +163,17 @@ func (a *arena) said(name string) string {
 }
 
 // boundBanned checks how often the controller has written during the ban, since a time.
-func (a *arena) boundBanned(when string, since *audit.Log, most int) {
-	all := a.nextWrites(since)
+func (a *Arena) boundBanned(when string, since *audit.Log, most int) {
+	all := a.NextWrites(since)
 	writes := slices.DeleteFunc(slices.Clone(all), func(r audit.Request) bool { return r.ObjectRef.Resource == "events" })
 	events := len(all) - len(writes)
-	a.logf("%s: %d writes, and %d writes of events, during the ban", when, len(writes), events)
+	a.Logf("%s: %d writes, and %d writes of events, during the ban", when, len(writes), events)
 	if len(writes) > most {
-		a.violate(faults.Violation{Invariant: "I3", Object: when + " writes",
+		a.Violate(faults.Violation{Invariant: "I3", Object: when + " writes",
 			What: fmt.Sprintf("%s: %d writes during the ban, more than %d; the last was %v", when, len(writes), most, writes[len(writes)-1])})
 	}
 	if events > mostBannedEvents {
-		a.violate(faults.Violation{Invariant: "I3", Object: when + " events",
+		a.Violate(faults.Violation{Invariant: "I3", Object: when + " events",
 			What: fmt.Sprintf("%s: %d writes of events during the ban, more than %d", when, events, mostBannedEvents)})
 	}
 }

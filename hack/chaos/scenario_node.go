@@ -41,75 +41,75 @@ var nodeFaults = []nodeFault{
 
 // nodeDidIt lets nodes end pods of the new revision in the middle of a rollout. Their replacements take longer to become ready than
 // failing pods have to recover. The failures are not those of the revision: it is rolled out, and never blamed.
-func nodeDidIt(a *arena) {
-	a.start()
-	a.create("web", 6, ownerOptions{
-		spec: func(spec *v1.PodManagerSpec) {
+func nodeDidIt(a *Arena) {
+	a.Start()
+	a.Create("web", 6, OwnerOptions{
+		Spec: func(spec *v1.PodManagerSpec) {
 			spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.RollbackOnFailure, GracePeriodSeconds: ptr.To(int32(nodeGrace / time.Second))}
 		},
-		pod: func(template *corev1.PodTemplateSpec) {
+		Pod: func(template *corev1.PodTemplateSpec) {
 			template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: slowGate}}
 		},
 	})
-	ctx, stop := context.WithCancel(a.ctx)
+	ctx, stop := context.WithCancel(a.Ctx)
 	defer stop()
 	var slow atomic.Bool
-	a.inParallel(func() { a.openGates(ctx, &slow) }, func() {
+	a.InParallel(func() { a.openGates(ctx, &slow) }, func() {
 		defer stop()
 		a.awaitCalm()
-		a.await("a revision to go back to", func() (string, bool) {
+		a.Await("a revision to go back to", func() (string, bool) {
 			manager := a.manager("web")
 			return fmt.Sprint(manager.Status), manager.Status.CurrentRevision != ""
 		})
 		slow.Store(true)
-		a.update("web", "nginx:1.28")
+		a.Update("web", "nginx:1.28")
 		a.endPods("web", "nginx:1.28")
 		if a.expectUnblamed("web") {
 			slow.Store(false)
-			a.settle()
+			a.Settle()
 		}
 	})
-	a.judge()
+	a.Judge()
 }
 
 // manager is the present PodManager of this name.
-func (a *arena) manager(name string) (found *v1.PodManager) {
-	a.insist(func() (err error) {
-		found, err = a.cluster.Managers.AppsV1().PodManagers(a.namespace).Get(a.ctx, name, metav1.GetOptions{})
+func (a *Arena) manager(name string) (found *v1.PodManager) {
+	a.Insist(func() (err error) {
+		found, err = a.Cluster.Managers.AppsV1().PodManagers(a.Namespace).Get(a.Ctx, name, metav1.GetOptions{})
 		return err
 	})
 	return found
 }
 
 // openGates makes pods ready: at once, or when they are old enough.
-func (a *arena) openGates(ctx context.Context, slow *atomic.Bool) {
+func (a *Arena) openGates(ctx context.Context, slow *atomic.Bool) {
 	patch := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":"True"}]}}`, slowGate)
 	for lab.Pause(ctx, 100*time.Millisecond) {
-		for _, pod := range a.pods() {
+		for _, pod := range a.Pods() {
 			isOpen := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == slowGate })
 			isYoung := slow.Load() && time.Since(pod.CreationTimestamp.Time) < slowStart
 			if !isOpen && !isYoung && pod.Status.Phase == corev1.PodRunning {
-				a.insist(func() error { return a.patchPodStatus(a.ctx, pod.Name, patch) })
+				a.Insist(func() error { return a.patchPodStatus(a.Ctx, pod.Name, patch) })
 			}
 		}
 	}
 }
 
 // endPods ends updated pods as nodes do, one pod for each fault.
-func (a *arena) endPods(name, image string) {
+func (a *Arena) endPods(name, image string) {
 	all := slices.Clone(nodeFaults)
-	a.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	if a.short {
+	a.Random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	if a.Short {
 		all = all[:2]
 	}
 	for _, fault := range all {
 		var victim corev1.Pod
-		a.await("an updated pod to end", func() (string, bool) {
-			updated := slices.DeleteFunc(a.podsOf(name), func(pod corev1.Pod) bool {
+		a.Await("an updated pod to end", func() (string, bool) {
+			updated := slices.DeleteFunc(a.PodsOf(name), func(pod corev1.Pod) bool {
 				return pod.Spec.Containers[0].Image != image || pod.Status.Phase != corev1.PodRunning || pod.Annotations[v1.AnnotationFailuresBefore] != ""
 			})
 			if len(updated) > 0 {
-				victim = updated[a.random.IntN(len(updated))]
+				victim = updated[a.Random.IntN(len(updated))]
 			}
 			blamed := a.manager(name).Status.FailedRevision != "" // a blamed revision may get no further pod
 			return fmt.Sprint(len(updated)), len(updated) > 0 || blamed
@@ -117,9 +117,9 @@ func (a *arena) endPods(name, image string) {
 		if victim.Name == "" {
 			return
 		}
-		a.insist(func() error { return a.patchPodStatus(a.ctx, victim.Name, fault.patch()) })
-		a.logf("pod %s ends: %s", victim.Name, fault.reason)
-		lab.Pause(a.ctx, time.Duration(a.random.IntN(3000))*time.Millisecond)
+		a.Insist(func() error { return a.patchPodStatus(a.Ctx, victim.Name, fault.patch()) })
+		a.Logf("pod %s ends: %s", victim.Name, fault.reason)
+		lab.Pause(a.Ctx, time.Duration(a.Random.IntN(3000))*time.Millisecond)
 	}
 }
 
@@ -137,24 +137,24 @@ func (f nodeFault) patch() string {
 }
 
 // expectUnblamed waits for the end of the rollout, and checks that the revision was not blamed.
-func (a *arena) expectUnblamed(name string) bool {
+func (a *Arena) expectUnblamed(name string) bool {
 	unblamed := true
 	done := a.expect("I3", name, "the rollout to be complete", 2*time.Minute, func() (string, bool) {
 		manager := a.manager(name)
 		if manager.Status.FailedRevision != "" {
 			unblamed = false
-			a.violate(faults.Violation{Invariant: "I3", Object: name + " blamed",
+			a.Violate(faults.Violation{Invariant: "I3", Object: name + " blamed",
 				What: fmt.Sprintf("revision %s was rolled back although nodes ended its pods; Ready says: %s", manager.Status.FailedRevision, a.condition(name, v1.ConditionReady))})
 			return "", true
 		}
-		problems, err := a.problems(a.ctx)
+		problems, err := a.Problems(a.Ctx)
 		return fmt.Sprint(problems, err), err == nil && len(problems) == 0
 	})
-	events, err := a.cluster.Kube.EventsV1().Events(a.namespace).List(a.ctx, metav1.ListOptions{FieldSelector: "reason=" + v1.EventRolledBack})
-	a.must(err)
+	events, err := a.Cluster.Kube.EventsV1().Events(a.Namespace).List(a.Ctx, metav1.ListOptions{FieldSelector: "reason=" + v1.EventRolledBack})
+	a.Must(err)
 	if unblamed && len(events.Items) > 0 {
 		unblamed = false
-		a.violate(faults.Violation{Invariant: "I3", Object: name + " blamed", What: "an event says: " + events.Items[0].Note})
+		a.Violate(faults.Violation{Invariant: "I3", Object: name + " blamed", What: "an event says: " + events.Items[0].Note})
 	}
 	return done && unblamed
 }

@@ -29,120 +29,120 @@ const (
 
 // poison creates objects that the controller cannot read, or that are hard to plan for. The controller must tell so in their statuses, and
 // must serve other objects as before. The bad objects are in a namespace of their own: the oracle could not read them either.
-func poison(a *arena) {
-	swamp := a.namespace + "-swamp"
+func poison(a *Arena) {
+	swamp := a.Namespace + "-swamp"
 	defer a.impose(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}", swamp))()
 	a.startForAll()
 	// If the other objects are not served, stop: the controller may be using up the machine.
 	if a.goOn("before") && a.besideUndecodable(swamp) && a.besideExtreme(swamp) {
-		a.settle()
+		a.Settle()
 	}
-	a.judge()
+	a.Judge()
 }
 
 // startForAll starts a controller for all namespaces, so that one informer has the good and the bad objects.
-func (a *arena) startForAll() {
-	process, ready, err := a.cluster.LaunchOurs("-v", "4", "-kubeconfig", a.kubeconfig)
-	a.must(err)
-	a.process = process
+func (a *Arena) startForAll() {
+	process, ready, err := a.Cluster.LaunchOurs("-v", "4", "-kubeconfig", a.Kubeconfig)
+	a.Must(err)
+	a.Process = process
 	a.expect("I3", "controller", "the controller to be ready", 30*time.Second, func() (string, bool) { return process.Tail(3), ready() })
 }
 
 // goOn creates, updates and scales down an object, and tells whether each step took less than paceLimit.
-func (a *arena) goOn(name string) bool {
+func (a *Arena) goOn(name string) bool {
 	for _, step := range []func(){
-		func() { a.create(name, 5, ownerOptions{}) },
-		func() { a.update(name, "nginx:1.28") },
-		func() { a.scale(name, 2) },
+		func() { a.Create(name, 5, OwnerOptions{}) },
+		func() { a.Update(name, "nginx:1.28") },
+		func() { a.Scale(name, 2) },
 	} {
 		step()
 		began := time.Now()
-		problems := a.awaitSettled(paceLimit)
+		problems := a.AwaitSettled(paceLimit)
 		for _, problem := range problems {
 			problem.What = fmt.Sprintf("after %v: %s", paceLimit, problem.What)
-			a.violate(problem)
+			a.Violate(problem)
 		}
 		if len(problems) > 0 {
-			a.kill()
+			a.Kill()
 			return false
 		}
-		a.run.converged(time.Since(began))
+		a.Run.Converged(time.Since(began))
 	}
 	a.mustLive(name)
 	return true
 }
 
 // mustLive checks the process: that it runs, its memory, and its panics.
-func (a *arena) mustLive(when string) {
+func (a *Arena) mustLive(when string) {
 	wrong := func(format string, arguments ...any) {
-		a.violate(faults.Violation{Invariant: "I3", Object: "controller", What: when + ": " + fmt.Sprintf(format, arguments...)})
+		a.Violate(faults.Violation{Invariant: "I3", Object: "controller", What: when + ": " + fmt.Sprintf(format, arguments...)})
 	}
 	select {
-	case <-a.process.Exited:
-		wrong("the controller has ended: %v\n%s", a.process.Err, a.process.Tail(5))
+	case <-a.Process.Exited:
+		wrong("the controller has ended: %v\n%s", a.Process.Err, a.Process.Tail(5))
 		return
 	default:
 	}
-	usage, err := a.process.Usage()
-	a.must(err)
+	usage, err := a.Process.Usage()
+	a.Must(err)
 	if usage.PeakRSS > mostMemory {
 		wrong("the controller has taken %d MiB", usage.PeakRSS>>20)
 	}
-	response, err := http.Get("http://" + a.process.Metrics + "/metrics")
-	a.must(err)
+	response, err := http.Get("http://" + a.Process.Metrics + "/metrics")
+	a.Must(err)
 	defer response.Body.Close()
 	metrics, err := io.ReadAll(response.Body)
-	a.must(err)
+	a.Must(err)
 	if !strings.Contains(string(metrics), "\npodmanager_panics_total 0\n") {
 		wrong("there were panics")
 	}
-	a.logf("%s: the controller lives, with %d MiB at most", when, usage.PeakRSS>>20)
+	a.Logf("%s: the controller lives, with %d MiB at most", when, usage.PeakRSS>>20)
 }
 
 // besideUndecodable creates an object that does not fit the Go type, as a CRD of another version may allow. A running controller must
 // survive it, and so must a starting one.
-func (a *arena) besideUndecodable(swamp string) bool {
+func (a *Arena) besideUndecodable(swamp string) bool {
 	const bad = "{apiVersion: apps.mycompany.com/v1, kind: PodManager, metadata: {name: bad, namespace: %s}, spec: {replicas: three, image: nginx}}"
 	manifest := fmt.Sprintf(bad, swamp)
 	defer a.restoreCRD(manifest)
 	a.loosenCRD()
-	a.await("the loose schema to admit the object", func() (string, bool) {
-		out, err := a.cluster.KubectlWith(a.ctx, manifest, "apply", "-f", "-")
+	a.Await("the loose schema to admit the object", func() (string, bool) {
+		out, err := a.Cluster.KubectlWith(a.Ctx, manifest, "apply", "-f", "-")
 		return out, err == nil
 	})
 	a.expect("I5", "bad", "the condition Stalled to tell that the object cannot be decoded", paceLimit, func() (string, bool) {
-		out, err := a.cluster.Kubectl(a.ctx, "get", "podmanagers", "bad", "--namespace", swamp, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
+		out, err := a.Cluster.Kubectl(a.Ctx, "get", "podmanagers", "bad", "--namespace", swamp, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
 		return out, err == nil && strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, "spec.replicas")
 	})
 	if !a.goOn("beside") {
 		return false
 	}
-	a.kill()
+	a.Kill()
 	a.startForAll()
 	if !a.goOn("restarted") {
 		return false
 	}
-	out, err := a.cluster.Kubectl(a.ctx, "delete", "podmanagers", "bad", "--namespace", swamp, "--timeout=20s")
+	out, err := a.Cluster.Kubectl(a.Ctx, "delete", "podmanagers", "bad", "--namespace", swamp, "--timeout=20s")
 	if err != nil {
-		a.violate(faults.Violation{Invariant: "I2", Object: "bad", What: "the object that cannot be decoded cannot be deleted: " + out})
+		a.Violate(faults.Violation{Invariant: "I2", Object: "bad", What: "the object that cannot be decoded cannot be deleted: " + out})
 	}
 	return err == nil
 }
 
 // loosenCRD makes the CRD accept any value as the number of replicas.
-func (a *arena) loosenCRD() {
-	out, err := a.cluster.Kubectl(a.ctx, "get", "crd", crdName, "-o", "json")
-	a.must(err)
+func (a *Arena) loosenCRD() {
+	out, err := a.Cluster.Kubectl(a.Ctx, "get", "crd", crdName, "-o", "json")
+	a.Must(err)
 	var crd map[string]any
-	a.must(json.Unmarshal([]byte(out), &crd))
+	a.Must(json.Unmarshal([]byte(out), &crd))
 	version := crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
 	spec := descend(version, "schema", "openAPIV3Schema", "properties", "spec", "properties")
 	spec["replicas"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
 	delete(descend(version, "subresources"), "scale") // the scale subresource needs a number
 	data, err := json.Marshal(crd)
-	a.must(err)
-	_, err = a.cluster.KubectlWith(a.ctx, string(data), "replace", "-f", "-")
-	a.must(err)
+	a.Must(err)
+	_, err = a.Cluster.KubectlWith(a.Ctx, string(data), "replace", "-f", "-")
+	a.Must(err)
 }
 
 // descend goes down into an object.
@@ -154,13 +154,13 @@ func descend(object map[string]any, path ...string) map[string]any {
 }
 
 // restoreCRD restores the real CRD, which all runs share, and waits until it refuses the bad object.
-func (a *arena) restoreCRD(bad string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), time.Minute)
+func (a *Arena) restoreCRD(bad string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.Ctx), time.Minute)
 	defer cancel()
-	_, err := a.cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml")
-	a.must(err)
-	a.await("the real schema to be in force", func() (string, bool) {
-		out, err := a.cluster.KubectlWith(ctx, bad, "apply", "--dry-run=server", "-f", "-")
+	_, err := a.Cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml")
+	a.Must(err)
+	a.Await("the real schema to be in force", func() (string, bool) {
+		out, err := a.Cluster.KubectlWith(ctx, bad, "apply", "--dry-run=server", "-f", "-")
 		return out, err != nil
 	})
 }
@@ -189,28 +189,28 @@ func extremes() map[string]func(*v1.PodManagerSpec) {
 }
 
 // besideExtreme asks for as many pods as a number can say, of several objects, and then for a rollout.
-func (a *arena) besideExtreme(swamp string) bool {
+func (a *Arena) besideExtreme(swamp string) bool {
 	defer a.imposeQuota(swamp, 3)() // otherwise the pods would never end
-	manage := ours{cluster: a.cluster}
+	manage := Ours{Cluster: a.Cluster}
 	var names []string
 	for kind, set := range extremes() {
 		for i := range extremeCopies {
 			names = append(names, fmt.Sprintf("%s-%d", kind, i))
-			a.must(manage.create(a.ctx, swamp, names[len(names)-1], math.MaxInt32, ownerOptions{spec: set}))
+			a.Must(manage.Create(a.Ctx, swamp, names[len(names)-1], math.MaxInt32, OwnerOptions{Spec: set}))
 		}
 	}
 	if !a.goOn("extreme") {
 		return false
 	}
 	for _, name := range names {
-		a.must(manage.patch(a.ctx, swamp, name, `{"spec":{"template":{"metadata":{"annotations":{"second":"yes"}}}}}`))
+		a.Must(manage.Patch(a.Ctx, swamp, name, `{"spec":{"template":{"metadata":{"annotations":{"second":"yes"}}}}}`))
 	}
 	if !a.goOn("rollout") {
 		return false
 	}
 	a.expect("I5", swamp, "all objects to have a status of their present generation", paceLimit, func() (string, bool) {
-		list, err := a.cluster.Managers.AppsV1().PodManagers(swamp).List(a.ctx, metav1.ListOptions{})
-		a.must(err)
+		list, err := a.Cluster.Managers.AppsV1().PodManagers(swamp).List(a.Ctx, metav1.ListOptions{})
+		a.Must(err)
 		for _, m := range list.Items {
 			if m.Status.ObservedGeneration != m.Generation {
 				return fmt.Sprintf("%s is at generation %d, and its status is of %d", m.Name, m.Generation, m.Status.ObservedGeneration), false
@@ -218,10 +218,10 @@ func (a *arena) besideExtreme(swamp string) bool {
 		}
 		return "", true
 	})
-	a.must(a.cluster.Managers.AppsV1().PodManagers(swamp).DeleteCollection(a.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	return a.expect("I2", swamp, "all objects to be gone", settleLimit/3, func() (string, bool) {
-		list, err := a.cluster.Managers.AppsV1().PodManagers(swamp).List(a.ctx, metav1.ListOptions{})
-		a.must(err)
+	a.Must(a.Cluster.Managers.AppsV1().PodManagers(swamp).DeleteCollection(a.Ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	return a.expect("I2", swamp, "all objects to be gone", SettleLimit/3, func() (string, bool) {
+		list, err := a.Cluster.Managers.AppsV1().PodManagers(swamp).List(a.Ctx, metav1.ListOptions{})
+		a.Must(err)
 		return fmt.Sprint(len(list.Items)), len(list.Items) == 0
 	})
 }

@@ -17,10 +17,10 @@ import (
 )
 
 // churnFor lets users churn for a while, and calls meanwhile again and again.
-func (a *arena) churnFor(length time.Duration, meanwhile func(ctx context.Context)) {
-	ctx, cancel := context.WithTimeout(a.ctx, length)
+func (a *Arena) churnFor(length time.Duration, meanwhile func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(a.Ctx, length)
 	defer cancel()
-	a.inParallel(func() { a.churn(ctx) }, func() {
+	a.InParallel(func() { a.Churn(ctx) }, func() {
 		for ctx.Err() == nil {
 			meanwhile(ctx)
 		}
@@ -28,60 +28,60 @@ func (a *arena) churnFor(length time.Duration, meanwhile func(ctx context.Contex
 }
 
 // churnWithKills kills the controller every second or so.
-func churnWithKills(a *arena) {
+func churnWithKills(a *Arena) {
 	length := time.Minute
-	if a.short {
+	if a.Short {
 		length = 15 * time.Second
 	}
-	a.start()
+	a.Start()
 	a.churnFor(length, func(ctx context.Context) {
-		if lab.Pause(ctx, time.Duration(200+a.random.IntN(800))*time.Millisecond) {
-			a.restart()
+		if lab.Pause(ctx, time.Duration(200+a.Random.IntN(800))*time.Millisecond) {
+			a.Restart()
 		}
 	})
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 }
 
 // killComponent kills a part of the control plane a few times during churn. Pods that nobody touches stay.
-func killComponent(a *arena, component, counter string) {
+func killComponent(a *Arena, component, counter string) {
 	kills := 5
-	if a.short {
+	if a.Short {
 		kills = 1
 	}
-	a.start()
-	calm := a.branch("calm")
-	defer calm.close()
-	if a.contender.updates() { // only one ReplicaSet controller can run
-		calm.start()
+	a.Start()
+	calm := a.Branch("calm")
+	defer calm.Close()
+	if a.Contender.Updates() { // only one ReplicaSet controller can run
+		calm.Start()
 	}
-	calm.create("web", 5, ownerOptions{})
+	calm.Create("web", 5, OwnerOptions{})
 	calm.awaitCalm()
-	before := identities(calm.pods())
-	ctx, cancel := context.WithCancel(a.ctx)
+	before := identities(calm.Pods())
+	ctx, cancel := context.WithCancel(a.Ctx)
 	defer cancel()
-	a.inParallel(func() { a.churn(ctx) }, func() {
+	a.InParallel(func() { a.Churn(ctx) }, func() {
 		defer cancel()
 		for range kills {
-			lab.Pause(ctx, time.Duration(1000+a.random.IntN(2000))*time.Millisecond)
-			a.must(a.cluster.Signal(component, syscall.SIGKILL))
-			a.run.count(counter)
-			a.logf("killed %s", component)
-			lab.Pause(ctx, time.Duration(a.random.IntN(1500))*time.Millisecond)
-			a.must(a.cluster.Repair(a.ctx))
-			a.logf("the whole control plane runs again")
+			lab.Pause(ctx, time.Duration(1000+a.Random.IntN(2000))*time.Millisecond)
+			a.Must(a.Cluster.Signal(component, syscall.SIGKILL))
+			a.Run.Count(counter)
+			a.Logf("killed %s", component)
+			lab.Pause(ctx, time.Duration(a.Random.IntN(1500))*time.Millisecond)
+			a.Must(a.Cluster.Repair(a.Ctx))
+			a.Logf("the whole control plane runs again")
 		}
 	})
 	// Scheduler and nodes may wait up to a minute before they try again, which says nothing about the contenders.
-	a.must(a.cluster.Signal(lab.Scheduler, syscall.SIGKILL))
-	a.must(a.cluster.Signal(lab.Nodes, syscall.SIGKILL))
-	a.must(a.cluster.Repair(a.ctx))
-	for _, b := range []*arena{a, calm} {
-		b.settle()
-		b.judge()
+	a.Must(a.Cluster.Signal(lab.Scheduler, syscall.SIGKILL))
+	a.Must(a.Cluster.Signal(lab.Nodes, syscall.SIGKILL))
+	a.Must(a.Cluster.Repair(a.Ctx))
+	for _, b := range []*Arena{a, calm} {
+		b.Settle()
+		b.Judge()
 	}
-	if after := identities(calm.pods()); !slices.Equal(before, after) {
-		calm.violate(faults.Violation{Invariant: "I3", Object: "web", What: fmt.Sprintf("healthy pods were replaced: %v became %v", before, after)})
+	if after := identities(calm.Pods()); !slices.Equal(before, after) {
+		calm.Violate(faults.Violation{Invariant: "I3", Object: "web", What: fmt.Sprintf("healthy pods were replaced: %v became %v", before, after)})
 	}
 }
 
@@ -100,20 +100,20 @@ const leaseDuration, renewDeadline = 6 * time.Second, 5 * time.Second
 
 // splitBrain stops the leader for longer than its lease while it creates pods, lets a second controller take over and scale down, and
 // wakes the first one up.
-func splitBrain(a *arena) {
+func splitBrain(a *Arena) {
 	parts := 4
-	if a.short || !a.contender.updates() { // only one ReplicaSet controller can run
+	if a.Short || !a.Contender.Updates() { // only one ReplicaSet controller can run
 		parts = 1
 	}
 	var all []func()
 	for i := range parts {
 		all = append(all, func() {
-			b := a.branch(fmt.Sprint(i))
-			defer b.close()
+			b := a.Branch(fmt.Sprint(i))
+			defer b.Close()
 			b.splitOnce()
 		})
 	}
-	a.inParallel(all...)
+	a.InParallel(all...)
 }
 
 // sentBefore is how many writes of a controller that was stopped may come after it goes on: it had decided on them, and was stopped on the way
@@ -122,9 +122,9 @@ const sentBefore = 2
 
 // countWrites counts the writes to pods and owners that arrive at the proxy, until remove is called. It does not see those that an earlier
 // rule hits.
-func (a *arena) countWrites() (soFar func() int, remove func()) {
+func (a *Arena) countWrites() (soFar func() int, remove func()) {
 	var writes atomic.Int32
-	remove = a.proxy.Inject(faults.Rule{Name: "count", Match: func(r faults.Request) bool {
+	remove = a.Proxy.Inject(faults.Rule{Name: "count", Match: func(r faults.Request) bool {
 		if a.isWrite(r) && r.Resource != "leases" {
 			writes.Add(1)
 		}
@@ -133,35 +133,35 @@ func (a *arena) countWrites() (soFar func() int, remove func()) {
 	return func() int { return int(writes.Load()) }, remove
 }
 
-func (a *arena) splitOnce() {
+func (a *Arena) splitOnce() {
 	const many = 40
-	few := 5 + a.random.IntN(20)
+	few := 5 + a.Random.IntN(20)
 	a.allowLeases()
 	writes, _ := a.countWrites()
 	// Creates are slow, so that the leader can be stopped between two of them.
-	a.proxy.Inject(faults.Rule{Name: "slow", Match: a.own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 100 * time.Millisecond}}})
-	a.start(a.leaseFlags()...)
-	first := a.process
-	a.await("a leader", func() (string, bool) { return first.Tail(3), a.leader() != "" })
+	a.Proxy.Inject(faults.Rule{Name: "slow", Match: a.Own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 100 * time.Millisecond}}})
+	a.Start(a.leaseFlags()...)
+	first := a.Process
+	a.Await("a leader", func() (string, bool) { return first.Tail(3), a.leader() != "" })
 	former := a.leader()
 	second := a.launchSuccessor(a.leaseFlags()...)
 	defer second.kill()
 
-	a.create("web", many, ownerOptions{})
-	a.await("some pods", func() (string, bool) { n := len(a.pods()); return fmt.Sprint(n), n >= 5 })
-	a.must(first.Signal(syscall.SIGSTOP))
-	a.run.count(splitBrains)
-	a.logf("stopped the leader at %d pods", len(a.pods()))
-	a.await("the second controller to lead", func() (string, bool) { return second.tail(), a.leader() != former })
-	a.awaitPods(many)
-	a.scale("web", few)
-	if a.random.IntN(2) == 0 {
-		a.awaitPods(few)
+	a.Create("web", many, OwnerOptions{})
+	a.Await("some pods", func() (string, bool) { n := len(a.Pods()); return fmt.Sprint(n), n >= 5 })
+	a.Must(first.Signal(syscall.SIGSTOP))
+	a.Run.Count(SplitBrains)
+	a.Logf("stopped the leader at %d pods", len(a.Pods()))
+	a.Await("the second controller to lead", func() (string, bool) { return second.tail(), a.leader() != former })
+	a.AwaitPods(many)
+	a.Scale("web", few)
+	if a.Random.IntN(2) == 0 {
+		a.AwaitPods(few)
 	}
 	before := writes()
-	a.must(first.Signal(syscall.SIGCONT))
-	a.logf("woke the old leader up")
-	a.await("the old leader to end", func() (string, bool) {
+	a.Must(first.Signal(syscall.SIGCONT))
+	a.Logf("woke the old leader up")
+	a.Await("the old leader to end", func() (string, bool) {
 		select {
 		case <-first.Exited:
 			return "", true
@@ -170,35 +170,35 @@ func (a *arena) splitOnce() {
 		}
 	})
 	if n := writes() - before; n > sentBefore {
-		a.violate(faults.Violation{Invariant: "I7", Object: former, What: fmt.Sprintf("the old leader has sent %d writes after it was woken up, while another one leads", n)})
+		a.Violate(faults.Violation{Invariant: "I7", Object: former, What: fmt.Sprintf("the old leader has sent %d writes after it was woken up, while another one leads", n)})
 	}
-	a.settle()
-	a.blind = time.Duration(second.away.Load())
-	a.judge()
+	a.Settle()
+	a.Blind = time.Duration(second.away.Load())
+	a.Judge()
 }
 
 // leaseFlags turn on leader election in the arena's namespace.
-func (a *arena) leaseFlags() []string {
+func (a *Arena) leaseFlags() []string {
 	dash := "-"
-	if !a.contender.updates() {
+	if !a.Contender.Updates() {
 		dash = "--"
 	}
 	return []string{dash + "leader-elect=true", dash + "leader-elect-lease-duration=" + leaseDuration.String(), dash + "leader-elect-renew-deadline=" + renewDeadline.String(),
-		dash + "leader-elect-retry-period=500ms", dash + "leader-elect-resource-namespace=" + a.namespace, dash + "leader-elect-resource-name=chaos"}
+		dash + "leader-elect-retry-period=500ms", dash + "leader-elect-resource-namespace=" + a.Namespace, dash + "leader-elect-resource-name=chaos"}
 }
 
 // allowLeases gives our controller's account the right to leases in the arena's namespace; artifacts/rbac.yaml gives it another one.
-func (a *arena) allowLeases() {
-	_, err := a.cluster.Kubectl(a.ctx, "create", "role", "lease", "--namespace", a.namespace, "--verb=get,create,update", "--resource=leases.coordination.k8s.io")
-	a.must(err)
-	account := strings.TrimPrefix(a.contender.user(), "system:serviceaccount:")
-	_, err = a.cluster.Kubectl(a.ctx, "create", "rolebinding", "lease", "--namespace", a.namespace, "--role=lease", "--serviceaccount="+account)
-	a.must(err)
+func (a *Arena) allowLeases() {
+	_, err := a.Cluster.Kubectl(a.Ctx, "create", "role", "lease", "--namespace", a.Namespace, "--verb=get,create,update", "--resource=leases.coordination.k8s.io")
+	a.Must(err)
+	account := strings.TrimPrefix(a.Contender.User(), "system:serviceaccount:")
+	_, err = a.Cluster.Kubectl(a.Ctx, "create", "rolebinding", "lease", "--namespace", a.Namespace, "--role=lease", "--serviceaccount="+account)
+	a.Must(err)
 }
 
 // leader is the holder of the lease.
-func (a *arena) leader() string {
-	lease, err := a.cluster.Kube.CoordinationV1().Leases(a.namespace).Get(a.ctx, "chaos", metav1.GetOptions{})
+func (a *Arena) leader() string {
+	lease, err := a.Cluster.Kube.CoordinationV1().Leases(a.Namespace).Get(a.Ctx, "chaos", metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {
 		return ""
 	}

@@ -34,81 +34,81 @@ type refusal struct {
 	words string
 	// allowed is how many pods the rule admits.
 	allowed int
-	impose  func(a *arena) (lift func())
+	impose  func(a *Arena) (lift func())
 }
 
-func quota(a *arena) {
-	replicas, allowed := 500, 5+a.random.IntN(100)
-	if a.short {
+func quota(a *Arena) {
+	replicas, allowed := 500, 5+a.Random.IntN(100)
+	if a.Short {
 		replicas, allowed = 60, 5
 	}
-	a.start()
-	a.refuse(replicas, refusal{name: "quota", words: "exceeded quota", allowed: allowed, impose: func(a *arena) func() {
-		return a.imposeQuota(a.namespace, allowed)
+	a.Start()
+	a.refuse(replicas, refusal{name: "quota", words: "exceeded quota", allowed: allowed, impose: func(a *Arena) func() {
+		return a.imposeQuota(a.Namespace, allowed)
 	}})
-	a.stayQuiet()
-	a.judge()
+	a.StayQuiet()
+	a.Judge()
 }
 
-func admission(a *arena) {
-	a.start()
+func admission(a *Arena) {
+	a.Start()
 	for _, r := range []refusal{
-		{name: "security", words: "violates PodSecurity", impose: (*arena).imposePodSecurity},
-		{name: "policy", words: "no pods today", impose: (*arena).imposePolicy},
+		{name: "security", words: "violates PodSecurity", impose: (*Arena).imposePodSecurity},
+		{name: "policy", words: "no pods today", impose: (*Arena).imposePolicy},
 	} {
 		a.refuse(20, r)
 	}
-	a.stayQuiet()
-	a.judge()
+	a.StayQuiet()
+	a.Judge()
 }
 
 // refuse creates an owner whose pods are refused for a while, and checks how many requests the controller makes, what the status says,
 // and that all pods are created afterwards.
-func (a *arena) refuse(replicas int, r refusal) {
+func (a *Arena) refuse(replicas int, r refusal) {
 	lift := r.impose(a)
 	defer lift()
-	log, began := a.auditFromNow(), time.Now()
-	a.create(r.name, replicas, ownerOptions{})
+	log, began := a.AuditFromNow(), time.Now()
+	a.Create(r.name, replicas, OwnerOptions{})
 	a.expect("I5", r.name, "the condition ReplicaFailure to say why there are no pods", toldTime, func() (string, bool) {
 		message := a.condition(r.name, "ReplicaFailure")
 		return message, strings.Contains(message, r.words)
 	})
-	lab.Pause(a.ctx, time.Until(began.Add(refusalTime/2)))
-	later := a.auditFromNow()
-	lab.Pause(a.ctx, time.Until(began.Add(refusalTime)))
+	lab.Pause(a.Ctx, time.Until(began.Add(refusalTime/2)))
+	later := a.AuditFromNow()
+	lab.Pause(a.Ctx, time.Until(began.Add(refusalTime)))
 	a.boundRefusals(r, log)
 	if doomed, _ := a.countRefusals(later); doomed > mostDoomedLater {
-		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " later creates",
+		a.Violate(faults.Violation{Invariant: "I3", Object: r.name + " later creates",
 			What: fmt.Sprintf("%s: %d refused creates in the second half of %v, more than %d", r.name, doomed, refusalTime, mostDoomedLater)})
 	}
 	lift()
 	lifted := time.Now()
 	a.expectGrowth(r.name, replicas, max(standstill, lifted.Sub(began)+standstill/3))
 	a.awaitCalm()
-	a.run.converged(time.Since(lifted))
+	a.Run.Converged(time.Since(lifted))
 	if message := a.condition(r.name, "ReplicaFailure"); message != "" {
-		a.violate(faults.Violation{Invariant: "I5", Object: r.name, What: r.name + " has all pods, and still says: " + message})
+		a.Violate(faults.Violation{Invariant: "I5", Object: r.name, What: r.name + " has all pods, and still says: " + message})
 	}
 }
 
 // boundRefusals checks how many creates were refused. Batches that double may waste as many requests as succeeded before, and each
 // admitted pod may cause an event.
-func (a *arena) boundRefusals(r refusal, log *audit.Log) {
+func (a *Arena) boundRefusals(r refusal, log *audit.Log) {
 	doomed, events := a.countRefusals(log)
-	a.logf("%s: %d refused creates, %d writes of events in %v", r.name, doomed, events, refusalTime)
+	a.Logf("%s: %d refused creates, %d writes of events in %v", r.name, doomed, events, refusalTime)
 	if most := mostDoomed + r.allowed; doomed > most {
-		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " creates",
+		a.Violate(faults.Violation{Invariant: "I3", Object: r.name + " creates",
 			What: fmt.Sprintf("%s: %d refused creates in %v, more than %d", r.name, doomed, refusalTime, most)})
 	}
 	if most := mostEvents + r.allowed; events > most {
-		a.violate(faults.Violation{Invariant: "I3", Object: r.name + " events",
+		a.Violate(faults.Violation{Invariant: "I3", Object: r.name + " events",
 			What: fmt.Sprintf("%s: %d writes of events in %v, more than %d", r.name, events, refusalTime, most)})
 	}
 }
 
 // countRefusals counts the refused creates, and the writes of events, since a time.
-func (a *arena) countRefusals(since *audit.Log) (doomed, events int) {
-	for _, request := range a.nextWrites(since) {
+func (a *Arena) countRefusals(since *audit.Log) (doomed, events int) {
+	for _, request := range a.NextWrites(since) {
 		switch {
 		case request.ObjectRef.Resource == "events":
 			events++
@@ -120,22 +120,22 @@ func (a *arena) countRefusals(since *audit.Log) (doomed, events int) {
 }
 
 // expectGrowth waits until an owner has all its pods. The creates may take long, but the controller must not stand still.
-func (a *arena) expectGrowth(name string, replicas int, limit time.Duration) {
+func (a *Arena) expectGrowth(name string, replicas int, limit time.Duration) {
 	began, most, since := time.Now(), 0, time.Now()
 	for most < replicas {
-		if n := len(a.podsOf(name)); n > most {
+		if n := len(a.PodsOf(name)); n > most {
 			most, since = n, time.Now()
 		}
-		if a.isOver(since, limit) {
-			a.violate(faults.Violation{Invariant: "I3", Object: name + " growth",
+		if a.IsOver(since, limit) {
+			a.Violate(faults.Violation{Invariant: "I3", Object: name + " growth",
 				What: fmt.Sprintf("%s has %d of %d pods, and no new one for %v although nothing refuses pods any more", name, most, replicas, limit)})
 			return
 		}
-		if !lab.Pause(a.ctx, 200*time.Millisecond) {
+		if !lab.Pause(a.Ctx, 200*time.Millisecond) {
 			return
 		}
 	}
-	a.logf("%s has all pods %v after the refusal", name, time.Since(began).Round(time.Millisecond))
+	a.Logf("%s has all pods %v after the refusal", name, time.Since(began).Round(time.Millisecond))
 }
 
 // unsuccessful are the requests that were answered with an error, except for conflicts with somebody who was faster.
@@ -147,13 +147,13 @@ func unsuccessful(requests []audit.Request) []audit.Request {
 }
 
 // conditions are the messages of an owner's conditions, by type.
-func (a *arena) conditions(name string) map[string]string {
+func (a *Arena) conditions(name string) map[string]string {
 	var found map[string]string
-	a.insist(func() error {
-		owners, err := a.contender.owners(a.ctx, a.namespace)
+	a.Insist(func() error {
+		owners, err := a.Contender.Owners(a.Ctx, a.Namespace)
 		for _, o := range owners {
-			if o.name == name {
-				found = o.conditions
+			if o.Name == name {
+				found = o.Conditions
 			}
 		}
 		return err
@@ -162,17 +162,17 @@ func (a *arena) conditions(name string) map[string]string {
 }
 
 // condition is the message of a condition; empty if there is none.
-func (a *arena) condition(name, kind string) string { return a.conditions(name)[kind] }
+func (a *Arena) condition(name, kind string) string { return a.conditions(name)[kind] }
 
 // expect polls until a condition holds. If it does not hold in time, expect records a violation, and the run goes on.
-func (a *arena) expect(invariant, object, what string, limit time.Duration, holds func() (seen string, ok bool)) bool {
+func (a *Arena) expect(invariant, object, what string, limit time.Duration, holds func() (seen string, ok bool)) bool {
 	for began := time.Now(); ; {
 		seen, ok := holds()
 		if ok {
 			return true
 		}
-		if a.isOver(began, limit) || !lab.Pause(a.ctx, 100*time.Millisecond) {
-			a.violate(faults.Violation{Invariant: invariant, Object: object, What: fmt.Sprintf("%s: waited %v for %s; seen: %s", object, limit, what, seen)})
+		if a.IsOver(began, limit) || !lab.Pause(a.Ctx, 100*time.Millisecond) {
+			a.Violate(faults.Violation{Invariant: invariant, Object: object, What: fmt.Sprintf("%s: waited %v for %s; seen: %s", object, limit, what, seen)})
 			return false
 		}
 	}

@@ -12,21 +12,21 @@ import (
 )
 
 // imposeQuota limits the number of pods in a namespace.
-func (a *arena) imposeQuota(namespace string, pods int) (lift func()) {
+func (a *Arena) imposeQuota(namespace string, pods int) (lift func()) {
 	lift = a.impose(fmt.Sprintf("{apiVersion: v1, kind: ResourceQuota, metadata: {name: few, namespace: %s}, spec: {hard: {pods: %d}}}", namespace, pods))
-	a.await("the quota to be in force", func() (string, bool) {
-		out, err := a.cluster.Kubectl(a.ctx, "get", "quota", "few", "--namespace", namespace, "-o", "jsonpath={.status.hard.pods}")
+	a.Await("the quota to be in force", func() (string, bool) {
+		out, err := a.Cluster.Kubectl(a.Ctx, "get", "quota", "few", "--namespace", namespace, "-o", "jsonpath={.status.hard.pods}")
 		return out, err == nil && out == fmt.Sprint(pods)
 	})
 	return lift
 }
 
 // imposePodSecurity enforces the restricted Pod Security level, which our pods do not satisfy.
-func (a *arena) imposePodSecurity() (lift func()) {
+func (a *Arena) imposePodSecurity() (lift func()) {
 	const label = "pod-security.kubernetes.io/enforce"
 	set := func(change string) {
-		_, err := a.cluster.Kubectl(a.ctx, "label", "--overwrite", "namespace", a.namespace, change)
-		a.must(err)
+		_, err := a.Cluster.Kubectl(a.Ctx, "label", "--overwrite", "namespace", a.Namespace, change)
+		a.Must(err)
 	}
 	set(label + "=restricted")
 	a.awaitDenial()
@@ -34,7 +34,7 @@ func (a *arena) imposePodSecurity() (lift func()) {
 }
 
 // imposePolicy refuses all pods.
-func (a *arena) imposePolicy() (lift func()) {
+func (a *Arena) imposePolicy() (lift func()) {
 	lift = a.imposeDenial(denial{operation: "CREATE", resource: "pods", who: "true", words: "no pods today"})
 	a.awaitDenial()
 	return lift
@@ -51,7 +51,7 @@ type denial struct {
 }
 
 // imposeDenial creates the policy for the arena's namespace. It is in force a little later.
-func (a *arena) imposeDenial(d denial) (lift func()) {
+func (a *Arena) imposeDenial(d denial) (lift func()) {
 	const policy = `
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -69,26 +69,26 @@ spec:
   validationActions: [Deny]
   matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}}
 `
-	return a.impose(fmt.Sprintf(policy, a.namespace, d.group, d.operation, d.resource, d.who, d.words))
+	return a.impose(fmt.Sprintf(policy, a.Namespace, d.group, d.operation, d.resource, d.who, d.words))
 }
 
 // impose creates objects, and returns the function that deletes them, however the run ends.
-func (a *arena) impose(manifest string) (lift func()) {
-	_, err := a.cluster.KubectlWith(a.ctx, manifest, "apply", "-f", "-")
-	a.must(err)
+func (a *Arena) impose(manifest string) (lift func()) {
+	_, err := a.Cluster.KubectlWith(a.Ctx, manifest, "apply", "-f", "-")
+	a.Must(err)
 	return sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), time.Minute)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.Ctx), time.Minute)
 		defer cancel()
-		_, err := a.cluster.KubectlWith(ctx, manifest, "delete", "--ignore-not-found", "--wait=false", "-f", "-")
-		a.must(err)
+		_, err := a.Cluster.KubectlWith(ctx, manifest, "delete", "--ignore-not-found", "--wait=false", "-f", "-")
+		a.Must(err)
 	})
 }
 
 // awaitDenial waits until no pod can be created: rules reach the API server's caches a little later.
-func (a *arena) awaitDenial() {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: (ownerOptions{}).template(nil).Spec}
-	a.await("pods to be refused", func() (string, bool) {
-		_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Create(a.ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+func (a *Arena) awaitDenial() {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "try"}, Spec: (OwnerOptions{}).Template(nil).Spec}
+	a.Await("pods to be refused", func() (string, bool) {
+		_, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).Create(a.Ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return fmt.Sprint(err), apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 	})
 }

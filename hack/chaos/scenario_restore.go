@@ -20,75 +20,75 @@ import (
 
 // etcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and informers
 // get no event about it. Nobody restarts the controller.
-func etcdRestore(a *arena) {
+func etcdRestore(a *Arena) {
 	const undone = 2000 // more than the control plane writes while it starts again
 	a.restoreEtcd(undone, func(string) {})
 }
 
 // hiddenRestore is an etcdRestore of which the versions tell nothing, because they are caught up before the controller looks. Only the
 // controller's Lease is older than it was.
-func hiddenRestore(a *arena) {
+func hiddenRestore(a *Arena) {
 	a.allowLeases()
 	const undone = 20
 	// A long lease: a controller that loses it starts again, with new caches.
 	a.restoreEtcd(undone, a.catchUp, append(a.leaseFlags(), "-leader-elect-lease-duration=20m", "-leader-elect-renew-deadline=15m")...)
 	// Informers may have listed anew by themselves, because their connection broke: that is luck.
-	metrics, err := a.process.ReadMetrics()
-	a.must(err)
+	metrics, err := a.Process.ReadMetrics()
+	a.Must(err)
 	if strings.Contains(metrics, "\npodmanager_rewinds_total 0\n") {
-		a.violate(faults.Violation{Invariant: "I3", Object: "controller", What: "the controller did not notice that etcd was restored"})
+		a.Violate(faults.Violation{Invariant: "I3", Object: "controller", What: "the controller did not notice that etcd was restored"})
 	}
 }
 
 // restoreEtcd undoes at least so many versions. After that it calls meanwhile with the newest of them, while the controller is stopped.
-func (a *arena) restoreEtcd(undone int, meanwhile func(version string), flags ...string) {
+func (a *Arena) restoreEtcd(undone int, meanwhile func(version string), flags ...string) {
 	// Past the proxy: it would break the watches in a way that makes informers relist by themselves.
-	a.kubeconfig = a.contender.kubeconfig()
-	a.start(flags...)
-	a.create("web", 3, ownerOptions{})
-	a.create("early", 2, ownerOptions{})
+	a.Kubeconfig = a.Contender.Kubeconfig()
+	a.Start(flags...)
+	a.Create("web", 3, OwnerOptions{})
+	a.Create("early", 2, OwnerOptions{})
 	a.awaitCalm()
-	a.judge()
-	before := a.wants()
-	backup := filepath.Join(a.cluster.Folder, "etcd-backup")
-	a.must(os.RemoveAll(backup))
+	a.Judge()
+	before := a.Wants()
+	backup := filepath.Join(a.Cluster.Folder, "etcd-backup")
+	a.Must(os.RemoveAll(backup))
 	defer os.RemoveAll(backup)
-	a.whileDown(func() { a.must(a.cluster.BackUpEtcd(a.ctx, backup)) })
+	a.whileDown(func() { a.Must(a.Cluster.BackUpEtcd(a.Ctx, backup)) })
 	a.wake()
 
-	a.beginOracle(a.wants()) // the present oracle has a gap
+	a.BeginOracle(a.Wants()) // the present oracle has a gap
 	// The restore undoes all of this: more pods, a new object, a deleted one, and many versions.
 	a.awaitCalm()
-	a.scale("web", 8)
-	a.create("late", 2, ownerOptions{})
-	a.remove("early")
+	a.Scale("web", 8)
+	a.Create("late", 2, OwnerOptions{})
+	a.Remove("early")
 	a.awaitCalm()
 	for range undone {
 		a.touch("web")
 	}
-	a.judge() // the restore undoes what this oracle has seen
+	a.Judge() // the restore undoes what this oracle has seen
 
 	version := a.version()
-	a.whileDown(func() { a.must(a.cluster.RestoreEtcd(a.ctx, backup)) })
-	a.logf("etcd is restored from the backup")
+	a.whileDown(func() { a.Must(a.Cluster.RestoreEtcd(a.Ctx, backup)) })
+	a.Logf("etcd is restored from the backup")
 	meanwhile(version)
 	a.wake()
-	a.beginOracle(before)
-	owners, err := a.contender.owners(a.ctx, a.namespace)
-	a.must(err)
+	a.BeginOracle(before)
+	owners, err := a.Contender.Owners(a.Ctx, a.Namespace)
+	a.Must(err)
 	if len(owners) != len(before) {
-		a.must(fmt.Errorf("the restore did not work: there are %v", owners))
+		a.Must(fmt.Errorf("the restore did not work: there are %v", owners))
 	}
-	a.scale("web", 5) // the same generation as the scaling that was undone
-	a.settle()
-	a.judge()
+	a.Scale("web", 5) // the same generation as the scaling that was undone
+	a.Settle()
+	a.Judge()
 }
 
 // version is the version that the API server is at.
-func (a *arena) version() string {
+func (a *Arena) version() string {
 	var version string
-	a.insist(func() error {
-		list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(a.ctx, metav1.ListOptions{Limit: 1})
+	a.Insist(func() error {
+		list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(a.Ctx, metav1.ListOptions{Limit: 1})
 		version = list.ResourceVersion
 		return err
 	})
@@ -96,63 +96,63 @@ func (a *arena) version() string {
 }
 
 // catchUp writes until the API server is past a version.
-func (a *arena) catchUp(version string) {
+func (a *Arena) catchUp(version string) {
 	writes := 0
 	for ; !consistency.IsNewer(a.version(), version); writes++ {
 		a.touch("web")
 	}
-	a.logf("the API server is past version %s again, after %d writes", version, writes)
+	a.Logf("the API server is past version %s again, after %d writes", version, writes)
 }
 
 // touch changes an object without asking for anything.
-func (a *arena) touch(name string) {
-	a.must(a.contender.patch(a.ctx, a.namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
+func (a *Arena) touch(name string) {
+	a.Must(a.Contender.Patch(a.Ctx, a.Namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
 }
 
 // whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive a restore, so
 // whileDown starts it again, and gives it no time to act on its old caches. The controller is stopped until wake: a new API server does not
 // know the controller's rights yet, and a refusal alone would make informers relist.
-func (a *arena) whileDown(do func()) {
+func (a *Arena) whileDown(do func()) {
 	others := []string{"kube-controller-manager", lab.Scheduler, lab.Nodes}
 	send := func(signal syscall.Signal, components ...string) {
 		for _, component := range components {
-			a.must(a.cluster.Signal(component, signal))
+			a.Must(a.Cluster.Signal(component, signal))
 		}
 	}
-	a.must(a.process.Signal(syscall.SIGSTOP))
+	a.Must(a.Process.Signal(syscall.SIGSTOP))
 	send(syscall.SIGSTOP, others...)
 	send(syscall.SIGKILL, lab.APIServer, lab.Etcd)
 	do()
-	a.must(a.cluster.Repair(a.ctx))
+	a.Must(a.Cluster.Repair(a.Ctx))
 	for try := 0; ; try++ {
 		send(syscall.SIGKILL, others...)
-		a.must(a.cluster.Repair(a.ctx))
+		a.Must(a.Cluster.Repair(a.Ctx))
 		if a.podsCanRun(20 * time.Second) {
 			break
 		}
 		if try == 3 {
-			a.must(errors.New("no pod becomes ready any more"))
+			a.Must(errors.New("no pod becomes ready any more"))
 		}
 	}
-	a.logf("the whole control plane runs again")
+	a.Logf("the whole control plane runs again")
 }
 
 // wake lets the controller go on.
-func (a *arena) wake() {
-	a.must(a.process.Signal(syscall.SIGCONT))
+func (a *Arena) wake() {
+	a.Must(a.Process.Signal(syscall.SIGCONT))
 }
 
 // podsCanRun tells whether a pod without an owner becomes ready in time: a scheduler or a node that was started too early may wait for a
 // minute before it tries again, which says nothing about the contenders.
-func (a *arena) podsCanRun(limit time.Duration) bool {
-	ctx, cancel := context.WithTimeout(a.ctx, limit)
+func (a *Arena) podsCanRun(limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(a.Ctx, limit)
 	defer cancel()
-	pods := a.cluster.Kube.CoreV1().Pods(a.namespace)
-	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: (ownerOptions{}).template(nil).Spec}
-	defer a.insist(func() error { return pods.Delete(a.ctx, probe.Name, *metav1.NewDeleteOptions(0)) })
-	a.insist(func() error { _, err := pods.Create(a.ctx, probe, metav1.CreateOptions{}); return err })
+	pods := a.Cluster.Kube.CoreV1().Pods(a.Namespace)
+	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: (OwnerOptions{}).Template(nil).Spec}
+	defer a.Insist(func() error { return pods.Delete(a.Ctx, probe.Name, *metav1.NewDeleteOptions(0)) })
+	a.Insist(func() error { _, err := pods.Create(a.Ctx, probe, metav1.CreateOptions{}); return err })
 	for {
-		if pod, err := pods.Get(ctx, probe.Name, metav1.GetOptions{}); err == nil && isReady(pod) {
+		if pod, err := pods.Get(ctx, probe.Name, metav1.GetOptions{}); err == nil && IsReady(pod) {
 			return true
 		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {

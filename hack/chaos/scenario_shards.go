@@ -23,8 +23,8 @@ const handoversPerRun = 70
 const nearestJump, farthestJump = time.Minute, 45 * time.Minute
 
 // shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, and sets their clocks, during churn and with lost answers.
-func shardsUnderFaults(a *arena) {
-	a.blind = untilBack // a replica that was cut off waits before it opens its watches again
+func shardsUnderFaults(a *Arena) {
+	a.Blind = untilBack // a replica that was cut off waits before it opens its watches again
 	c := newCrew(a)
 	defer c.close()
 	for range 3 {
@@ -32,19 +32,19 @@ func shardsUnderFaults(a *arena) {
 	}
 	c.createCanaries()
 	c.awaitBalance()
-	ctx, cancel := context.WithCancel(a.ctx)
+	ctx, cancel := context.WithCancel(a.Ctx)
 	defer cancel()
-	a.inParallel(func() { a.churn(ctx) }, func() {
+	a.InParallel(func() { a.Churn(ctx) }, func() {
 		defer cancel()
-		if a.short {
+		if a.Short {
 			c.shortSteps()
 		} else {
 			c.allSteps()
 		}
 	})
 	c.calm.Store(true)
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 	c.judgeWrites()
 	c.judgeGaps()
 	c.logTimes()
@@ -61,8 +61,8 @@ func (c *crew) shortSteps() {
 // allSteps goes through all steps in random order, until there were enough handovers.
 func (c *crew) allSteps() {
 	steps := []func(){c.stopCleanly, c.killOne, c.disturbThree, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbThree}
-	for round := 0; c.ctx.Err() == nil && (round == 0 || c.history.Handovers(c.namespace+"-shard-") < handoversPerRun); round++ {
-		c.random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
+	for round := 0; c.Ctx.Err() == nil && (round == 0 || c.history.Handovers(c.Namespace+"-shard-") < handoversPerRun); round++ {
+		c.Random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 		for _, step := range steps {
 			step()
 			c.awaitBalance()
@@ -71,7 +71,7 @@ func (c *crew) allSteps() {
 }
 
 // pick is a replica by chance.
-func (c *crew) pick() *crewReplica { return c.replicas[c.random.IntN(len(c.replicas))] }
+func (c *crew) pick() *crewReplica { return c.replicas[c.Random.IntN(len(c.replicas))] }
 
 func (c *crew) drop(gone *crewReplica) {
 	c.replicas = slices.DeleteFunc(c.replicas, func(r *crewReplica) bool { return r == gone })
@@ -81,12 +81,12 @@ func (c *crew) drop(gone *crewReplica) {
 func (c *crew) killOne() {
 	c.calibrate()
 	victim := c.pick()
-	c.must(victim.process.Kill())
-	c.run.count(controllerKills)
+	c.Must(victim.process.Kill())
+	c.Run.Count(ControllerKills)
 	killed := time.Now()
 	held := c.shardsOf(victim)
 	victim.faults = append(victim.faults, faultTime{"killed", killed, killed.Add(leaseDuration)})
-	c.logf("killed %s, which held %v", victim.name, held)
+	c.Logf("killed %s, which held %v", victim.name, held)
 	c.drop(victim)
 	c.awaitWork("kill", killed, held, leaseDuration+takeoverAfterKill)
 	c.launch()
@@ -98,28 +98,28 @@ func (c *crew) stopCleanly() {
 	victim := c.pick()
 	held := c.shardsOf(victim)
 	stopped := time.Now()
-	c.must(victim.process.Signal(syscall.SIGTERM))
-	c.logf("stopping %s, which holds %v", victim.name, held)
+	c.Must(victim.process.Signal(syscall.SIGTERM))
+	c.Logf("stopping %s, which holds %v", victim.name, held)
 	c.drop(victim)
 	c.awaitWork("clean stop", stopped, held, takeoverAfterStop)
-	c.must(victim.process.Stop())
+	c.Must(victim.process.Stop())
 	c.launch()
 }
 
 // roll replaces all replicas, each new one before an old one or after it.
 func (c *crew) roll() {
 	for _, old := range slices.Clone(c.replicas) {
-		if c.random.IntN(2) == 0 {
+		if c.Random.IntN(2) == 0 {
 			c.launch()
 			c.awaitBalance()
-			c.must(old.process.Stop())
+			c.Must(old.process.Stop())
 			c.drop(old)
 		} else {
-			c.must(old.process.Stop())
+			c.Must(old.process.Stop())
 			c.drop(old)
 			c.launch()
 		}
-		c.logf("replaced %s", old.name)
+		c.Logf("replaced %s", old.name)
 	}
 }
 
@@ -131,11 +131,11 @@ func (c *crew) growAndShrink() {
 		}
 		for len(c.replicas) > count {
 			gone := c.pick()
-			c.must(gone.process.Signal(syscall.SIGTERM)) // several at the same time
+			c.Must(gone.process.Signal(syscall.SIGTERM)) // several at the same time
 			c.drop(gone)
 		}
-		c.logf("%d replicas", count)
-		lab.Pause(c.ctx, time.Duration(c.random.IntN(2000))*time.Millisecond)
+		c.Logf("%d replicas", count)
+		lab.Pause(c.Ctx, time.Duration(c.Random.IntN(2000))*time.Millisecond)
 		c.awaitBalance()
 	}
 }
@@ -143,14 +143,14 @@ func (c *crew) growAndShrink() {
 // disturbThree stops one replica and cuts another one off, both for longer than their Leases last. Meanwhile it sets the clock of a third
 // one, and takes a shard by force.
 func (c *crew) disturbThree() {
-	order := c.random.Perm(len(c.replicas))
+	order := c.Random.Perm(len(c.replicas))
 	stopped, cutOff, mistaken := c.replicas[order[0]], c.replicas[order[1]], c.replicas[order[2]]
 	first, second, third := c.draws(), c.draws(), c.draws()
-	c.inParallel(
+	c.InParallel(
 		func() { c.stopAndContinue(stopped, c.pastLease(first)) },
 		func() { c.cutOff(cutOff, c.pastLease(second), second) },
 		func() { c.setClock(mistaken, c.pastLease(third), third) },
-		func() { lab.Pause(c.ctx, time.Second); c.force() },
+		func() { lab.Pause(c.Ctx, time.Second); c.force() },
 	)
 }
 
@@ -161,13 +161,13 @@ func (c *crew) blackout() {
 		random := c.draws()
 		parts = append(parts, func() { c.cutOff(r, c.pastLease(random), random) })
 	}
-	c.inParallel(parts...)
+	c.InParallel(parts...)
 }
 
 // pastLease is somewhat longer than a Lease lasts.
 func (c *crew) pastLease(random *rand.Rand) time.Duration {
 	more := 3000
-	if c.short {
+	if c.Short {
 		more = 1000
 	}
 	return leaseDuration + time.Duration(500+random.IntN(more))*time.Millisecond
@@ -175,15 +175,15 @@ func (c *crew) pastLease(random *rand.Rand) time.Duration {
 
 // stopAndContinue stops the process of a replica for a while, in the middle of its work.
 func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
-	c.must(r.process.Signal(syscall.SIGSTOP))
+	c.Must(r.process.Signal(syscall.SIGSTOP))
 	r.faults = append(r.faults, faultTime{what: "stopped (SIGSTOP)", from: time.Now()})
-	c.run.count(splitBrains)
-	c.logf("stopped %s for %v", r.name, length)
-	lab.Pause(c.ctx, length)
+	c.Run.Count(SplitBrains)
+	c.Logf("stopped %s for %v", r.name, length)
+	lab.Pause(c.Ctx, length)
 	c.poke() // what it finds when it goes on is its successor's to do
 	r.faults[len(r.faults)-1].to = time.Now()
-	c.must(r.process.Signal(syscall.SIGCONT))
-	c.logf("%s goes on", r.name)
+	c.Must(r.process.Signal(syscall.SIGCONT))
+	c.Logf("%s goes on", r.name)
 }
 
 // setClock makes the wall clock of a replica jump several times, ahead and back, and then right again.
@@ -198,18 +198,18 @@ func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand)
 		c.history.ExpectOffset(offset)
 		err := faults.SetClock(r.process.PID(), offset)
 		if errors.Is(err, errors.ErrUnsupported) {
-			c.logf("the clock of one process cannot be set on this platform: this is left out")
+			c.Logf("the clock of one process cannot be set on this platform: this is left out")
 			return
 		}
-		c.must(err)
+		c.Must(err)
 		r.faults = append(r.faults, faultTime{what: fmt.Sprintf("clock off by %v", offset), from: time.Now()})
-		c.logf("the clock of %s is off by %v", r.name, offset)
-		lab.Pause(c.ctx, length/jumps)
+		c.Logf("the clock of %s is off by %v", r.name, offset)
+		lab.Pause(c.Ctx, length/jumps)
 		c.poke()
 		r.faults[len(r.faults)-1].to = time.Now()
 	}
-	c.must(faults.SetClock(r.process.PID(), 0))
-	c.logf("the clock of %s is right again", r.name)
+	c.Must(faults.SetClock(r.process.PID(), 0))
+	c.Logf("the clock of %s is right again", r.name)
 }
 
 // cutOff lets nothing through between a replica and the API server for a while. Either connections break, or requests hang, or they get
@@ -230,8 +230,8 @@ func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
 	heal := r.proxy.Inject(faults.Rule{Name: kind.what, Rate: 1, Faults: []faults.Fault{kind.fault}})
 	stall := r.proxy.Stall(everything)
 	r.faults = append(r.faults, faultTime{what: kind.what, from: time.Now()})
-	c.logf("%s is %s for %v", r.name, kind.what, length)
-	lab.Pause(c.ctx, length)
+	c.Logf("%s is %s for %v", r.name, kind.what, length)
+	lab.Pause(c.Ctx, length)
 	c.poke()
 	r.faults[len(r.faults)-1].to = time.Now()
 	heal()
@@ -242,21 +242,21 @@ func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
 	} else {
 		stall.Resume()
 	}
-	c.logf("%s is connected again", r.name)
+	c.Logf("%s is connected again", r.name)
 }
 
 // force overwrites the holder of a shard's Lease: with somebody who is not there, or with another replica, which does not know about it.
 func (c *crew) force() (lease string) {
-	part := shard.Shard{Index: c.random.IntN(crewShards), Count: crewShards}
+	part := shard.Shard{Index: c.Random.IntN(crewShards), Count: crewShards}
 	holder := "somebody-else"
-	if c.random.IntN(2) == 0 {
-		living := slices.Sorted(maps.Values(c.history.Holders(c.namespace + "-replica-")))
-		holder = living[c.random.IntN(len(living))]
+	if c.Random.IntN(2) == 0 {
+		living := slices.Sorted(maps.Values(c.history.Holders(c.Namespace + "-replica-")))
+		holder = living[c.Random.IntN(len(living))]
 	}
-	lease = fmt.Sprintf("%s-shard-%v", c.namespace, part)
-	c.insist(func() error { return c.history.Force(c.ctx, c.leases, lease, holder) })
+	lease = fmt.Sprintf("%s-shard-%v", c.Namespace, part)
+	c.Insist(func() error { return c.history.Force(c.Ctx, c.leases, lease, holder) })
 	c.forced = append(c.forced, time.Now())
-	c.logf("gave shard %v to %s by force", part, holder)
+	c.Logf("gave shard %v to %s by force", part, holder)
 	return lease
 }
 
@@ -267,10 +267,10 @@ func (c *crew) rob() {
 	lease := c.force()
 	for !c.history.IsTakenSince(lease, robbed) {
 		if limit := leaseDuration + takeoverAfterKill + c.longer(robbed, time.Now()); time.Since(robbed) > limit {
-			c.violate(faults.Violation{Invariant: "I3", Object: lease, What: fmt.Sprintf("no replica has taken %s within %v after it was taken by force", lease, limit)})
+			c.Violate(faults.Violation{Invariant: "I3", Object: lease, What: fmt.Sprintf("no replica has taken %s within %v after it was taken by force", lease, limit)})
 			return
 		}
-		if !lab.Pause(c.ctx, 20*time.Millisecond) {
+		if !lab.Pause(c.Ctx, 20*time.Millisecond) {
 			return
 		}
 	}

@@ -12,58 +12,58 @@ import (
 )
 
 // conflictStorm lets others write to the object all the time. Each scaling must be carried out nevertheless.
-func conflictStorm(a *arena) {
+func conflictStorm(a *Arena) {
 	const writers, rate = 10, 50
 	enough := int32(500)
-	if a.short {
+	if a.Short {
 		enough = 100
 	}
-	a.start()
-	a.create("web", 3, ownerOptions{})
+	a.Start()
+	a.Create("web", 3, OwnerOptions{})
 	a.awaitCalm()
-	ctx, stop := context.WithCancel(a.ctx)
+	ctx, stop := context.WithCancel(a.Ctx)
 	defer stop()
 	var writes atomic.Int32
 	parts := []func(){func() {
 		defer stop()
 		for began := time.Now(); writes.Load() < enough && time.Since(began) < 2*time.Minute; {
-			a.scaleInStorm(a.random.IntN(10))
+			a.scaleInStorm(a.Random.IntN(10))
 		}
 	}}
 	for i := range writers {
 		parts = append(parts, func() {
 			for n := 0; lab.Pause(ctx, writers*time.Second/rate); n++ {
 				patch := fmt.Sprintf(`{"metadata":{"annotations":{"storm-%d":"%d"}}}`, i, n)
-				if a.contender.patch(ctx, a.namespace, "web", patch) == nil { // the writers conflict with each other, too
+				if a.Contender.Patch(ctx, a.Namespace, "web", patch) == nil { // the writers conflict with each other, too
 					writes.Add(1)
 				}
 			}
 		})
 	}
 	began := time.Now()
-	a.inParallel(parts...)
-	a.logf("%d writes of others, %.0f/s", writes.Load(), float64(writes.Load())/time.Since(began).Seconds())
+	a.InParallel(parts...)
+	a.Logf("%d writes of others, %.0f/s", writes.Load(), float64(writes.Load())/time.Since(began).Seconds())
 	if writes.Load() < enough/2 {
-		a.must(fmt.Errorf("%d writes in %v are no storm", writes.Load(), time.Since(began)))
+		a.Must(fmt.Errorf("%d writes in %v are no storm", writes.Load(), time.Since(began)))
 	}
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 }
 
-func (a *arena) scaleInStorm(replicas int) {
+func (a *Arena) scaleInStorm(replicas int) {
 	const limit = 30 * time.Second // a busy machine takes seconds for one request
-	a.scale("web", replicas)
+	a.Scale("web", replicas)
 	began := time.Now()
-	for _, problem := range a.awaitSettled(limit) {
+	for _, problem := range a.AwaitSettled(limit) {
 		problem.What = fmt.Sprintf("not done %v after it was scaled to %d, amid the writes of others: %s", limit, replicas, problem.What)
-		a.violate(problem)
+		a.Violate(problem)
 	}
-	a.logf("scaled to %d after %v", replicas, time.Since(began).Round(time.Millisecond))
+	a.Logf("scaled to %d after %v", replicas, time.Since(began).Round(time.Millisecond))
 }
 
 // draws is a source of random numbers for another goroutine: a rand.Rand serves one goroutine only.
-func (a *arena) draws() *rand.Rand {
-	return rand.New(rand.NewPCG(a.random.Uint64(), a.random.Uint64()))
+func (a *Arena) draws() *rand.Rand {
+	return rand.New(rand.NewPCG(a.Random.Uint64(), a.Random.Uint64()))
 }
 
 // untilBack is the longest time that client-go waits before it opens a watch again. It waits the longer, the more often the watch was cut.
@@ -72,58 +72,58 @@ const untilBack = time.Minute
 // bouts lets users churn amid faults, again and again, and waits after each bout, without faults, until everything is as wanted: the next
 // change often repairs a mistake, which shows only if there is no next change. It goes on until the rule has hit often enough, however slow
 // the machine is, and ends with settle, or with a bout that does not settle.
-func (a *arena) bouts(length time.Duration, rule string, enough int, meanwhile func(ctx context.Context)) {
-	for end := time.Now().Add(length); time.Now().Before(end) || a.proxy.Count(rule) < enough && a.ctx.Err() == nil; {
-		a.churnFor(time.Duration(1000+a.random.IntN(6000))*time.Millisecond, meanwhile)
+func (a *Arena) bouts(length time.Duration, rule string, enough int, meanwhile func(ctx context.Context)) {
+	for end := time.Now().Add(length); time.Now().Before(end) || a.Proxy.Count(rule) < enough && a.Ctx.Err() == nil; {
+		a.churnFor(time.Duration(1000+a.Random.IntN(6000))*time.Millisecond, meanwhile)
 		began := time.Now()
-		if slow := a.awaitSettled(5 * time.Second); len(slow) > 0 {
-			a.logf("not settled after 5 s: %v", slow)
-			stuck := a.awaitSettled(settleLimit)
+		if slow := a.AwaitSettled(5 * time.Second); len(slow) > 0 {
+			a.Logf("not settled after 5 s: %v", slow)
+			stuck := a.AwaitSettled(SettleLimit)
 			for _, problem := range stuck {
-				a.violate(problem)
+				a.Violate(problem)
 			}
 			if len(stuck) > 0 {
 				return
 			}
 		}
-		a.run.converged(time.Since(began))
-		a.logf("the bout is over, settled after %v", time.Since(began).Round(time.Millisecond))
+		a.Run.Converged(time.Since(began))
+		a.Logf("the bout is over, settled after %v", time.Since(began).Round(time.Millisecond))
 	}
-	a.settle()
+	a.Settle()
 }
 
 // watchGone answers lists and watches with 410 for a while, again and again, and cuts watches.
-func watchGone(a *arena) {
+func watchGone(a *Arena) {
 	length := 40 * time.Second
-	if a.short {
+	if a.Short {
 		length = 15 * time.Second
 	}
-	a.blind = untilBack
-	a.start()
+	a.Blind = untilBack
+	a.Start()
 	random := a.draws()
-	resources := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}
+	resources := []string{a.Contender.Resource(), "pods", "pods", "controllerrevisions"}
 	a.bouts(length, "gone", 3, func(ctx context.Context) {
 		resource := resources[random.IntN(len(resources))]
-		watches, lists := a.own("watch", resource), a.own("list", resource)
-		heal := a.proxy.Inject(faults.Rule{Name: "gone", Rate: random.Float64(), Faults: []faults.Fault{{Status: 410}},
+		watches, lists := a.Own("watch", resource), a.Own("list", resource)
+		heal := a.Proxy.Inject(faults.Rule{Name: "gone", Rate: random.Float64(), Faults: []faults.Fault{{Status: 410}},
 			Match: func(r faults.Request) bool { return watches(r) || lists(r) }})
 		a.expireNext(watches) // even if the next watch comes when the faults are over
-		a.proxy.CutWatches(watches)
+		a.Proxy.CutWatches(watches)
 		lab.Pause(ctx, time.Duration(100+random.IntN(1400))*time.Millisecond)
 		heal()
 		lab.Pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)
 	})
-	a.judge()
+	a.Judge()
 }
 
 // storm lets all kinds of faults come and go during churn, up to four at the same time.
-func storm(a *arena) {
+func storm(a *Arena) {
 	length := time.Minute
-	if a.short {
+	if a.Short {
 		length = 12 * time.Second
 	}
-	a.blind = untilBack
-	a.start()
+	a.Blind = untilBack
+	a.Start()
 	random := a.draws()
 	a.bouts(length, "", 0, func(ctx context.Context) {
 		var ends []func()
@@ -133,27 +133,27 @@ func storm(a *arena) {
 		lab.Pause(ctx, time.Duration(200+random.IntN(3000))*time.Millisecond)
 		killed := random.IntN(4) == 0
 		if killed {
-			a.kill()
+			a.Kill()
 		}
 		for _, end := range ends {
 			end()
 		}
 		if killed {
-			a.start()
+			a.Start()
 		}
 		if random.IntN(2) == 0 {
 			lab.Pause(ctx, time.Duration(random.IntN(1000))*time.Millisecond)
 		}
 	})
-	a.judge()
+	a.Judge()
 }
 
 // fault starts a random fault, and returns the function that ends it.
-func (a *arena) fault(random *rand.Rand) (end func()) {
-	resource := []string{a.contender.resource(), "pods", "pods", "controllerrevisions"}[random.IntN(4)]
-	watches := a.own("watch", resource)
+func (a *Arena) fault(random *rand.Rand) (end func()) {
+	resource := []string{a.Contender.Resource(), "pods", "pods", "controllerrevisions"}[random.IntN(4)]
+	watches := a.Own("watch", resource)
 	reads := func(r faults.Request) bool {
-		return r.Resource == resource && !r.IsWrite() && r.Verb != "watch" && a.own(r.Verb, resource)(r)
+		return r.Resource == resource && !r.IsWrite() && r.Verb != "watch" && a.Own(r.Verb, resource)(r)
 	}
 	rule := faults.Rule{Match: a.isWrite, Rate: 0.2 + 0.6*random.Float64()}
 	switch random.IntN(8) {
@@ -167,15 +167,15 @@ func (a *arena) fault(random *rand.Rand) (end func()) {
 		rule.Name, rule.Match, rule.Faults = "reads", reads, []faults.Fault{{Status: 500}, {Status: 503}, {Delay: time.Second}, {DropAnswer: true}}
 	case 4:
 		rule.Name, rule.Match, rule.Faults = "refused", watches, []faults.Fault{{Status: 410}, {Status: 500}, {DropAnswer: true}}
-		a.proxy.CutWatches(watches)
+		a.Proxy.CutWatches(watches)
 	case 5:
-		a.proxy.CutWatches(watches)
+		a.Proxy.CutWatches(watches)
 		return func() {}
 	case 6:
-		return a.proxy.Stall(watches).Cut
+		return a.Proxy.Stall(watches).Cut
 	default:
-		return a.proxy.Stall(watches).Resume
+		return a.Proxy.Stall(watches).Resume
 	}
-	a.logf("%s, at %.0f %%", rule.Name, 100*rule.Rate)
-	return a.proxy.Inject(rule)
+	a.Logf("%s, at %.0f %%", rule.Name, 100*rule.Rate)
+	return a.Proxy.Inject(rule)
 }

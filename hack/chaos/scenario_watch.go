@@ -16,10 +16,10 @@ import (
 )
 
 // anyOf matches the watches of several resources.
-func (a *arena) anyOf(resources ...string) func(faults.Request) bool {
+func (a *Arena) anyOf(resources ...string) func(faults.Request) bool {
 	return func(r faults.Request) bool {
 		for _, resource := range resources {
-			if a.own("watch", resource)(r) {
+			if a.Own("watch", resource)(r) {
 				return true
 			}
 		}
@@ -29,30 +29,30 @@ func (a *arena) anyOf(resources ...string) func(faults.Request) bool {
 
 // endStall ends a stall in one of three ways: the watch goes on; the watch is cut, and the controller opens it again at its last version;
 // or the controller cannot open it there, and lists the present objects.
-func (a *arena) endStall(stall *faults.Stall, match func(faults.Request) bool) {
-	switch a.random.IntN(3) {
+func (a *Arena) endStall(stall *faults.Stall, match func(faults.Request) bool) {
+	switch a.Random.IntN(3) {
 	case 0:
 		stall.Resume()
-		a.logf("the watches go on")
+		a.Logf("the watches go on")
 	case 1:
 		stall.Cut()
-		a.logf("the watches are cut")
+		a.Logf("the watches are cut")
 	default:
 		a.cutForGood(stall, match)
 	}
 }
 
 // cutForGood ends a stall so that the controller never sees the events that were held back.
-func (a *arena) cutForGood(stall *faults.Stall, match func(faults.Request) bool) {
+func (a *Arena) cutForGood(stall *faults.Stall, match func(faults.Request) bool) {
 	a.expireNext(match)
 	stall.Cut()
-	a.logf("the watches are cut, and their events are lost")
+	a.Logf("the watches are cut, and their events are lost")
 }
 
 // expireNext answers 410 to the next watch of each resource that matches: the controller has to list.
-func (a *arena) expireNext(match func(faults.Request) bool) {
+func (a *Arena) expireNext(match func(faults.Request) bool) {
 	told := map[string]bool{}
-	a.proxy.Inject(faults.Rule{Name: "expired", Rate: 1, Faults: []faults.Fault{{Status: 410}}, Match: func(r faults.Request) bool { // called under a lock
+	a.Proxy.Inject(faults.Rule{Name: "expired", Rate: 1, Faults: []faults.Fault{{Status: 410}}, Match: func(r faults.Request) bool { // called under a lock
 		if !match(r) || told[r.Resource] {
 			return false
 		}
@@ -63,80 +63,80 @@ func (a *arena) expireNext(match func(faults.Request) bool) {
 
 // staleCache stalls the watch of pods during churn, for longer than any timeout of the controller. The longest is the minute of
 // consistency.echoLifetime.
-func staleCache(a *arena) {
+func staleCache(a *Arena) {
 	length := 70 * time.Second
-	if a.short {
+	if a.Short {
 		length = 12 * time.Second
 	}
-	a.start()
+	a.Start()
 	for i := range 3 {
-		a.create(fmt.Sprintf("web-%d", i), 5, ownerOptions{})
+		a.Create(fmt.Sprintf("web-%d", i), 5, OwnerOptions{})
 	}
 	a.awaitCalm()
-	pods := a.own("watch", "pods")
-	stall := a.proxy.Stall(pods)
-	ctx, cancel := context.WithTimeout(a.ctx, length)
+	pods := a.Own("watch", "pods")
+	stall := a.Proxy.Stall(pods)
+	ctx, cancel := context.WithTimeout(a.Ctx, length)
 	defer cancel()
-	a.churn(ctx)
+	a.Churn(ctx)
 	a.endStall(stall, pods)
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 }
 
 // unobservedChange changes objects and changes them back while the controller sees nothing.
-func unobservedChange(a *arena) {
+func unobservedChange(a *Arena) {
 	rounds := 6
-	if a.short {
+	if a.Short {
 		rounds = 2
 	}
-	a.start()
-	a.create("web", 4, ownerOptions{})
+	a.Start()
+	a.Create("web", 4, OwnerOptions{})
 	a.awaitCalm()
 	for range rounds {
-		resources := [][]string{{a.contender.resource()}, {"pods"}, {a.contender.resource(), "pods"}}[a.random.IntN(3)]
+		resources := [][]string{{a.Contender.Resource()}, {"pods"}, {a.Contender.Resource(), "pods"}}[a.Random.IntN(3)]
 		watches := a.anyOf(resources...)
-		stall := a.proxy.Stall(watches)
-		a.logf("the watches of %s stand still", strings.Join(resources, " and "))
+		stall := a.Proxy.Stall(watches)
+		a.Logf("the watches of %s stand still", strings.Join(resources, " and "))
 		a.thereAndBack("web", slices.Contains(resources, "pods"))
 		a.cutForGood(stall, watches)
 		a.awaitCalm()
 	}
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 }
 
 // thereAndBack changes the replicas, the image and a pod's label, and changes them back. It changes the label only if the controller does
 // not see it: otherwise the controller would replace the pod, which would rightly be one too many when it comes back.
-func (a *arena) thereAndBack(name string, podsUnseen bool) {
-	pause := func() { lab.Pause(a.ctx, time.Duration(a.random.IntN(1500))*time.Millisecond) }
-	before := a.wants()[name]
+func (a *Arena) thereAndBack(name string, podsUnseen bool) {
+	pause := func() { lab.Pause(a.Ctx, time.Duration(a.Random.IntN(1500))*time.Millisecond) }
+	before := a.Wants()[name]
 	deeds := []func(){
-		func() { a.scale(name, a.random.IntN(9)); pause(); a.scale(name, before.replicas) },
-		func() { a.update(name, "nginx:1.28"); pause(); a.update(name, before.image) },
+		func() { a.Scale(name, a.Random.IntN(9)); pause(); a.Scale(name, before.Replicas) },
+		func() { a.Update(name, "nginx:1.28"); pause(); a.Update(name, before.Image) },
 	}
 	if podsUnseen {
 		deeds = append(deeds, func() { a.relabelThereAndBack(pause) })
 	}
-	a.random.Shuffle(len(deeds), func(i, j int) { deeds[i], deeds[j] = deeds[j], deeds[i] })
-	for _, deed := range deeds[:1+a.random.IntN(len(deeds))] {
+	a.Random.Shuffle(len(deeds), func(i, j int) { deeds[i], deeds[j] = deeds[j], deeds[i] })
+	for _, deed := range deeds[:1+a.Random.IntN(len(deeds))] {
 		deed()
 	}
 }
 
 // relabelThereAndBack changes a pod's label so that the pod leaves its owner, and changes it back.
-func (a *arena) relabelThereAndBack(pause func()) {
-	pods := a.pods()
+func (a *Arena) relabelThereAndBack(pause func()) {
+	pods := a.Pods()
 	if len(pods) == 0 {
 		return
 	}
-	pod := pods[a.random.IntN(len(pods))]
-	for _, value := range []string{"nobody", pod.Labels[a.contender.selectorLabel()]} {
-		patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:%q}}}`, pod.UID, a.contender.selectorLabel(), value)
-		a.insist(func() error {
-			_, err := a.cluster.Kube.CoreV1().Pods(a.namespace).Patch(a.ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-			return ignoreConflict(err)
+	pod := pods[a.Random.IntN(len(pods))]
+	for _, value := range []string{"nobody", pod.Labels[a.Contender.SelectorLabel()]} {
+		patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:%q}}}`, pod.UID, a.Contender.SelectorLabel(), value)
+		a.Insist(func() error {
+			_, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).Patch(a.Ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+			return IgnoreConflict(err)
 		})
-		a.logf("relabel pod %s: %s", pod.Name, value)
+		a.Logf("relabel pod %s: %s", pod.Name, value)
 		pause()
 	}
 }
@@ -145,14 +145,14 @@ func (a *arena) relabelThereAndBack(pause func()) {
 const seenAgain = 5 * time.Second
 
 // missedDelete deletes pods while there is no watch, in three ways. The controller replaces them as soon as the watch is back.
-func missedDelete(a *arena) {
-	a.start()
-	a.create("web", 5, ownerOptions{})
+func missedDelete(a *Arena) {
+	a.Start()
+	a.Create("web", 5, OwnerOptions{})
 	a.awaitCalm()
-	pods := a.own("watch", "pods")
+	pods := a.Own("watch", "pods")
 
 	for _, lost := range []bool{false, true} {
-		stall := a.proxy.Stall(pods)
+		stall := a.Proxy.Stall(pods)
 		a.deleteSome(2)
 		back := a.next(pods)
 		if lost {
@@ -163,33 +163,33 @@ func missedDelete(a *arena) {
 		a.awaitReplaced("web", back)
 	}
 
-	refused := a.proxy.Inject(faults.Rule{Name: "refused", Match: pods, Rate: 1, Faults: []faults.Fault{{Status: 503}}})
-	if a.proxy.CutWatches(pods) == 0 {
-		a.must(errors.New("there is no watch to cut"))
+	refused := a.Proxy.Inject(faults.Rule{Name: "refused", Match: pods, Rate: 1, Faults: []faults.Fault{{Status: 503}}})
+	if a.Proxy.CutWatches(pods) == 0 {
+		a.Must(errors.New("there is no watch to cut"))
 	}
 	a.deleteSome(2)
 	refused()
 	a.awaitReplaced("web", a.next(pods))
-	a.settle()
-	a.judge()
+	a.Settle()
+	a.Judge()
 }
 
 // deleteSome deletes pods, and checks that the controller does not see it.
-func (a *arena) deleteSome(count int) {
-	pods := a.pods()
-	a.random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
+func (a *Arena) deleteSome(count int) {
+	pods := a.Pods()
+	a.Random.Shuffle(len(pods), func(i, j int) { pods[i], pods[j] = pods[j], pods[i] })
 	for _, pod := range pods[:count] {
-		a.deletePod(pod.Name)
+		a.DeletePod(pod.Name)
 	}
-	if n := len(a.pods()); n != len(pods)-count {
-		a.must(fmt.Errorf("%d pods although %d of %d were deleted: the controller is not blind", n, count, len(pods)))
+	if n := len(a.Pods()); n != len(pods)-count {
+		a.Must(fmt.Errorf("%d pods although %d of %d were deleted: the controller is not blind", n, count, len(pods)))
 	}
 }
 
 // next tells when the next matching request comes.
-func (a *arena) next(match func(faults.Request) bool) <-chan time.Time {
+func (a *Arena) next(match func(faults.Request) bool) <-chan time.Time {
 	at := make(chan time.Time, 1)
-	a.proxy.Inject(faults.Rule{Name: "next", Match: func(r faults.Request) bool {
+	a.Proxy.Inject(faults.Rule{Name: "next", Match: func(r faults.Request) bool {
 		if match(r) {
 			select {
 			case at <- time.Now():
@@ -203,9 +203,9 @@ func (a *arena) next(match func(faults.Request) bool) <-chan time.Time {
 
 // awaitReplaced waits until there are as many pods as wanted, and measures the time since the watch is back: client-go decides when it
 // opens the watch again, after 30 to 60 s at the most.
-func (a *arena) awaitReplaced(name string, back <-chan time.Time) {
+func (a *Arena) awaitReplaced(name string, back <-chan time.Time) {
 	slow := func(format string, arguments ...any) {
-		a.violate(faults.Violation{Invariant: "I3", Object: name, What: fmt.Sprintf(format, arguments...)})
+		a.Violate(faults.Violation{Invariant: "I3", Object: name, What: fmt.Sprintf(format, arguments...)})
 	}
 	var since time.Time
 	select {
@@ -214,11 +214,11 @@ func (a *arena) awaitReplaced(name string, back <-chan time.Time) {
 		slow("the watch of pods was cut or refused, and is not tried again")
 		return
 	}
-	for len(a.pods()) != a.wants()[name].replicas && time.Since(since) < 6*seenAgain {
-		lab.Pause(a.ctx, 20*time.Millisecond)
+	for len(a.Pods()) != a.Wants()[name].Replicas && time.Since(since) < 6*seenAgain {
+		lab.Pause(a.Ctx, 20*time.Millisecond)
 	}
 	took := time.Since(since).Round(time.Millisecond)
-	a.logf("replaced after %v", took)
+	a.Logf("replaced after %v", took)
 	if took > seenAgain {
 		slow("it took %v to replace pods once the controller could see that they are gone; %v are allowed", took, seenAgain)
 	}

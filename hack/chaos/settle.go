@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// settleLimit is how long it may take, once the faults are over, until everything is as wanted. client-go may wait for up to a
+	// SettleLimit is how long it may take, once the faults are over, until everything is as wanted. client-go may wait for up to a
 	// minute of that (untilBack) before it opens a cut watch again, and a busy machine needs some time for the rest.
-	settleLimit = 90 * time.Second
+	SettleLimit = 90 * time.Second
 	// quietTime is how long the controller must write nothing then, within quietTries tries.
 	quietTime, quietTries = 2500 * time.Millisecond, 6
 	// recent is how long a scale-down may take before the remaining pods count as too many, and how old a status may be. It is above
@@ -28,55 +28,55 @@ const (
 	recent = 20 * time.Second
 )
 
-// settle waits until everything is as the scenario wants it, and then until the controller is quiet. The time runs from now, when
+// Settle waits until everything is as the scenario wants it, and then until the controller is quiet. The time runs from now, when
 // the faults are over. Any difference in the end is a violation.
-func (a *arena) settle() {
+func (a *Arena) Settle() {
 	began := time.Now()
-	problems := a.awaitSettled(settleLimit)
+	problems := a.AwaitSettled(SettleLimit)
 	for _, problem := range problems {
-		a.violate(problem)
+		a.Violate(problem)
 	}
 	if len(problems) == 0 {
-		a.run.converged(time.Since(began))
-		a.logf("settled after %v", time.Since(began).Round(time.Millisecond))
-		a.stayQuiet()
+		a.Run.Converged(time.Since(began))
+		a.Logf("settled after %v", time.Since(began).Round(time.Millisecond))
+		a.StayQuiet()
 	}
 }
 
-// isOver tells whether something has taken longer than a limit, which is longer on a busy machine.
-func (a *arena) isOver(began time.Time, limit time.Duration) bool {
-	return time.Since(began) > limit+slack*a.run.pulse.slowest(began, time.Now())
+// IsOver tells whether something has taken longer than a limit, which is longer on a busy machine.
+func (a *Arena) IsOver(began time.Time, limit time.Duration) bool {
+	return time.Since(began) > limit+Slack*a.Run.Pulse.Slowest(began, time.Now())
 }
 
-// awaitSettled returns the differences that are left when the time is up.
-func (a *arena) awaitSettled(limit time.Duration) []faults.Violation {
+// AwaitSettled returns the differences that are left when the time is up.
+func (a *Arena) AwaitSettled(limit time.Duration) []faults.Violation {
 	began := time.Now()
 	for {
-		problems, err := a.problems(a.ctx)
+		problems, err := a.Problems(a.Ctx)
 		if err != nil {
-			problems = []faults.Violation{{Invariant: "I3", Object: a.namespace, What: err.Error()}}
+			problems = []faults.Violation{{Invariant: "I3", Object: a.Namespace, What: err.Error()}}
 		}
 		switch {
-		case len(problems) == 0, a.ctx.Err() != nil: // an interrupted run proves nothing
+		case len(problems) == 0, a.Ctx.Err() != nil: // an interrupted run proves nothing
 			return nil
-		case a.isOver(began, limit):
+		case a.IsOver(began, limit):
 			return problems
 		}
-		lab.Pause(a.ctx, 100*time.Millisecond)
+		lab.Pause(a.Ctx, 100*time.Millisecond)
 	}
 }
 
-// problems compares the objects, as the API server has them, with what is wanted.
-func (a *arena) problems(ctx context.Context) ([]faults.Violation, error) {
-	owners, err := a.contender.owners(ctx, a.namespace)
+// Problems compares the objects, as the API server has them, with what is wanted.
+func (a *Arena) Problems(ctx context.Context) ([]faults.Violation, error) {
+	owners, err := a.Contender.Owners(ctx, a.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(ctx, metav1.ListOptions{})
+	list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{wanted: a.wants(), pods: map[types.UID][]*corev1.Pod{}, updates: a.contender.updates()}
+	c := &comparison{wanted: a.Wants(), pods: map[types.UID][]*corev1.Pod{}, updates: a.Contender.Updates()}
 	for i := range list.Items {
 		pod := &list.Items[i]
 		a.endOverdue(ctx, pod)
@@ -99,14 +99,14 @@ func (c *comparison) rest() {
 	for _, pods := range c.pods {
 		for _, pod := range pods {
 			c.problem("I2", pod.Name, "pod %s is left, ending: %v, node %q, finalizers %v, owner %s", pod.Name, pod.DeletionTimestamp != nil, pod.Spec.NodeName,
-				pod.Finalizers, ownerOf(pod))
+				pod.Finalizers, OwnerOf(pod))
 		}
 	}
 }
 
 // endOverdue deletes a pod that its node has forgotten. A kubelet would try again after the API server was away; the simulated nodes
 // do not.
-func (a *arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
+func (a *Arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
 	const overdue = 5 * time.Second
 	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || len(pod.Finalizers) > 0 {
 		return
@@ -117,12 +117,12 @@ func (a *arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
 	}
 	options := metav1.NewDeleteOptions(0)
 	options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
-	if err := a.cluster.Kube.CoreV1().Pods(a.namespace).Delete(ctx, pod.Name, *options); err == nil {
-		a.logf("ended pod %s in place of its node", pod.Name)
+	if err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).Delete(ctx, pod.Name, *options); err == nil {
+		a.Logf("ended pod %s in place of its node", pod.Name)
 	}
 }
 
-func ownerOf(pod *corev1.Pod) string {
+func OwnerOf(pod *corev1.Pod) string {
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		return ref.Kind + " " + ref.Name
 	}
@@ -153,87 +153,87 @@ func (c *comparison) problem(invariant, object, format string, arguments ...any)
 	c.problems = append(c.problems, faults.Violation{Invariant: invariant, Object: object, What: fmt.Sprintf(format, arguments...)})
 }
 
-func (c *comparison) compare(o owner) {
-	wanted, found := c.wanted[o.name]
+func (c *comparison) compare(o Owner) {
+	wanted, found := c.wanted[o.Name]
 	if !found {
-		c.problem("I2", o.name, "%s is left, ending: %v, finalizers %v", o.name, o.deleting, o.finalizers)
+		c.problem("I2", o.Name, "%s is left, ending: %v, finalizers %v", o.Name, o.deleting, o.Finalizers)
 		return
 	}
-	delete(c.wanted, o.name)
+	delete(c.wanted, o.Name)
 	pods := c.pods[o.uid]
 	delete(c.pods, o.uid)
 	active, ready := 0, 0
 	for _, pod := range pods {
 		if pod.DeletionTimestamp != nil {
-			c.problem("I3", o.name, "pod %s is still ending", pod.Name)
+			c.problem("I3", o.Name, "pod %s is still ending", pod.Name)
 			continue
 		}
 		if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 			continue
 		}
 		active++
-		if isReady(pod) {
+		if IsReady(pod) {
 			ready++
 		}
-		if image := pod.Spec.Containers[0].Image; c.updates && wanted.image != "" && image != wanted.image {
-			c.problem("I3", o.name, "pod %s has image %s instead of %s", pod.Name, image, wanted.image)
+		if image := pod.Spec.Containers[0].Image; c.updates && wanted.Image != "" && image != wanted.Image {
+			c.problem("I3", o.Name, "pod %s has image %s instead of %s", pod.Name, image, wanted.Image)
 		}
 	}
-	if active != wanted.replicas || ready != wanted.replicas || o.wanted != wanted.replicas {
-		c.problem("I3", o.name, "%s has %d pods, %d ready; wanted are %d, says the user, and %d, says the spec; it says: %s",
-			o.name, active, ready, wanted.replicas, o.wanted, o.says)
+	if active != wanted.Replicas || ready != wanted.Replicas || o.wanted != wanted.Replicas {
+		c.problem("I3", o.Name, "%s has %d pods, %d ready; wanted are %d, says the user, and %d, says the spec; it says: %s",
+			o.Name, active, ready, wanted.Replicas, o.wanted, o.Says)
 	}
 	if o.observed != o.generation || o.active != active || o.ready != ready || !o.done {
-		c.problem("I5", o.name, "%s says %d pods, %d ready, of generation %d, and done: %v; there are %d, %d ready, and generation is %d; it says: %s",
-			o.name, o.active, o.ready, o.observed, o.done, active, ready, o.generation, o.says)
+		c.problem("I5", o.Name, "%s says %d pods, %d ready, of generation %d, and done: %v; there are %d, %d ready, and generation is %d; it says: %s",
+			o.Name, o.active, o.ready, o.observed, o.done, active, ready, o.generation, o.Says)
 	}
 }
 
-func isReady(pod *corev1.Pod) bool {
+func IsReady(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
-// stayQuiet checks in the audit log whether the controller has stopped writing.
-func (a *arena) stayQuiet() {
-	log := a.auditFromNow()
+// StayQuiet checks in the audit log whether the controller has stopped writing.
+func (a *Arena) StayQuiet() {
+	log := a.AuditFromNow()
 	var writes []audit.Request
 	for range quietTries {
-		lab.Pause(a.ctx, quietTime)
-		if writes = a.nextWrites(log); len(writes) == 0 {
+		lab.Pause(a.Ctx, quietTime)
+		if writes = a.NextWrites(log); len(writes) == 0 {
 			return
 		}
 	}
-	a.violate(faults.Violation{Invariant: "I3", Object: a.namespace,
+	a.Violate(faults.Violation{Invariant: "I3", Object: a.Namespace,
 		What: fmt.Sprintf("the controller does not stop writing: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
 }
 
-// auditFromNow opens the audit log at its end, until the run ends.
-func (a *arena) auditFromNow() *audit.Log {
-	log, err := audit.Open(a.cluster.AuditLog)
-	a.must(err)
-	context.AfterFunc(a.ctx, func() { _ = log.Close() })
+// AuditFromNow opens the audit log at its end, until the run ends.
+func (a *Arena) AuditFromNow() *audit.Log {
+	log, err := audit.Open(a.Cluster.AuditLog)
+	a.Must(err)
+	context.AfterFunc(a.Ctx, func() { _ = log.Close() })
 	return log
 }
 
-// nextWrites are what the controller has written in the namespace since the last call, without its Leases.
-func (a *arena) nextWrites(log *audit.Log) []audit.Request {
-	requests, err := log.Read(a.contender.user(), a.namespace)
-	a.must(err)
-	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !r.IsWriteOf(a.contender.user(), a.namespace) })
+// NextWrites are what the controller has written in the namespace since the last call, without its Leases.
+func (a *Arena) NextWrites(log *audit.Log) []audit.Request {
+	requests, err := log.Read(a.Contender.User(), a.Namespace)
+	a.Must(err)
+	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !r.IsWriteOf(a.Contender.User(), a.Namespace) })
 }
 
-// judge asks the oracle for its report.
-func (a *arena) judge() {
-	ctx, cancel := context.WithTimeout(a.ctx, patience)
+// Judge asks the oracle for its report.
+func (a *Arena) Judge() {
+	ctx, cancel := context.WithTimeout(a.Ctx, patience)
 	defer cancel()
-	slowest := a.run.pulse.slowest(a.run.began, time.Now())
-	a.logf("the slowest write took %v", slowest.Round(time.Millisecond))
-	report, err := a.oracle.Report(ctx, recent+slack*slowest, a.blind)
-	a.must(err)
+	slowest := a.Run.Pulse.Slowest(a.Run.began, time.Now())
+	a.Logf("the slowest write took %v", slowest.Round(time.Millisecond))
+	report, err := a.Oracle.Report(ctx, recent+Slack*slowest, a.Blind)
+	a.Must(err)
 	for _, violation := range report.Violations {
-		a.violate(violation)
+		a.Violate(violation)
 	}
-	a.run.saw(report.Versions, report.Gaps)
+	a.Run.saw(report.Versions, report.Gaps)
 }

@@ -15,9 +15,9 @@ import (
 
 // settle finds every difference between the objects and what the user wants, or what the status says.
 func TestComparison(t *testing.T) {
-	wants := want{replicas: 2, image: "v1"}
-	good := owner{name: "web", uid: "u", generation: 3, observed: 3, wanted: 2, active: 2, ready: 2, done: true}
-	with := func(change func(*owner)) owner { o := good; change(&o); return o }
+	wants := want{Replicas: 2, Image: "v1"}
+	good := Owner{Name: "web", uid: "u", generation: 3, observed: 3, wanted: 2, active: 2, ready: 2, done: true}
+	with := func(change func(*Owner)) Owner { o := good; change(&o); return o }
 	pod := func(name string, change func(*corev1.Pod)) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: "PodManager", Name: "web", UID: "u", Controller: ptr.To(true)}}
@@ -30,7 +30,7 @@ func TestComparison(t *testing.T) {
 	}
 	a, b := pod("a", nil), pod("b", nil)
 	tests := map[string]struct {
-		owner owner
+		owner Owner
 		pods  []*corev1.Pod
 		want  string
 	}{
@@ -43,11 +43,11 @@ func TestComparison(t *testing.T) {
 		"an old image":      {good, []*corev1.Pod{a, pod("b", func(p *corev1.Pod) { p.Spec.Containers[0].Image = "v0" })}, "I3"},
 		"an orphan":         {good, []*corev1.Pod{a, b, pod("c", func(p *corev1.Pod) { p.OwnerReferences = nil })}, "I2"},
 		"a stranger's pod":  {good, []*corev1.Pod{a, b, pod("c", func(p *corev1.Pod) { p.OwnerReferences[0].UID = "dead" })}, "I2"},
-		"an old status":     {with(func(o *owner) { o.observed = 2 }), []*corev1.Pod{a, b}, "I5"},
-		"a wrong count":     {with(func(o *owner) { o.active = 3 }), []*corev1.Pod{a, b}, "I5"},
-		"never done":        {with(func(o *owner) { o.done = false }), []*corev1.Pod{a, b}, "I5"},
-		"a lost edit":       {with(func(o *owner) { o.wanted = 5 }), []*corev1.Pod{a, b}, "I3"},
-		"one not deleted":   {with(func(o *owner) { o.name = "old" }), nil, "I2"},
+		"an old status":     {with(func(o *Owner) { o.observed = 2 }), []*corev1.Pod{a, b}, "I5"},
+		"a wrong count":     {with(func(o *Owner) { o.active = 3 }), []*corev1.Pod{a, b}, "I5"},
+		"never done":        {with(func(o *Owner) { o.done = false }), []*corev1.Pod{a, b}, "I5"},
+		"a lost edit":       {with(func(o *Owner) { o.wanted = 5 }), []*corev1.Pod{a, b}, "I3"},
+		"one not deleted":   {with(func(o *Owner) { o.Name = "old" }), nil, "I2"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestComparison(t *testing.T) {
 			for _, problem := range c.problems {
 				found += problem.Invariant + " "
 			}
-			if test.owner.name == "old" { // in this case web is gone, too
+			if test.owner.Name == "old" { // in this case web is gone, too
 				test.want += " I3"
 			}
 			if strings.TrimSpace(found) != strings.TrimSpace(test.want) {
@@ -83,12 +83,12 @@ func TestIsOver(t *testing.T) {
 	}{
 		"in time":                      {nil, limit, false},
 		"a moment too late":            {nil, limit + 1, true},
-		"within the allowance":         {[][2]time.Duration{{ms(1000), ms(1400)}}, limit + slack*ms(400), false},
-		"past the allowance":           {[][2]time.Duration{{ms(1000), ms(1400)}}, limit + slack*ms(400) + 1, true},
-		"the slowest write counts":     {[][2]time.Duration{{ms(10), ms(20)}, {ms(1000), ms(1400)}, {ms(2000), ms(2010)}}, limit + slack*ms(400), false},
-		"writes do not add up":         {[][2]time.Duration{{ms(1000), ms(1400)}, {ms(2000), ms(2400)}}, limit + slack*ms(400) + 1, true},
-		"slow before, not now":         {[][2]time.Duration{{-ms(9000), -ms(1000)}, {ms(1000), ms(1001)}}, limit + slack*ms(1) + 1, true},
-		"slow when it began":           {[][2]time.Duration{{-ms(300), ms(100)}}, limit + slack*ms(400), false},
+		"within the allowance":         {[][2]time.Duration{{ms(1000), ms(1400)}}, limit + Slack*ms(400), false},
+		"past the allowance":           {[][2]time.Duration{{ms(1000), ms(1400)}}, limit + Slack*ms(400) + 1, true},
+		"the slowest write counts":     {[][2]time.Duration{{ms(10), ms(20)}, {ms(1000), ms(1400)}, {ms(2000), ms(2010)}}, limit + Slack*ms(400), false},
+		"writes do not add up":         {[][2]time.Duration{{ms(1000), ms(1400)}, {ms(2000), ms(2400)}}, limit + Slack*ms(400) + 1, true},
+		"slow before, not now":         {[][2]time.Duration{{-ms(9000), -ms(1000)}, {ms(1000), ms(1001)}}, limit + Slack*ms(1) + 1, true},
+		"slow when it began":           {[][2]time.Duration{{-ms(300), ms(100)}}, limit + Slack*ms(400), false},
 		"a write that is not over yet": {[][2]time.Duration{{ms(10000), 0}}, limit + ms(1000), false},
 		"one that began just now":      {[][2]time.Duration{{limit + ms(900), 0}}, limit + ms(1000), true},
 	}
@@ -96,9 +96,9 @@ func TestIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now().Add(time.Minute)
-				a := &arena{run: &run{pulse: newPulse(beatsAt(began, test.beats)...)}}
+				a := &Arena{Run: &Run{Pulse: NewPulse(beatsAt(began, test.beats)...)}}
 				time.Sleep(time.Minute + test.after)
-				if got := a.isOver(began, limit); got != test.want {
+				if got := a.IsOver(began, limit); got != test.want {
 					t.Errorf("%v after the beginning, with a limit of %v: over is %v", test.after, limit, got)
 				}
 			})
@@ -106,11 +106,11 @@ func TestIsOver(t *testing.T) {
 	}
 }
 
-func beatsAt(began time.Time, times [][2]time.Duration) (beats []beat) {
+func beatsAt(began time.Time, times [][2]time.Duration) (beats []Beat) {
 	for _, each := range times {
-		b := beat{from: began.Add(each[0])}
+		b := Beat{From: began.Add(each[0])}
 		if each[1] != 0 {
-			b.to = began.Add(each[1])
+			b.To = began.Add(each[1])
 		}
 		beats = append(beats, b)
 	}

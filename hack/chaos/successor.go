@@ -25,16 +25,16 @@ const lostLease = 1
 const relaunchAfter = time.Second
 
 // launchSuccessor starts a second controller, which runs until it is killed.
-func (a *arena) launchSuccessor(flags ...string) *successor {
+func (a *Arena) launchSuccessor(flags ...string) *successor {
 	s := &successor{stopped: make(chan struct{})}
 	launch := func() error {
-		process, _, err := a.contender.launch(a.contender.kubeconfig(), a.namespace, flags...)
+		process, _, err := a.Contender.Launch(a.Contender.Kubeconfig(), a.Namespace, flags...)
 		if err == nil {
 			s.current.Store(process)
 		}
 		return err
 	}
-	a.must(launch())
+	a.Must(launch())
 	s.running.Go(func() {
 		for {
 			last := s.current.Load()
@@ -43,12 +43,12 @@ func (a *arena) launchSuccessor(flags ...string) *successor {
 				return
 			case <-last.Exited:
 			}
-			a.logf("the second controller has ended with %v: %s", last.Err, last.Tail(3))
-			if last.ExitCode() != lostLease || !lab.Pause(a.ctx, relaunchAfter) {
+			a.Logf("the second controller has ended with %v: %s", last.Err, last.Tail(3))
+			if last.ExitCode() != lostLease || !lab.Pause(a.Ctx, relaunchAfter) {
 				return
 			}
 			if err := launch(); err != nil {
-				a.logf("the second controller cannot be started again: %v", err)
+				a.Logf("the second controller cannot be started again: %v", err)
 				return
 			}
 			// Before it ended it had tried in vain to renew the Lease, which the next one cannot have before it has run out.

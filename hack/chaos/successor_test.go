@@ -12,15 +12,15 @@ import (
 
 // shortLived launches programs that end with the given codes, and then one that goes on.
 type shortLived struct {
-	contender
+	Contender
 	folder   string
 	codes    []int
 	launched atomic.Int32
 }
 
-func (s *shortLived) kubeconfig() string { return "" }
+func (s *shortLived) Kubeconfig() string { return "" }
 
-func (s *shortLived) launch(string, string, ...string) (*lab.Process, func() bool, error) {
+func (s *shortLived) Launch(string, string, ...string) (*lab.Process, func() bool, error) {
 	n := int(s.launched.Add(1))
 	command := "exec sleep 60"
 	if n <= len(s.codes) {
@@ -48,7 +48,7 @@ func TestAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			programs := &shortLived{folder: t.TempDir(), codes: test.codes}
-			a := &arena{ctx: t.Context(), run: &run{}, contender: programs}
+			a := &Arena{Ctx: t.Context(), Run: &Run{}, Contender: programs}
 			s := a.launchSuccessor()
 			for programs.launched.Load() < test.launched && lab.Pause(t.Context(), 10*time.Millisecond) {
 			}

@@ -25,8 +25,8 @@ const (
 // canary is the PodManager that shows whether a shard is at work. The churn leaves it alone.
 func (c *crew) canary(index int) string {
 	for n := 0; ; n++ {
-		name := fmt.Sprint(canaryPrefix, n)
-		if shard.Of(c.namespace, name, crewShards).Index == index {
+		name := fmt.Sprint(CanaryPrefix, n)
+		if shard.Of(c.Namespace, name, crewShards).Index == index {
 			return name
 		}
 	}
@@ -34,7 +34,7 @@ func (c *crew) canary(index int) string {
 
 func (c *crew) createCanaries() {
 	for index := range crewShards {
-		c.create(c.canary(index), 1, ownerOptions{})
+		c.Create(c.canary(index), 1, OwnerOptions{})
 	}
 }
 
@@ -43,23 +43,23 @@ func (c *crew) poke() {
 	var parts []func()
 	for index := range crewShards {
 		name := c.canary(index)
-		parts = append(parts, func() { c.scale(name, 3-c.wants()[name].replicas) }) // from 1 to 2, and back
+		parts = append(parts, func() { c.Scale(name, 3-c.Wants()[name].Replicas) }) // from 1 to 2, and back
 	}
-	c.inParallel(parts...)
+	c.InParallel(parts...)
 }
 
 // awaitCanaries waits until each canary has the pods that it was last asked for. If a poke took back what nobody had begun to do, there would be
 // nothing to do but to write the status, which may come later.
 func (c *crew) awaitCanaries() {
 	began := time.Now()
-	for time.Since(began) < takeoverPatience && lab.Pause(c.ctx, 50*time.Millisecond) {
+	for time.Since(began) < takeoverPatience && lab.Pause(c.Ctx, 50*time.Millisecond) {
 		counts := map[string]int{}
-		for _, pod := range c.pods() {
-			counts[ownerOf(&pod)]++
+		for _, pod := range c.Pods() {
+			counts[OwnerOf(&pod)]++
 		}
 		settled := 0
 		for index := range crewShards {
-			if name := c.canary(index); counts["PodManager "+name] == c.wants()[name].replicas {
+			if name := c.canary(index); counts["PodManager "+name] == c.Wants()[name].Replicas {
 				settled++
 			}
 		}
@@ -75,8 +75,8 @@ func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 	reacted = map[int]time.Time{}
 	asked = time.Now()
 	c.poke()
-	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+c.longer(asked, time.Now()) && lab.Pause(c.ctx, 50*time.Millisecond) {
-		c.must(c.ledger.Read())
+	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+c.longer(asked, time.Now()) && lab.Pause(c.Ctx, 50*time.Millisecond) {
+		c.Must(c.ledger.Read())
 		for index := range crewShards {
 			if at, found := c.ledger.FirstOfPods(c.canary(index), asked); found {
 				reacted[index] = at
@@ -102,14 +102,14 @@ func (c *crew) calibrate() {
 // others must go on as if nothing had happened.
 func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
 	asked, reacted := c.reactions()
-	if c.ctx.Err() != nil {
+	if c.Ctx.Err() != nil {
 		return
 	}
 	for index := range crewShards {
 		at, found := reacted[index]
 		if !found {
-			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
-				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, time.Since(since).Round(time.Second), c.history.Holders(c.namespace+"-"))})
+			c.Violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
+				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, time.Since(since).Round(time.Second), c.history.Holders(c.Namespace+"-"))})
 			continue
 		}
 		what, took, most := kind, at.Sub(since), limit
@@ -118,7 +118,7 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 		}
 		c.times[what] = append(c.times[what], took)
 		if most += c.longer(since, at); took > most {
-			c.violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index), What: fmt.Sprintf("%s: shard %d was at work after %v, not within %v; without a fault it reacted within %v",
+			c.Violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index), What: fmt.Sprintf("%s: shard %d was at work after %v, not within %v; without a fault it reacted within %v",
 				what, index, took.Round(time.Millisecond), most.Round(time.Millisecond), c.usual.Round(time.Millisecond))})
 		}
 	}
@@ -129,14 +129,14 @@ const calmBefore = 10 * time.Second
 
 // judgeGaps checks that an ordinary handover takes no longer than one after a clean stop: after a release, somebody takes the shard.
 func (c *crew) judgeGaps() {
-	for _, gap := range c.history.Gaps(c.namespace + "-shard-") {
+	for _, gap := range c.history.Gaps(c.Namespace + "-shard-") {
 		if c.wasDisturbed(gap.From.Add(-calmBefore), gap.To) {
 			continue
 		}
 		took, most := gap.To.Sub(gap.From), takeoverAfterStop+c.longer(gap.From, gap.To)
 		c.times["release"] = append(c.times["release"], took)
 		if took > most {
-			c.violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
+			c.Violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
 				gap.Lease, tenure.Clock(gap.From), took.Round(time.Millisecond), most.Round(time.Millisecond))})
 		}
 	}
@@ -144,7 +144,7 @@ func (c *crew) judgeGaps() {
 
 // longer is how much longer than on a machine that is not busy something may take. If the machine stood still, it is another takeover.
 func (c *crew) longer(from, to time.Time) time.Duration {
-	more := slack * max(c.usual, c.run.pulse.slowest(from, to))
+	more := Slack * max(c.usual, c.Run.Pulse.Slowest(from, to))
 	if c.stoodStill(from, to) {
 		more += leaseDuration + takeoverAfterKill
 	}
@@ -154,7 +154,7 @@ func (c *crew) longer(from, to time.Time) time.Duration {
 // stoodStill tells whether the machine needed more time for a write than a request for a Lease may take: then replicas give up what they hold,
 // as when they are cut off.
 func (c *crew) stoodStill(from, to time.Time) bool {
-	return c.run.pulse.slowest(from, to) > renewDeadline/2
+	return c.Run.Pulse.Slowest(from, to) > renewDeadline/2
 }
 
 // wasDisturbed tells whether something was done to a replica or a Lease within a time, or whether the machine stood still.
@@ -181,6 +181,6 @@ func (c *crew) wasDisturbed(from, to time.Time) bool {
 func (c *crew) logTimes() {
 	for kind, times := range c.times {
 		slices.Sort(times)
-		c.logf("at work after a %s: %d shards, median %v, max %v", kind, len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
+		c.Logf("at work after a %s: %d shards, median %v, max %v", kind, len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
 	}
 }

@@ -16,16 +16,16 @@ func TestLonger(t *testing.T) {
 		want  time.Duration
 	}{
 		"nothing is known":          {0, 0, 0},
-		"shards need a while":       {300 * time.Millisecond, 10 * time.Millisecond, slack * 300 * time.Millisecond},
-		"writes need longer":        {300 * time.Millisecond, time.Second, slack * time.Second},
-		"it almost stood still":     {0, renewDeadline / 2, slack * renewDeadline / 2},
-		"it stood still":            {0, renewDeadline/2 + 1, slack*(renewDeadline/2+1) + another},
-		"slow shards, quick writes": {renewDeadline, 10 * time.Millisecond, slack * renewDeadline},
+		"shards need a while":       {300 * time.Millisecond, 10 * time.Millisecond, Slack * 300 * time.Millisecond},
+		"writes need longer":        {300 * time.Millisecond, time.Second, Slack * time.Second},
+		"it almost stood still":     {0, renewDeadline / 2, Slack * renewDeadline / 2},
+		"it stood still":            {0, renewDeadline/2 + 1, Slack*(renewDeadline/2+1) + another},
+		"slow shards, quick writes": {renewDeadline, 10 * time.Millisecond, Slack * renewDeadline},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			beats := []beat{{from: from.Add(time.Second), to: from.Add(time.Second + test.write)}, {from: to, to: to.Add(time.Minute)}} // the last one is too late to count
-			c := &crew{arena: &arena{run: &run{pulse: newPulse(beats...)}}, usual: test.usual}
+			beats := []Beat{{From: from.Add(time.Second), To: from.Add(time.Second + test.write)}, {From: to, To: to.Add(time.Minute)}} // the last one is too late to count
+			c := &crew{Arena: &Arena{Run: &Run{Pulse: NewPulse(beats...)}}, usual: test.usual}
 			if got := c.longer(from, to); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}

@@ -15,9 +15,9 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// insist repeats a request until it succeeds: the API server may be away.
-func (a *arena) insist(request func() error) {
-	ctx, cancel := context.WithTimeout(a.ctx, patience)
+// Insist repeats a request until it succeeds: the API server may be away.
+func (a *Arena) Insist(request func() error) {
+	ctx, cancel := context.WithTimeout(a.Ctx, patience)
 	defer cancel()
 	for {
 		err := request()
@@ -25,94 +25,94 @@ func (a *arena) insist(request func() error) {
 			return
 		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {
-			a.must(errors.Join(errors.New("the API server does not accept requests"), err))
+			a.Must(errors.Join(errors.New("the API server does not accept requests"), err))
 		}
 	}
 }
 
-// ignoreConflict is for a change that may come too late, because another was faster.
-func ignoreConflict(err error) error {
+// IgnoreConflict is for a change that may come too late, because another was faster.
+func IgnoreConflict(err error) error {
 	if apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
 }
 
-// create creates an owner.
-func (a *arena) create(name string, replicas int, options ownerOptions) {
+// Create creates an owner.
+func (a *Arena) Create(name string, replicas int, options OwnerOptions) {
 	a.ask(name, replicas)
-	a.insist(func() error { return a.contender.create(a.ctx, a.namespace, name, replicas, options) })
-	image := options.image
+	a.Insist(func() error { return a.Contender.Create(a.Ctx, a.Namespace, name, replicas, options) })
+	image := options.Image
 	if image == "" {
-		image = defaultImage
+		image = DefaultImage
 	}
 	a.set(name, want{replicas, image})
-	a.logf("create %s with %d replicas", name, replicas)
+	a.Logf("create %s with %d replicas", name, replicas)
 }
 
-// scale changes the replicas of an owner.
-func (a *arena) scale(name string, replicas int) {
+// Scale changes the replicas of an owner.
+func (a *Arena) Scale(name string, replicas int) {
 	a.ask(name, replicas)
-	a.insist(func() error {
-		return a.contender.patch(a.ctx, a.namespace, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
+	a.Insist(func() error {
+		return a.Contender.Patch(a.Ctx, a.Namespace, name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 	})
-	wanted := a.wants()[name]
-	wanted.replicas = replicas
+	wanted := a.Wants()[name]
+	wanted.Replicas = replicas
 	a.set(name, wanted)
-	a.logf("scale %s to %d", name, replicas)
+	a.Logf("scale %s to %d", name, replicas)
 }
 
-// update changes the image of an owner.
-func (a *arena) update(name, image string) {
+// Update changes the image of an owner.
+func (a *Arena) Update(name, image string) {
 	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"%s"}]}}}}`, image)
-	a.insist(func() error { return a.contender.patch(a.ctx, a.namespace, name, patch) })
-	wanted := a.wants()[name]
-	wanted.image = image
+	a.Insist(func() error { return a.Contender.Patch(a.Ctx, a.Namespace, name, patch) })
+	wanted := a.Wants()[name]
+	wanted.Image = image
 	a.set(name, wanted)
-	a.logf("update %s to %s", name, image)
+	a.Logf("update %s to %s", name, image)
 }
 
-// remove deletes an owner with its pods.
-func (a *arena) remove(name string) {
+// Remove deletes an owner with its pods.
+func (a *Arena) Remove(name string) {
 	background := metav1.DeletePropagationBackground
-	a.insist(func() error {
-		return a.contender.delete(a.ctx, a.namespace, name, metav1.DeleteOptions{PropagationPolicy: &background})
+	a.Insist(func() error {
+		return a.Contender.Delete(a.Ctx, a.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &background})
 	})
 	a.mu.Lock()
 	delete(a.wanted, name)
 	a.mu.Unlock()
-	a.logf("delete %s", name)
+	a.Logf("delete %s", name)
 }
 
 // ask tells the oracle about a change before it is made, with the surge of an update: 25 %, rounded up.
-func (a *arena) ask(name string, replicas int) {
-	a.oracle.Asked(a.namespace+"/"+name, replicas+(replicas+3)/4)
+func (a *Arena) ask(name string, replicas int) {
+	a.Oracle.Asked(a.Namespace+"/"+name, replicas+(replicas+3)/4)
 }
 
-func (a *arena) set(name string, wanted want) {
+func (a *Arena) set(name string, wanted want) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.wanted[name] = wanted
 }
 
-// unset says that an owner is no longer wanted.
-func (a *arena) unset(name string) {
+// Unset says that an owner is no longer wanted.
+func (a *Arena) Unset(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.wanted, name)
 }
 
-func (a *arena) wants() map[string]want {
+func (a *Arena) Wants() map[string]want {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.wanted)
 }
 
-// pods are the pods that are not terminating, as the API server has them.
-func (a *arena) pods() []corev1.Pod {
+// Pods are the pods that are not terminating, as the API server has them.
+func (a *Arena) Pods() []corev1.Pod {
 	var active []corev1.Pod
-	a.insist(func() error {
-		list, err := a.cluster.Kube.CoreV1().Pods(a.namespace).List(a.ctx, metav1.ListOptions{})
+	a.Insist(func() error {
+		list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(a.Ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
@@ -127,26 +127,26 @@ func (a *arena) pods() []corev1.Pod {
 	return active
 }
 
-// podsOf are the pods that an owner of this name controls, without terminating ones.
-func (a *arena) podsOf(name string) []corev1.Pod {
-	return slices.DeleteFunc(a.pods(), func(pod corev1.Pod) bool {
+// PodsOf are the pods that an owner of this name controls, without terminating ones.
+func (a *Arena) PodsOf(name string) []corev1.Pod {
+	return slices.DeleteFunc(a.Pods(), func(pod corev1.Pod) bool {
 		ref := metav1.GetControllerOf(&pod)
 		return ref == nil || !isOwnerKind(ref) || ref.Name != name
 	})
 }
 
-// awaitPods waits until there are count pods.
-func (a *arena) awaitPods(count int) {
-	a.await(fmt.Sprintf("%d pods", count), func() (string, bool) {
-		n := len(a.pods())
+// AwaitPods waits until there are count pods.
+func (a *Arena) AwaitPods(count int) {
+	a.Await(fmt.Sprintf("%d pods", count), func() (string, bool) {
+		n := len(a.Pods())
 		return fmt.Sprint(n), n == count
 	})
 }
 
-// deletePod deletes a pod without a grace period, as if its node were removed.
-func (a *arena) deletePod(name string) {
-	a.insist(func() error {
-		return a.cluster.Kube.CoreV1().Pods(a.namespace).Delete(a.ctx, name, *metav1.NewDeleteOptions(0))
+// DeletePod deletes a pod without a grace period, as if its node were removed.
+func (a *Arena) DeletePod(name string) {
+	a.Insist(func() error {
+		return a.Cluster.Kube.CoreV1().Pods(a.Namespace).Delete(a.Ctx, name, *metav1.NewDeleteOptions(0))
 	})
-	a.logf("delete pod %s", name)
+	a.Logf("delete pod %s", name)
 }
