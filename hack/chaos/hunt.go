@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/mutants"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
@@ -23,13 +24,13 @@ const huntTries = 3
 // hunt is a mutant with a scenario that has to catch it.
 type hunt struct {
 	mutant   mutants.Mutant
-	scenario Scenario
+	scenario arena.Scenario
 	// build builds the mutant, once for all its hunts.
 	build func() (program string, err error)
 	// rounds is how many rounds it took, and last the result of the last one.
 	rounds int
 	took   time.Duration
-	last   Result
+	last   arena.Result
 }
 
 // planHunts pairs the chosen scenarios with the chosen mutants.
@@ -71,7 +72,7 @@ func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
 	together, alone := []job{}, []job{}
 	for i, h := range hunts {
 		// The seeds of two mutants differ, and so do the names of their namespaces.
-		j := job{scenario: h.scenario, contender: Ours{Cluster: c.cluster}, seed: c.seed + uint64(i)*huntTries, hunt: h}
+		j := job{scenario: h.scenario, contender: arena.Ours(c.cluster), seed: c.seed + uint64(i)*huntTries, hunt: h}
 		if h.scenario.Alone {
 			alone = append(alone, j)
 		} else {
@@ -97,10 +98,10 @@ func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
 	began := time.Now()
 	for err == nil && h.rounds < huntTries && !h.isCaught() && ctx.Err() == nil {
 		cluster := c.cluster.WithController(program)
-		r, err := NewRun(h.scenario, Ours{Cluster: cluster}, cluster, c.pulse, seed+uint64(h.rounds), true)
+		r, err := arena.NewRun(h.scenario, arena.Ours(cluster), cluster, c.pulse, seed+uint64(h.rounds), true)
 		h.rounds++
 		if err != nil {
-			h.last = Result{Error: err.Error()}
+			h.last = arena.Result{Error: err.Error()}
 			break
 		}
 		r.Hunted = h.mutant.Scenarios[h.scenario.Name]

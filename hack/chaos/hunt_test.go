@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/mutants"
+	"github.com/mycompany/podmanager/hack/chaos/scenarios"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
@@ -19,12 +21,12 @@ func TestEveryScenarioHasMutant(t *testing.T) {
 	for _, m := range all {
 		for name := range m.Scenarios {
 			named[name] = true
-			if !slices.ContainsFunc(Scenarios(), func(s Scenario) bool { return s.Name == name }) {
+			if !slices.ContainsFunc(scenarios.All(), func(s arena.Scenario) bool { return s.Name == name }) {
 				t.Errorf("mutant %s names a scenario %s, which does not exist", m.Name, name)
 			}
 		}
 	}
-	for _, s := range Scenarios() {
+	for _, s := range scenarios.All() {
 		if !named[s.Name] {
 			t.Errorf("no mutant shows that the scenario %s can fail", s.Name)
 		}
@@ -32,21 +34,21 @@ func TestEveryScenarioHasMutant(t *testing.T) {
 }
 
 func TestHuntFailure(t *testing.T) {
-	caught := Result{Violations: []faults.Violation{{Invariant: "I1", What: "too many"}}}
+	caught := arena.Result{Violations: []faults.Violation{{Invariant: "I1", What: "too many"}}}
 	tests := map[string]struct {
-		last    Result
+		last    arena.Result
 		cell    string
 		failure string
 	}{
 		"caught":            {caught, "I1", ""},
-		"caught, then void": {Result{Violations: caught.Violations, Error: "interrupted"}, "I1", ""},
-		"caught by another": {Result{Violations: []faults.Violation{{Invariant: "I3"}}}, "nothing", "s did not catch m (it is broken)"},
-		"not caught":        {Result{}, "nothing", "s did not catch m (it is broken)"},
-		"void":              {Result{Error: "no cluster"}, "nothing", "s did not catch m (it is broken)"},
+		"caught, then void": {arena.Result{Violations: caught.Violations, Error: "interrupted"}, "I1", ""},
+		"caught by another": {arena.Result{Violations: []faults.Violation{{Invariant: "I3"}}}, "nothing", "s did not catch m (it is broken)"},
+		"not caught":        {arena.Result{}, "nothing", "s did not catch m (it is broken)"},
+		"void":              {arena.Result{Error: "no cluster"}, "nothing", "s did not catch m (it is broken)"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken", Scenarios: map[string]string{"s": "I1"}}, scenario: Scenario{Name: "s"}, rounds: 2, last: test.last}}
+			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken", Scenarios: map[string]string{"s": "I1"}}, scenario: arena.Scenario{Name: "s"}, rounds: 2, last: test.last}}
 			if line := strings.Join(strings.Fields(strings.Split(huntTable(hunts), "\n")[1]), " "); line != "s m "+test.cell+" 2 0 s 0.0 s" {
 				t.Errorf("the table says %q", line)
 			}

@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/chaos/scenarios"
 )
 
 // Which scenarios run, with which seed, and with which controllers.
@@ -55,7 +57,7 @@ func TestChoose(t *testing.T) {
 
 // In a given time the scenarios take turns from one that the seed decides, so that all of them have their turn in some campaign.
 func TestChooseOrder(t *testing.T) {
-	all := Scenarios()
+	all := scenarios.All()
 	for seed := range uint64(len(all)) {
 		c := &campaign{seed: seed + uint64(len(all)), duration: time.Minute}
 		if err := c.choose(""); err != nil {

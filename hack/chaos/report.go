@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 )
 
 var invariants = []string{"I1", "I2", "I3", "I4", "I5", "I6", "I7"}
@@ -22,7 +24,7 @@ type table struct {
 	Cores   int
 	Counts  map[string]int
 	Rows    []row
-	Results []Result
+	Results []arena.Result
 	// NoRound are the scenarios that our controller had no time for.
 	NoRound []string
 	// Missed are the goals that a complete campaign has not reached.
@@ -54,7 +56,7 @@ func newTable(c *campaign) *table {
 				continue
 			}
 			t.Took += result.Took
-			if result.Contender == (Ours{}).Name() {
+			if result.Contender == arena.OurName {
 				r.Ours = r.Ours.with(result)
 				for what, n := range result.Counts {
 					t.Counts[what] += n
@@ -79,7 +81,7 @@ func newTable(c *campaign) *table {
 }
 
 // with adds a run to a column.
-func (c *column) with(r Result) *column {
+func (c *column) with(r arena.Result) *column {
 	if c == nil {
 		c = &column{Violations: map[string]int{}}
 	}
