@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
@@ -18,13 +19,13 @@ import (
 var goals = []struct {
 	what string
 	most int
-}{{controllerKills, 200}, {apiServerKills, 20}, {etcdKills, 20}, {splitBrains, 20}, {shardHandovers, 200}}
+}{{arena.ControllerKills, 200}, {arena.APIServerKills, 20}, {arena.EtcdKills, 20}, {arena.SplitBrains, 20}, {arena.ShardHandovers, 200}}
 
 // campaign is a series of runs.
 type campaign struct {
 	cluster   *lab.Cluster
-	pulse     *pulse
-	scenarios []scenario
+	pulse     *arena.Pulse
+	scenarios []arena.Scenario
 	seed      uint64
 	duration  time.Duration
 	// timed tells that the user has given the duration: the scenarios take turns until it is over, and some may have no round.
@@ -38,7 +39,7 @@ type campaign struct {
 	complete, short, withoutPeer bool
 
 	mu      sync.Mutex
-	results []result
+	results []arena.Result
 	// running is how many runs there are at the moment, started when the last one has started.
 	running int
 	started time.Time
@@ -49,9 +50,9 @@ type campaign struct {
 // not even in the first round.
 func (c *campaign) runAll(ctx context.Context) {
 	began := time.Now()
-	contenders := []contender{ours{c.cluster}}
+	contenders := []arena.Contender{arena.Ours(c.cluster)}
 	if !c.withoutPeer {
-		contenders = append(contenders, peer{c.cluster})
+		contenders = append(contenders, arena.Peer(c.cluster))
 	}
 	if c.timed {
 		fmt.Println(c.expectation(len(contenders)))
@@ -101,8 +102,8 @@ func (c *campaign) expectation(contenders int) string {
 	return fmt.Sprintf("%v should be enough for each of %d scenarios; no run starts later.", c.duration, len(c.scenarios))
 }
 
-func (c *campaign) due(round int) []scenario {
-	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s scenario) bool { return round >= max(1, s.runs) })
+func (c *campaign) due(round int) []arena.Scenario {
+	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s arena.Scenario) bool { return round >= max(1, s.Runs) })
 }
 
 // Runs mostly wait, so several run at the same time if there is only one contender.
@@ -112,12 +113,12 @@ const (
 )
 
 // runRounds plays the scenarios again and again, each time with the next seed.
-func (c *campaign) runRounds(ctx context.Context, contender contender, isOver func() bool) {
+func (c *campaign) runRounds(ctx context.Context, contender arena.Contender, isOver func() bool) {
 	var together, alone []job
 	for round := range c.rounds {
 		for _, s := range c.scenarios {
 			j := job{scenario: s, contender: contender, seed: c.seed + uint64(round)}
-			if s.alone {
+			if s.Alone {
 				alone = append(alone, j)
 			} else {
 				together = append(together, j)
@@ -130,16 +131,16 @@ func (c *campaign) runRounds(ctx context.Context, contender contender, isOver fu
 
 // runRound lets the contenders play the scenarios at the same time; and then, one after the other, the scenarios that disturb the
 // whole cluster. In a timed campaign both kinds have their share of the time, from when it began.
-func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []contender, round int, began time.Time) {
-	together := map[contender][]job{}
+func (c *campaign) runRound(ctx context.Context, due []arena.Scenario, contenders []arena.Contender, round int, began time.Time) {
+	together := map[arena.Contender][]job{}
 	var alone []job
 	shared := 0
 	for _, s := range due {
-		if !s.alone {
+		if !s.Alone {
 			shared++
 		}
 		for _, contender := range contenders {
-			if j := (job{scenario: s, contender: contender, seed: c.seed + uint64(round)}); s.alone {
+			if j := (job{scenario: s, contender: contender, seed: c.seed + uint64(round)}); s.Alone {
 				alone = append(alone, j)
 			} else {
 				together[contender] = append(together[contender], j)
@@ -166,8 +167,8 @@ func (c *campaign) runRound(ctx context.Context, due []scenario, contenders []co
 
 // job is a run to make.
 type job struct {
-	scenario  scenario
-	contender contender
+	scenario  arena.Scenario
+	contender arena.Contender
 	seed      uint64
 	// hunt, if not nil, is the mutant that the scenario has to catch.
 	hunt *hunt
@@ -205,7 +206,7 @@ func (c *campaign) enter(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since := now.Add(-pulseWindow)
-	if c.running > 0 && (c.started.After(since) || c.pulse.slowest(since, now) > keepsUp) {
+	if c.running > 0 && (c.started.After(since) || c.pulse.Slowest(since, now) > keepsUp) {
 		return false
 	}
 	c.running++
@@ -221,28 +222,28 @@ func (c *campaign) leave() {
 
 // runOne plays a scenario with a contender, if the scenario fits the contender and there is time.
 func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
-	if isOver() || j.scenario.oursOnly && j.contender.name() != (ours{}).name() {
+	if isOver() || j.scenario.OursOnly && j.contender.Name() != arena.OurName {
 		return
 	}
 	if j.hunt != nil {
 		j.hunt.run(ctx, c, j.seed)
 		return
 	}
-	r, err := newRun(j.scenario, j.contender, c.cluster, c.pulse, j.seed, c.short)
+	r, err := arena.NewRun(j.scenario, j.contender, c.cluster, c.pulse, j.seed, c.short)
 	if err != nil {
-		c.add(result{Scenario: j.scenario.name, Contender: j.contender.name(), Seed: j.seed, Error: err.Error()})
+		c.add(arena.Result{Scenario: j.scenario.Name, Contender: j.contender.Name(), Seed: j.seed, Error: err.Error()})
 		return
 	}
-	c.add(r.play(ctx))
+	c.add(r.Play(ctx))
 }
 
 // add records a result and prints it.
-func (c *campaign) add(r result) {
+func (c *campaign) add(r arena.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.results = append(c.results, r)
-	fmt.Printf("%s  %-22s %-10s seed %d  %4.0f s  %s\n", time.Now().Format("15:04:05"), r.Scenario, r.Contender, r.Seed, r.Took.Seconds(), r.verdict())
-	if r.Contender == (ours{}).name() && (len(r.Violations) > 0 || r.Error != "") {
+	fmt.Printf("%s  %-22s %-10s seed %d  %4.0f s  %s\n", time.Now().Format("15:04:05"), r.Scenario, r.Contender, r.Seed, r.Took.Seconds(), verdict(r))
+	if r.Contender == arena.OurName && (len(r.Violations) > 0 || r.Error != "") {
 		for _, violation := range r.Violations[:min(len(r.Violations), 10)] {
 			fmt.Println("    ", violation)
 		}
@@ -258,7 +259,7 @@ func (c *campaign) add(r result) {
 }
 
 // verdict is a result in a few words.
-func (r result) verdict() string {
+func verdict(r arena.Result) string {
 	switch {
 	case r.Error != "":
 		return "could not be run"

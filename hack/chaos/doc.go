@@ -9,22 +9,22 @@
 //	I6  the controller never makes more available pods unavailable at a time than maxUnavailable allows
 //	I7  of replicas that share the work, only the one that holds the Lease of a PodManager's shard writes to its objects
 //
-// The oracle of hack/test/harness/faults checks the invariants at every version of every object, and settle.go at the end of each run. A
-// scenario is a function; scenarios of one kind are in one file scenario_*.go.
+// The oracle of hack/test/harness/faults checks the invariants at every version of every object, and the arena at the end of each run.
 //
-//	main.go, campaign.go  what runs, in which order, for how long; report.go the table
-//	scenario.go, run.go   the list of scenarios; one scenario with one controller, which is one of contender.go
-//	arena.go, user.go     the parts of a run: a namespace, a proxy, an oracle, a controller; the requests of a user
-//	churn.go              users who create, scale, edit, relabel and delete at random
-//	settle.go             whether everything is as wanted in the end
-//	crew.go, takeover.go  replicas that share the work; how soon they take over from each other
-//	successor.go          a second controller that waits for the Lease
-//	pulse.go, starve.go   how slow the machine is at the moment; making it slow
+// This is the program, which decides what runs, in which order and for how long, and reports what came of it. It knows no scenario but by
+// its entry in the list.
+//
+//	main.go, campaign.go  the flags, and the runs of a campaign; report.go the table
 //	hunt.go               broken controllers that the scenarios have to catch
+//	starve.go             a slow machine
+//
+//	scenarios             all that is done to the controllers: All is the list
+//	arena                 what scenarios are made of: a run in a namespace, its user, its controller, and what judges it
 //
 //	tenure                who held which shard when, and who wrote what: judges I7
-//	fields                values for all fields of a spec, and what must come of each, for scenario_fields.go
+//	fields                values for all fields of a spec, and what must come of each
 //	mutants               the broken controllers, as patches
 //
-// These packages know nothing of arenas and scenarios, and do not import each other.
+// The program imports scenarios, and scenarios import arena. The last three know nothing of arenas and scenarios, and do not import each
+// other.
 package main

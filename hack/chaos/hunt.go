@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/mutants"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
@@ -23,13 +24,13 @@ const huntTries = 3
 // hunt is a mutant with a scenario that has to catch it.
 type hunt struct {
 	mutant   mutants.Mutant
-	scenario scenario
+	scenario arena.Scenario
 	// build builds the mutant, once for all its hunts.
 	build func() (program string, err error)
 	// rounds is how many rounds it took, and last the result of the last one.
 	rounds int
 	took   time.Duration
-	last   result
+	last   arena.Result
 }
 
 // planHunts pairs the chosen scenarios with the chosen mutants.
@@ -45,7 +46,7 @@ func (c *campaign) planHunts(names string) ([]*hunt, error) {
 	var hunts []*hunt
 	for _, s := range c.scenarios {
 		for _, m := range all {
-			if m.Scenarios[s.name] != "" && pattern.MatchString(m.Name) {
+			if m.Scenarios[s.Name] != "" && pattern.MatchString(m.Name) {
 				if _, err := m.Patched("."); err != nil {
 					return nil, err
 				}
@@ -71,8 +72,8 @@ func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
 	together, alone := []job{}, []job{}
 	for i, h := range hunts {
 		// The seeds of two mutants differ, and so do the names of their namespaces.
-		j := job{scenario: h.scenario, contender: ours{c.cluster}, seed: c.seed + uint64(i)*huntTries, hunt: h}
-		if h.scenario.alone {
+		j := job{scenario: h.scenario, contender: arena.Ours(c.cluster), seed: c.seed + uint64(i)*huntTries, hunt: h}
+		if h.scenario.Alone {
 			alone = append(alone, j)
 		} else {
 			together = append(together, j)
@@ -97,23 +98,23 @@ func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
 	began := time.Now()
 	for err == nil && h.rounds < huntTries && !h.isCaught() && ctx.Err() == nil {
 		cluster := c.cluster.WithController(program)
-		r, err := newRun(h.scenario, ours{cluster}, cluster, c.pulse, seed+uint64(h.rounds), true)
+		r, err := arena.NewRun(h.scenario, arena.Ours(cluster), cluster, c.pulse, seed+uint64(h.rounds), true)
 		h.rounds++
 		if err != nil {
-			h.last = result{Error: err.Error()}
+			h.last = arena.Result{Error: err.Error()}
 			break
 		}
-		r.hunted = h.mutant.Scenarios[h.scenario.name]
-		h.last = r.play(ctx)
+		r.Hunted = h.mutant.Scenarios[h.scenario.Name]
+		h.last = r.Play(ctx)
 		if err := cluster.Repair(ctx); err != nil { // the run may have ended while a part of the control plane was down
 			h.last.Error = err.Error()
 		}
 	}
 	h.took = time.Since(began)
-	fmt.Printf("%s  %-22s %-22s %4.0f s  %s\n", time.Now().Format("15:04:05"), h.scenario.name, h.mutant.Name, h.took.Seconds(), h.verdict())
+	fmt.Printf("%s  %-22s %-22s %4.0f s  %s\n", time.Now().Format("15:04:05"), h.scenario.Name, h.mutant.Name, h.took.Seconds(), h.verdict())
 }
 
-func (h *hunt) isCaught() bool { return h.last.breaks(h.mutant.Scenarios[h.scenario.name]) }
+func (h *hunt) isCaught() bool { return h.last.Breaks(h.mutant.Scenarios[h.scenario.Name]) }
 
 // catch is the violation that the mutant was caught by: the last one.
 func (h *hunt) catch() faults.Violation { return h.last.Violations[len(h.last.Violations)-1] }
@@ -139,7 +140,7 @@ func huntTable(hunts []*hunt) string {
 		if h.isCaught() {
 			by = h.catch().Invariant
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.0f s\t%.1f s\n", h.scenario.name, h.mutant.Name, by, h.rounds, h.took.Seconds(), h.last.Slowest.Seconds())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%.0f s\t%.1f s\n", h.scenario.Name, h.mutant.Name, by, h.rounds, h.took.Seconds(), h.last.Slowest.Seconds())
 	}
 	_ = w.Flush() // a strings.Builder returns no errors
 	return out.String()
@@ -150,7 +151,7 @@ func huntFailure(hunts []*hunt) error {
 	var missed []string
 	for _, h := range hunts {
 		if !h.isCaught() {
-			missed = append(missed, fmt.Sprintf("%s did not catch %s (%s)", h.scenario.name, h.mutant.Name, h.mutant.About))
+			missed = append(missed, fmt.Sprintf("%s did not catch %s (%s)", h.scenario.Name, h.mutant.Name, h.mutant.About))
 		}
 	}
 	if len(missed) > 0 {

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/mutants"
+	"github.com/mycompany/podmanager/hack/chaos/scenarios"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
@@ -19,34 +21,34 @@ func TestEveryScenarioHasMutant(t *testing.T) {
 	for _, m := range all {
 		for name := range m.Scenarios {
 			named[name] = true
-			if !slices.ContainsFunc(scenarios(), func(s scenario) bool { return s.name == name }) {
+			if !slices.ContainsFunc(scenarios.All(), func(s arena.Scenario) bool { return s.Name == name }) {
 				t.Errorf("mutant %s names a scenario %s, which does not exist", m.Name, name)
 			}
 		}
 	}
-	for _, s := range scenarios() {
-		if !named[s.name] {
-			t.Errorf("no mutant shows that the scenario %s can fail", s.name)
+	for _, s := range scenarios.All() {
+		if !named[s.Name] {
+			t.Errorf("no mutant shows that the scenario %s can fail", s.Name)
 		}
 	}
 }
 
 func TestHuntFailure(t *testing.T) {
-	caught := result{Violations: []faults.Violation{{Invariant: "I1", What: "too many"}}}
+	caught := arena.Result{Violations: []faults.Violation{{Invariant: "I1", What: "too many"}}}
 	tests := map[string]struct {
-		last    result
+		last    arena.Result
 		cell    string
 		failure string
 	}{
 		"caught":            {caught, "I1", ""},
-		"caught, then void": {result{Violations: caught.Violations, Error: "interrupted"}, "I1", ""},
-		"caught by another": {result{Violations: []faults.Violation{{Invariant: "I3"}}}, "nothing", "s did not catch m (it is broken)"},
-		"not caught":        {result{}, "nothing", "s did not catch m (it is broken)"},
-		"void":              {result{Error: "no cluster"}, "nothing", "s did not catch m (it is broken)"},
+		"caught, then void": {arena.Result{Violations: caught.Violations, Error: "interrupted"}, "I1", ""},
+		"caught by another": {arena.Result{Violations: []faults.Violation{{Invariant: "I3"}}}, "nothing", "s did not catch m (it is broken)"},
+		"not caught":        {arena.Result{}, "nothing", "s did not catch m (it is broken)"},
+		"void":              {arena.Result{Error: "no cluster"}, "nothing", "s did not catch m (it is broken)"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken", Scenarios: map[string]string{"s": "I1"}}, scenario: scenario{name: "s"}, rounds: 2, last: test.last}}
+			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken", Scenarios: map[string]string{"s": "I1"}}, scenario: arena.Scenario{Name: "s"}, rounds: 2, last: test.last}}
 			if line := strings.Join(strings.Fields(strings.Split(huntTable(hunts), "\n")[1]), " "); line != "s m "+test.cell+" 2 0 s 0.0 s" {
 				t.Errorf("the table says %q", line)
 			}
@@ -58,20 +60,5 @@ func TestHuntFailure(t *testing.T) {
 				t.Errorf("failure %q, want %q", got, test.failure)
 			}
 		})
-	}
-}
-
-// A run with a mutant ends at its first violation, and what happens after that does not count.
-func TestEndAtFirst(t *testing.T) {
-	i1, i3 := faults.Violation{Invariant: "I1", Object: "a"}, faults.Violation{Invariant: "I3", Object: "b"}
-	for hunted, want := range map[string]int{"": 3, mutants.AnyInvariant: 1, "I1": 2, "I3": 1} {
-		ended := 0
-		r := &run{known: map[string]bool{}, hunted: hunted, end: func() { ended++ }}
-		r.violate("space", i3)
-		r.violate("space", i1)
-		r.violate("another", i1)
-		if len(r.result.Violations) != want || (ended == 1) != (hunted != "") {
-			t.Errorf("hunted %q: %v, ended %d times; want %d violations, and one end if it is hunted", hunted, r.result.Violations, ended, want)
-		}
 	}
 }

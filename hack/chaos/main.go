@@ -14,6 +14,8 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/scenarios"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
@@ -35,8 +37,8 @@ func main() {
 	klog.SetOutputBySeverity("INFO", discard{}) // client-go warns about connections that the proxy breaks
 
 	if *only == "list" {
-		for _, s := range scenarios() {
-			fmt.Printf("%-22s %s\n", s.name, s.about)
+		for _, s := range scenarios.All() {
+			fmt.Printf("%-22s %s\n", s.Name, s.About)
 		}
 		return
 	}
@@ -94,10 +96,10 @@ func (c *campaign) choose(only string) error {
 	c.timed = c.duration > 0
 	c.complete = only == "" && !c.short && c.rounds == 0 && (!c.timed || c.duration >= completeTime)
 	c.withoutPeer = c.withoutPeer || c.short && only == "" || c.rounds > 0
-	for _, s := range scenarios() {
-		if (only == "" || pattern.MatchString(s.name)) && (s.short || !c.short || only != "") {
+	for _, s := range scenarios.All() {
+		if (only == "" || pattern.MatchString(s.Name)) && (s.Short || !c.short || only != "") {
 			if !c.complete {
-				s.runs = 1
+				s.Runs = 1
 			}
 			c.scenarios = append(c.scenarios, s)
 		}
@@ -132,7 +134,7 @@ func (c *campaign) conduct(ctx context.Context, name string, play func(context.C
 		return err
 	}
 	defer stop()
-	c.cluster, c.pulse = cluster, startPulse(ctx, cluster)
+	c.cluster, c.pulse = cluster, arena.StartPulse(ctx, cluster)
 	return play(ctx)
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/chaos/scenarios"
 )
 
 // Which scenarios run, with which seed, and with which controllers.
@@ -55,14 +57,14 @@ func TestChoose(t *testing.T) {
 
 // In a given time the scenarios take turns from one that the seed decides, so that all of them have their turn in some campaign.
 func TestChooseOrder(t *testing.T) {
-	all := scenarios()
+	all := scenarios.All()
 	for seed := range uint64(len(all)) {
 		c := &campaign{seed: seed + uint64(len(all)), duration: time.Minute}
 		if err := c.choose(""); err != nil {
 			t.Fatal(err)
 		}
-		if len(c.scenarios) != len(all) || c.scenarios[0].name != all[seed].name {
-			t.Errorf("seed %d: %d scenarios, the first is %s; want %d, %s", c.seed, len(c.scenarios), c.scenarios[0].name, len(all), all[seed].name)
+		if len(c.scenarios) != len(all) || c.scenarios[0].Name != all[seed].Name {
+			t.Errorf("seed %d: %d scenarios, the first is %s; want %d, %s", c.seed, len(c.scenarios), c.scenarios[0].Name, len(all), all[seed].Name)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 )
 
 var invariants = []string{"I1", "I2", "I3", "I4", "I5", "I6", "I7"}
@@ -22,7 +24,7 @@ type table struct {
 	Cores   int
 	Counts  map[string]int
 	Rows    []row
-	Results []result
+	Results []arena.Result
 	// NoRound are the scenarios that our controller had no time for.
 	NoRound []string
 	// Missed are the goals that a complete campaign has not reached.
@@ -48,13 +50,13 @@ type column struct {
 func newTable(c *campaign) *table {
 	t := &table{Seed: c.seed, Date: time.Now().UTC().Format(time.DateOnly), Cores: runtime.NumCPU(), Counts: map[string]int{}, Results: c.results}
 	for _, s := range c.scenarios {
-		r := row{Scenario: s.name, About: s.about}
+		r := row{Scenario: s.Name, About: s.About}
 		for _, result := range c.results {
-			if result.Scenario != s.name {
+			if result.Scenario != s.Name {
 				continue
 			}
 			t.Took += result.Took
-			if result.Contender == (ours{}).name() {
+			if result.Contender == arena.OurName {
 				r.Ours = r.Ours.with(result)
 				for what, n := range result.Counts {
 					t.Counts[what] += n
@@ -65,7 +67,7 @@ func newTable(c *campaign) *table {
 		}
 		t.Rows = append(t.Rows, r)
 		if r.Ours == nil {
-			t.NoRound = append(t.NoRound, s.name)
+			t.NoRound = append(t.NoRound, s.Name)
 		}
 	}
 	if c.complete {
@@ -79,7 +81,7 @@ func newTable(c *campaign) *table {
 }
 
 // with adds a run to a column.
-func (c *column) with(r result) *column {
+func (c *column) with(r arena.Result) *column {
 	if c == nil {
 		c = &column{Violations: map[string]int{}}
 	}

@@ -5,29 +5,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
 func TestTable(t *testing.T) {
-	held := result{Scenario: "s", Contender: "PodManager", Converged: []time.Duration{time.Second, 3 * time.Second}, Counts: map[string]int{etcdKills: 20}}
-	broke := result{Scenario: "s", Contender: "PodManager", Violations: []faults.Violation{{Invariant: "I4"}, {Invariant: "I1"}, {Invariant: "I1"}}}
-	theirs := result{Scenario: "s", Contender: "ReplicaSet", Violations: []faults.Violation{{Invariant: "I1"}}}
-	void := result{Scenario: "s", Contender: "PodManager", Error: "no cluster"}
+	held := arena.Result{Scenario: "s", Contender: "PodManager", Converged: []time.Duration{time.Second, 3 * time.Second}, Counts: map[string]int{arena.EtcdKills: 20}}
+	broke := arena.Result{Scenario: "s", Contender: "PodManager", Violations: []faults.Violation{{Invariant: "I4"}, {Invariant: "I1"}, {Invariant: "I1"}}}
+	theirs := arena.Result{Scenario: "s", Contender: "ReplicaSet", Violations: []faults.Violation{{Invariant: "I1"}}}
+	void := arena.Result{Scenario: "s", Contender: "PodManager", Error: "no cluster"}
 	tests := map[string]struct {
-		results  []result
+		results  []arena.Result
 		complete bool
 		line     string
 		failure  string
 	}{
-		"all held":      {[]result{held, held}, false, "s 2 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", ""},
-		"the peer may":  {[]result{held, theirs}, false, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 0 -", ""},
-		"ours may not":  {[]result{held, broke}, false, "s 2 2 0 0 1 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "violated invariants 3 times"},
-		"a void run":    {[]result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "1 runs were void"},
-		"too few kills": {[]result{held}, true, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "0 controller kills instead of 200"},
+		"all held":      {[]arena.Result{held, held}, false, "s 2 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", ""},
+		"the peer may":  {[]arena.Result{held, theirs}, false, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 0 -", ""},
+		"ours may not":  {[]arena.Result{held, broke}, false, "s 2 2 0 0 1 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "violated invariants 3 times"},
+		"a void run":    {[]arena.Result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "1 runs were void"},
+		"too few kills": {[]arena.Result{held}, true, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "0 controller kills instead of 200"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			table := newTable(&campaign{scenarios: []scenario{{name: "s"}}, results: test.results, complete: test.complete})
+			table := newTable(&campaign{scenarios: []arena.Scenario{{Name: "s"}}, results: test.results, complete: test.complete})
 			lines := strings.Split(table.text(), "\n")
 			if got := strings.Join(strings.Fields(lines[2]), " "); got != test.line {
 				t.Errorf("got  %s\nwant %s", got, test.line)
@@ -48,8 +49,8 @@ func TestTable(t *testing.T) {
 
 // The end names the scenarios that had no round.
 func TestNoRound(t *testing.T) {
-	ours, theirs := result{Scenario: "a", Contender: "PodManager"}, result{Scenario: "b", Contender: "ReplicaSet"}
-	table := newTable(&campaign{scenarios: []scenario{{name: "a"}, {name: "b"}, {name: "c"}}, results: []result{ours, theirs}})
+	ours, theirs := arena.Result{Scenario: "a", Contender: "PodManager"}, arena.Result{Scenario: "b", Contender: "ReplicaSet"}
+	table := newTable(&campaign{scenarios: []arena.Scenario{{Name: "a"}, {Name: "b"}, {Name: "c"}}, results: []arena.Result{ours, theirs}})
 	if want := "2 scenarios had no round, for want of time: b, c."; !strings.Contains(table.text(), want) {
 		t.Errorf("the table does not say %q:\n%s", want, table.text())
 	}

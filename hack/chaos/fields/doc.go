@@ -6,5 +6,5 @@
 //	schema.go    the fields that the schema of the CRD has: limits, values beyond the limits, and other types
 //	template.go  the fields of the template that matter most to a controller, by hand
 //
-// All functions are pure: scenario_fields.go of hack/chaos gives the values to objects in a cluster, and checks what comes of it.
+// All functions are pure: fields.go of hack/chaos/scenarios gives the values to objects in a cluster, and checks what comes of it.
 package fields

@@ -7,6 +7,6 @@
 //	tenure.go   who held a Lease at a time, who took it, and when nobody held it
 //	ledger.go   the writes of the replicas, from the audit log; Judge compares them with the history
 //
-// Replicas are started, disturbed and ended elsewhere: by the crew of hack/chaos. How soon they must take over from each other is decided
+// Replicas are started, disturbed and ended elsewhere: by the crew of hack/chaos/scenarios. How soon they must take over from each other is decided
 // there, too.
 package tenure

@@ -1,0 +1,241 @@
+package arena
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/test/harness/audit"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+)
+
+const (
+	// SettleLimit is how long it may take, once the faults are over, until everything is as wanted. client-go may wait for up to a
+	// minute of that (untilBack of the scenarios) before it opens a cut watch again, and a busy machine needs some time for the rest.
+	SettleLimit = 90 * time.Second
+	// quietTime is how long the controller must write nothing then, within quietTries tries.
+	quietTime, quietTries = 2500 * time.Millisecond, 6
+	// recent is how long a scale-down may take before the remaining pods count as too many, and how old a status may be. It is above
+	// the controller's staleLimit, the time for which it waits for a stalled watch. On a busy machine it is longer, see Slack.
+	recent = 20 * time.Second
+)
+
+// Settle waits until everything is as the scenario wants it, and then until the controller is quiet. The time runs from now, when
+// the faults are over. Any difference in the end is a violation.
+func (a *Arena) Settle() {
+	began := time.Now()
+	problems := a.AwaitSettled(SettleLimit)
+	for _, problem := range problems {
+		a.Violate(problem)
+	}
+	if len(problems) == 0 {
+		a.Run.Converged(time.Since(began))
+		a.Logf("settled after %v", time.Since(began).Round(time.Millisecond))
+		a.StayQuiet()
+	}
+}
+
+// IsOver reports whether something has taken longer than a limit, which is longer on a busy machine.
+func (a *Arena) IsOver(began time.Time, limit time.Duration) bool {
+	return time.Since(began) > limit+Slack*a.Run.Pulse.Slowest(began, time.Now())
+}
+
+// AwaitSettled returns the differences that are left when the time is up.
+func (a *Arena) AwaitSettled(limit time.Duration) []faults.Violation {
+	began := time.Now()
+	for {
+		problems, err := a.Problems(a.Ctx)
+		if err != nil {
+			problems = []faults.Violation{{Invariant: "I3", Object: a.Namespace, What: err.Error()}}
+		}
+		switch {
+		case len(problems) == 0, a.Ctx.Err() != nil: // an interrupted run proves nothing
+			return nil
+		case a.IsOver(began, limit):
+			return problems
+		}
+		lab.Pause(a.Ctx, 100*time.Millisecond)
+	}
+}
+
+// Problems compares the objects, as the API server has them, with what is wanted.
+func (a *Arena) Problems(ctx context.Context) ([]faults.Violation, error) {
+	owners, err := a.Contender.Owners(ctx, a.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{wanted: a.Wants(), pods: map[types.UID][]*corev1.Pod{}, updates: a.Contender.Updates()}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		a.endOverdue(ctx, pod)
+		if _, decoy := pod.Labels[faults.DecoyLabel]; !decoy || metav1.GetControllerOf(pod) != nil && isOwnerKind(metav1.GetControllerOf(pod)) {
+			c.add(pod)
+		}
+	}
+	for _, o := range owners {
+		c.compare(o)
+	}
+	c.rest()
+	return c.problems, nil
+}
+
+// rest finds the pods that are left when all owners have been compared.
+func (c *comparison) rest() {
+	for _, name := range slices.Sorted(maps.Keys(c.wanted)) {
+		c.problem("I3", name, "%s is gone", name)
+	}
+	for _, pods := range c.pods {
+		for _, pod := range pods {
+			c.problem("I2", pod.Name, "pod %s is left, ending: %v, node %q, finalizers %v, owner %s", pod.Name, pod.DeletionTimestamp != nil, pod.Spec.NodeName,
+				pod.Finalizers, OwnerOf(pod))
+		}
+	}
+}
+
+// endOverdue deletes a pod that its node has forgotten. A kubelet would try again after the API server was away; the simulated nodes
+// do not.
+func (a *Arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
+	const overdue = 5 * time.Second
+	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || len(pod.Finalizers) > 0 {
+		return
+	}
+	grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+	if time.Since(pod.DeletionTimestamp.Add(-grace)) < overdue {
+		return
+	}
+	options := metav1.NewDeleteOptions(0)
+	options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
+	if err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).Delete(ctx, pod.Name, *options); err == nil {
+		a.Logf("ended pod %s in place of its node", pod.Name)
+	}
+}
+
+// OwnerOf names the kind and the name of a pod's controller.
+func OwnerOf(pod *corev1.Pod) string {
+	if ref := metav1.GetControllerOf(pod); ref != nil {
+		return ref.Kind + " " + ref.Name
+	}
+	return "none"
+}
+
+func isOwnerKind(ref *metav1.OwnerReference) bool {
+	return ref.Kind == "PodManager" || ref.Kind == "ReplicaSet"
+}
+
+// comparison compares the wanted owners with the existing pods.
+type comparison struct {
+	wanted   map[string]Want
+	pods     map[types.UID][]*corev1.Pod
+	updates  bool
+	problems []faults.Violation
+}
+
+func (c *comparison) add(pod *corev1.Pod) {
+	uid := types.UID("")
+	if ref := metav1.GetControllerOf(pod); ref != nil {
+		uid = ref.UID
+	}
+	c.pods[uid] = append(c.pods[uid], pod)
+}
+
+func (c *comparison) problem(invariant, object, format string, arguments ...any) {
+	c.problems = append(c.problems, faults.Violation{Invariant: invariant, Object: object, What: fmt.Sprintf(format, arguments...)})
+}
+
+func (c *comparison) compare(o Owner) {
+	wanted, found := c.wanted[o.Name]
+	if !found {
+		c.problem("I2", o.Name, "%s is left, ending: %v, finalizers %v", o.Name, o.deleting, o.Finalizers)
+		return
+	}
+	delete(c.wanted, o.Name)
+	pods := c.pods[o.uid]
+	delete(c.pods, o.uid)
+	active, ready := 0, 0
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil {
+			c.problem("I3", o.Name, "pod %s is still ending", pod.Name)
+			continue
+		}
+		if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
+		active++
+		if IsReady(pod) {
+			ready++
+		}
+		if image := pod.Spec.Containers[0].Image; c.updates && wanted.Image != "" && image != wanted.Image {
+			c.problem("I3", o.Name, "pod %s has image %s instead of %s", pod.Name, image, wanted.Image)
+		}
+	}
+	if active != wanted.Replicas || ready != wanted.Replicas || o.wanted != wanted.Replicas {
+		c.problem("I3", o.Name, "%s has %d pods, %d ready; wanted are %d, says the user, and %d, says the spec; it says: %s",
+			o.Name, active, ready, wanted.Replicas, o.wanted, o.Says)
+	}
+	if o.observed != o.generation || o.active != active || o.ready != ready || !o.done {
+		c.problem("I5", o.Name, "%s says %d pods, %d ready, of generation %d, and done: %v; there are %d, %d ready, and generation is %d; it says: %s",
+			o.Name, o.active, o.ready, o.observed, o.done, active, ready, o.generation, o.Says)
+	}
+}
+
+// IsReady reports whether a pod is ready.
+func IsReady(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// StayQuiet checks in the audit log whether the controller has stopped writing.
+func (a *Arena) StayQuiet() {
+	log := a.AuditFromNow()
+	var writes []audit.Request
+	for range quietTries {
+		lab.Pause(a.Ctx, quietTime)
+		if writes = a.NextWrites(log); len(writes) == 0 {
+			return
+		}
+	}
+	a.Violate(faults.Violation{Invariant: "I3", Object: a.Namespace,
+		What: fmt.Sprintf("the controller does not stop writing: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
+}
+
+// AuditFromNow opens the audit log at its end, until the run ends.
+func (a *Arena) AuditFromNow() *audit.Log {
+	log, err := audit.Open(a.Cluster.AuditLog)
+	a.Must(err)
+	context.AfterFunc(a.Ctx, func() { _ = log.Close() })
+	return log
+}
+
+// NextWrites are what the controller has written in the namespace since the last call, without its Leases.
+func (a *Arena) NextWrites(log *audit.Log) []audit.Request {
+	requests, err := log.Read(a.Contender.User(), a.Namespace)
+	a.Must(err)
+	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !r.IsWriteOf(a.Contender.User(), a.Namespace) })
+}
+
+// Judge asks the oracle for its report.
+func (a *Arena) Judge() {
+	ctx, cancel := context.WithTimeout(a.Ctx, patience)
+	defer cancel()
+	slowest := a.Run.Pulse.Slowest(a.Run.began, time.Now())
+	a.Logf("the slowest write took %v", slowest.Round(time.Millisecond))
+	report, err := a.Oracle.Report(ctx, recent+Slack*slowest, a.Blind)
+	a.Must(err)
+	for _, violation := range report.Violations {
+		a.Violate(violation)
+	}
+	a.Run.saw(report.Versions, report.Gaps)
+}

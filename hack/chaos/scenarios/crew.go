@@ -1,0 +1,255 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/tenure"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+	"github.com/mycompany/podmanager/pkg/shard"
+)
+
+// crewShards is the number of shards, crewSpace the namespace of the Leases: artifacts/shards/rbac.yaml gives the rights there.
+const (
+	crewShards = 8
+	crewSpace  = "podmanager-system"
+)
+
+// crew is a group of replicas that share the work of an arena. Its Leases have the name of the arena's namespace.
+type crew struct {
+	scene
+	leases  coordinationclient.LeaseInterface
+	history *tenure.History
+	ledger  *tenure.Ledger
+	// replicas are those that run, all are also those that ran.
+	replicas, all []*crewReplica
+	// forced are the times at which a shard was taken by force.
+	forced []time.Time
+	// calm removes the lost answers.
+	calm atomic.Bool
+	// usual is how long shards need to react without a fault, on this machine at the moment.
+	usual time.Duration
+	// times are what takeovers took, by kind.
+	times map[string][]time.Duration
+	stop  context.CancelFunc
+}
+
+// crewReplica is a replica behind a proxy of its own, with a token of its own.
+type crewReplica struct {
+	name       string
+	credential string
+	proxy      *faults.Proxy
+	process    *lab.Process
+	// isCutOff tells that the proxy lets nothing through.
+	isCutOff atomic.Bool
+	// faults are the times in which it was stopped or cut off, for the reader of a violation.
+	faults []faultTime
+}
+
+// faultTime is when something was done to a replica. The end is zero while it lasts.
+type faultTime struct {
+	what     string
+	from, to time.Time
+}
+
+func newCrew(a scene) *crew {
+	_, err := a.Cluster.Kubectl(a.Ctx, "apply", "-f", "artifacts/shards/rbac.yaml")
+	a.Must(err)
+	ctx, stop := context.WithCancel(a.Ctx)
+	c := &crew{scene: a, leases: a.Cluster.Kube.CoordinationV1().Leases(crewSpace), times: map[string][]time.Duration{}, stop: stop}
+	c.history, err = tenure.Follow(ctx, c.leases)
+	a.Must(err)
+	c.ledger, err = tenure.OpenLedger(a.Cluster.AuditLog, a.Contender.User(), a.Namespace, a.Namespace+"-replica-")
+	a.Must(err)
+	go c.ledger.Follow(ctx)
+	return c
+}
+
+// close ends all replicas, and removes their Leases.
+func (c *crew) close() {
+	for _, r := range c.all {
+		_ = r.process.Kill() // it may have ended already
+		_ = r.proxy.Close()
+		c.Run.ProxyLog(r.name, r.proxy.Log())
+	}
+	c.stop()
+	_ = c.ledger.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Ctx), 30*time.Second)
+	defer cancel()
+	_ = c.leases.Delete(ctx, c.Namespace, metav1.DeleteOptions{})
+	for name := range c.history.Holders(c.Namespace + "-") {
+		_ = c.leases.Delete(ctx, name, metav1.DeleteOptions{})
+	}
+}
+
+// flags are those of all replicas. The Leases are as short as those of a split brain.
+func (c *crew) flags() []string {
+	return []string{"-leader-elect", fmt.Sprint("-shards=", crewShards), "-leader-elect-resource-namespace=" + crewSpace, "-leader-elect-resource-name=" + c.Namespace,
+		"-leader-elect-lease-duration=" + leaseDuration.String(), "-leader-elect-renew-deadline=" + renewDeadline.String(), "-leader-elect-retry-period=500ms"}
+}
+
+// launch starts a replica, and does not wait until it is ready. The answers to 30 % of its creates are lost.
+func (c *crew) launch() {
+	r := &crewReplica{name: fmt.Sprintf("%s-%d", c.Namespace, len(c.all)+1)}
+	token, credential, err := c.newToken()
+	c.Must(err)
+	r.credential = credential
+	config, err := clientcmd.LoadFromFile(c.Contender.Kubeconfig())
+	c.Must(err)
+	config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo].Token = token
+	direct, proxied := filepath.Join(c.Cluster.Folder, r.name+"-direct.kubeconfig"), filepath.Join(c.Cluster.Folder, r.name+".kubeconfig")
+	c.Must(clientcmd.WriteToFile(*config, direct))
+	r.proxy, err = faults.StartProxy(direct, c.Run.Seed+uint64(len(c.all)))
+	c.Must(err)
+	c.Must(r.proxy.WriteKubeconfig(proxied))
+	isCreate := c.Own("create", "pods")
+	r.proxy.Inject(faults.Rule{Name: "lost", Rate: 0.3, Faults: []faults.Fault{{DropAnswer: true}},
+		Match: func(request faults.Request) bool { return isCreate(request) && !r.isCutOff.Load() && !c.calm.Load() }})
+	r.process, _, err = c.Contender.Launch(proxied, c.Namespace, c.flags()...)
+	c.Must(err)
+	c.all, c.replicas = append(c.all, r), append(c.replicas, r)
+	c.Logf("started %s, log %s", r.name, filepath.Base(r.process.Log))
+}
+
+// newToken is a token of the controller's account, and how the audit log calls it.
+func (c *crew) newToken() (token, credential string, err error) {
+	account := strings.Split(c.Contender.User(), ":")
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](12 * 3600)}}
+	answer, err := c.Cluster.Kube.CoreV1().ServiceAccounts(account[2]).CreateToken(c.Ctx, account[3], request, metav1.CreateOptions{})
+	if err != nil {
+		return "", "", err
+	}
+	parts := strings.Split(answer.Status.Token, ".")
+	if len(parts) != 3 {
+		return "", "", errors.New("the token is not a JWT")
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return "", "", err
+	}
+	var id struct{ JTI string }
+	err = json.Unmarshal(claims, &id)
+	return answer.Status.Token, "JTI=" + id.JTI, err
+}
+
+// held are the shards that a replica says that it holds; nil if it does not answer.
+func (r *crewReplica) held() []int {
+	ready, _ := r.process.Ready()
+	_, list, found := strings.Cut(ready, fmt.Sprintf(" of %d: ", crewShards))
+	if !found {
+		return nil
+	}
+	list, _, _ = strings.Cut(list, "\n")
+	list, _, _ = strings.Cut(list, ";")
+	var held []int
+	for _, index := range strings.Split(list, ", ") {
+		if n, err := strconv.Atoi(strings.TrimSpace(index)); err == nil {
+			held = append(held, n)
+		}
+	}
+	return held
+}
+
+// shardsOf are the shards whose Leases a replica holds, and those that are on their way from one replica to another.
+func (c *crew) shardsOf(r *crewReplica) []int {
+	c.Must(c.ledger.Read())
+	identity := c.history.FirstHolder(c.ledger.LeaseOf(r.credential)) // empty if it has just started
+	holders := c.history.Holders(c.Namespace + "-shard-")
+	var shards []int
+	for _, part := range shard.All(crewShards) {
+		if holder := holders[fmt.Sprintf("%s-shard-%v", c.Namespace, part)]; holder == identity || holder == "" {
+			shards = append(shards, part.Index)
+		}
+	}
+	return shards
+}
+
+// balanceLimit is how long it may take, without faults, until the replicas hold equal parts. A replica that was cut off may wait for a while
+// before it opens its watches again.
+const balanceLimit = 45 * time.Second
+
+// awaitBalance waits until each shard has a replica, and none has two more than another.
+func (c *crew) awaitBalance() {
+	began := time.Now()
+	for {
+		var held []string
+		var counts []int
+		total := 0
+		for _, r := range c.replicas {
+			shards := r.held()
+			total += len(shards)
+			counts = append(counts, len(shards))
+			held = append(held, fmt.Sprintf("%s %v", r.name, shards))
+		}
+		if total == crewShards && slices.Max(counts)-slices.Min(counts) < 2 {
+			c.Logf("balanced after %v: %s", time.Since(began).Round(time.Millisecond), strings.Join(held, ", "))
+			return
+		}
+		if took := time.Since(began); took > balanceLimit+c.longer(began, time.Now()) {
+			c.Violate(faults.Violation{Invariant: "I3", Object: "shards", What: fmt.Sprintf("the shards are not shared evenly %v after the last fault: %s; the Leases: %v",
+				took.Round(time.Second), strings.Join(held, ", "), c.history.Holders(c.Namespace+"-"))})
+			return
+		}
+		if !lab.Pause(c.Ctx, 100*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// story is what had happened to the replica of a token around a time.
+func (c *crew) story(credential string, at time.Time) string {
+	for _, r := range c.all {
+		if r.credential != credential {
+			continue
+		}
+		told := r.name + " was not disturbed before"
+		for _, fault := range r.faults {
+			switch {
+			case at.Before(fault.from):
+			case fault.to.IsZero() || at.Before(fault.to):
+				told = fmt.Sprintf("%s was %s since %s", r.name, fault.what, tenure.Clock(fault.from))
+			default:
+				told = fmt.Sprintf("%s had been %s from %s to %s, %v before", r.name, fault.what,
+					tenure.Clock(fault.from), tenure.Clock(fault.to), at.Sub(fault.to).Round(time.Millisecond))
+			}
+		}
+		return told
+	}
+	return "it has the token of no replica"
+}
+
+// judgeWrites checks that each write came from the replica that held the shard.
+func (c *crew) judgeWrites() {
+	c.Must(c.ledger.Read())
+	c.Must(c.history.Err())
+	onTheWay := func(received time.Time) time.Duration {
+		return c.Run.Pulse.Slowest(received.Add(-leaseDuration), received)
+	}
+	count, violations := c.ledger.Judge(c.history, c.Namespace, crewShards, onTheWay, c.story)
+	for _, violation := range violations {
+		c.Violate(violation)
+	}
+	handovers := c.history.Handovers(c.Namespace + "-shard-")
+	c.Run.Count(arena.ShardHandovers, handovers)
+	c.Logf("judged %d writes of %d replicas, with %d handovers", count, len(c.all), handovers)
+	if count < 10*crewShards {
+		c.Must(fmt.Errorf("%d writes are too few to judge", count))
+	}
+}

@@ -1,0 +1,185 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/fields"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// fieldWorkers is how many objects get values at the same time.
+	fieldWorkers = 6
+	// trialLimit is how long one value may take, and how long the way back.
+	trialLimit = 30 * time.Second
+	trialImage = "nginx:1.28"
+)
+
+// everyField gives every field of the spec, according to the schema that the API server serves, valid and invalid values. The API
+// server refuses invalid values with a message that names the field. The controller carries out valid values, or the status tells why
+// it does not. Then the first spec is restored, and the controller must carry it out.
+func everyField(a scene) {
+	a.Start()
+	trials := fields.Trials(a.specSchema())
+	a.Random.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
+	queue := make(chan fields.Trial, len(trials))
+	var greedy, short []fields.Trial
+	for _, t := range trials {
+		switch {
+		case t.IsGreedy():
+			greedy = append(greedy, t)
+		case t.IsShort():
+			short = append(short, t)
+		default:
+			queue <- t
+		}
+	}
+	close(queue)
+	var parts []func()
+	for i := range fieldWorkers {
+		name := fmt.Sprintf("field-%d", i)
+		a.Create(name, 2, arena.OwnerOptions{})
+		parts = append(parts, func() {
+			for t := range queue {
+				a.try(name, t)
+			}
+		})
+	}
+	a.Create("short", 2, arena.OwnerOptions{Spec: func(spec *v1.PodManagerSpec) { spec.Image, spec.Template = arena.DefaultImage, nil }})
+	a.awaitCalm()
+	a.InParallel(append(parts, func() {
+		for _, t := range short {
+			a.try("short", t)
+		}
+	})...)
+	a.awaitCalm()
+	lift := a.imposeQuota(a.Namespace, 20) // the other objects have all their pods by now
+	defer lift()
+	for _, t := range greedy {
+		a.try("field-0", t)
+	}
+	a.Logf("%d values were tried", len(trials))
+	a.Settle()
+	a.Judge()
+}
+
+// specSchema is the schema of the spec that the API server serves.
+func (a scene) specSchema() map[string]any {
+	out, err := a.Cluster.Kubectl(a.Ctx, "get", "crd", crdName, "-o", "json")
+	a.Must(err)
+	var crd map[string]any
+	a.Must(json.Unmarshal([]byte(out), &crd))
+	versions, _ := descend(crd, "spec")["versions"].([]any)
+	schema := descend(versions[0].(map[string]any), "schema", "openAPIV3Schema", "properties", "spec")
+	if len(descend(schema, "properties")) == 0 {
+		a.Must(errors.New("the CRD has no schema for spec"))
+	}
+	return schema
+}
+
+func (a scene) wrongValue(invariant string, t fields.Trial, format string, arguments ...any) {
+	a.Violate(faults.Violation{Invariant: invariant, Object: t.String(), What: t.String() + " " + fmt.Sprintf(format, arguments...)})
+}
+
+// try gives an object a value, checks the result, and restores the spec.
+func (a scene) try(name string, t fields.Trial) {
+	managers := a.Cluster.Managers.AppsV1().PodManagers(a.Namespace)
+	if t.Refused {
+		_, err := managers.Patch(a.Ctx, name, types.MergePatchType, []byte(t.Patch(trialImage)), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		a.checkRefusal(t, err)
+		return
+	}
+	first, err := managers.Get(a.Ctx, name, metav1.GetOptions{})
+	a.Must(err)
+	began := time.Now()
+	if err := a.Contender.Patch(a.Ctx, a.Namespace, name, t.Patch(trialImage)); err != nil {
+		a.wrongValue("I3", t, "is allowed by the schema, but refused: %v", err)
+		return
+	}
+	a.awaitVerdict(name, t, t.Held)
+	took := time.Since(began)
+	a.Insist(func() error {
+		live, err := managers.Get(a.Ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		live.Spec = first.Spec
+		_, err = managers.Update(a.Ctx, live, metav1.UpdateOptions{})
+		return err
+	})
+	back := time.Now()
+	if a.awaitVerdict(name, t, nil) {
+		a.Run.Converged(time.Since(back))
+	}
+	a.Logf("%s: %v with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+}
+
+// checkRefusal checks the message of the API server about an invalid value.
+func (a scene) checkRefusal(t fields.Trial, err error) {
+	switch word := t.Word(); {
+	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+		a.wrongValue("I3", t, "is not allowed by the schema, but not refused: %v", err)
+	case !strings.Contains(err.Error(), word):
+		a.wrongValue("I3", t, "is refused without a word about %s: %v", word, err)
+	}
+}
+
+// awaitVerdict waits until the status is about the present spec, and the spec is carried out, or held up for one of the given
+// reasons.
+func (a scene) awaitVerdict(name string, t fields.Trial, held []string) bool {
+	what, ctx := "Ready", a.Ctx
+	if len(held) > 0 {
+		what = "Ready to be False because of " + strings.Join(held, " or ")
+	}
+	return a.expect("I5", name+" "+t.String(), what, trialLimit, func() (string, bool) {
+		m, err := a.Cluster.Managers.AppsV1().PodManagers(a.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error(), false
+		}
+		ready := meta.FindStatusCondition(m.Status.Conditions, v1.ConditionReady)
+		seen := fmt.Sprintf("generation %d, status of %d: %d pods, %d ready; Ready: %+v",
+			m.Generation, m.Status.ObservedGeneration, m.Status.Replicas, m.Status.ReadyReplicas, ready)
+		switch {
+		case m.Status.ObservedGeneration != m.Generation || ready == nil || ready.ObservedGeneration != m.Generation:
+			return seen, false
+		case len(held) > 0:
+			isHeld := ready.Status == metav1.ConditionFalse
+			return seen, isHeld && slices.Contains(held, ready.Reason) && ready.Message != ""
+		default:
+			active, isTrue := a.isCarriedOut(ctx, m)
+			return fmt.Sprintf("%s; there are %d", seen, active), ready.Status == metav1.ConditionTrue && isTrue
+		}
+	})
+}
+
+// isCarriedOut tells whether there are as many pods as wanted, all ready, and whether the status has counted them.
+func (a scene) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, isTrue bool) {
+	list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + m.Name})
+	if err != nil {
+		return 0, false
+	}
+	ready := 0
+	for _, pod := range list.Items {
+		if metav1.IsControlledBy(&pod, m) && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
+			active++
+			if arena.IsReady(&pod) {
+				ready++
+			}
+		}
+	}
+	return active, active == m.DesiredReplicas() && ready == active && int(m.Status.Replicas) == active && int(m.Status.ReadyReplicas) == ready
+}

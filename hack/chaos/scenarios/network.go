@@ -1,0 +1,128 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+)
+
+// inBursts stalls watches most of the time, until stop is called: the controller sees its own writes only after a while. Otherwise the
+// cache would be faster than any retry, and hide the mistakes of a retry.
+func (a scene) inBursts(match func(faults.Request) bool) (stop func()) {
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			stall := a.Proxy.Stall(match)
+			select {
+			case <-time.After(2 * time.Second):
+				stall.Resume()
+			case <-over:
+				stall.Resume()
+				return
+			}
+			lab.Pause(a.Ctx, 100*time.Millisecond)
+		}
+	}()
+	return func() { close(over); <-ended }
+}
+
+// ambiguousCreate drops the answers to successful creates. The controller must not create a pod too many.
+func ambiguousCreate(a scene) {
+	owners := 30
+	if a.Short {
+		owners = 10
+	}
+	a.Start()
+	calm := a.inBursts(a.Own("watch", "pods"))
+	heal := a.Proxy.Inject(faults.Rule{Name: "lost", Match: a.Own("create", "pods"), Rate: 0.3, Faults: []faults.Fault{{DropAnswer: true}}})
+	for i := range owners {
+		a.Create(fmt.Sprintf("web-%d", i), 5, arena.OwnerOptions{})
+	}
+	a.Await("all pods", func() (string, bool) {
+		n := len(a.Pods())
+		return fmt.Sprint(n), n >= 5*owners
+	})
+	heal()
+	calm()
+	if n := a.Proxy.Count("lost"); n < owners/2 {
+		a.Must(fmt.Errorf("only %d answers were lost", n))
+	}
+	a.Settle()
+	a.Judge()
+}
+
+// serverErrors fails or delays many writes.
+func serverErrors(a scene) {
+	length := 40 * time.Second
+	if a.Short {
+		length = 10 * time.Second
+	}
+	a.Start()
+	rule := faults.Rule{Name: "errors", Match: a.isWrite, Rate: 0.3, Faults: []faults.Fault{
+		{Status: 429, RetryAfter: time.Second}, {Status: 500}, {Status: 503}, {Status: 504}, {Status: 503, RetryAfter: 2 * time.Second},
+		{Delay: time.Second}, {Delay: 3 * time.Second},
+	}}
+	a.bouts(length, rule.Name, 3, func(ctx context.Context) {
+		heal := a.Proxy.Inject(rule)
+		<-ctx.Done()
+		heal()
+	})
+	a.Judge()
+}
+
+// noticed is how soon a controller has to find out that a connection is dead. client-go pings after 30 s of silence, and
+// waits 15 s for an answer.
+const noticed = time.Minute
+
+// blackHole first makes the open connections dead for ever, like a firewall that was restarted, and then all connections, old and new,
+// for a while.
+func blackHole(a scene) {
+	link, err := faults.StartLink(a.Kubeconfig) // in front of the proxy, which would answer pings itself
+	a.Must(err)
+	defer link.Close()
+	a.Kubeconfig = filepath.Join(a.Cluster.Folder, a.Namespace+"-link.kubeconfig")
+	a.Must(link.WriteKubeconfig(a.Kubeconfig))
+	a.Blind = noticed
+	a.Start()
+	a.Create("web", 3, arena.OwnerOptions{})
+	a.awaitCalm()
+
+	slow := a.Proxy.Inject(faults.Rule{Name: "slow", Match: a.Own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 200 * time.Millisecond}}})
+	a.Scale("web", 12)
+	a.Await("some pods", func() (string, bool) { n := len(a.Pods()); return fmt.Sprint(n), n > 3 })
+	if link.Sever() == 0 {
+		a.Must(errors.New("there is no connection to cut"))
+	}
+	a.Logf("the connections are dead, at %d pods", len(a.Pods()))
+	began := time.Now()
+	for _, problem := range a.AwaitSettled(noticed) {
+		problem.What = fmt.Sprintf("not done %v after its connections went dead, although new ones work: %s", noticed, problem.What)
+		a.Violate(problem)
+	}
+	a.Logf("done %v after the connections went dead", time.Since(began).Round(time.Millisecond))
+	slow()
+
+	a.Scale("web", 4+a.Random.IntN(6))
+	opened, began := link.Opened(), time.Now()
+	revive := link.Die()
+	a.Logf("the link is dead")
+	a.DeletePod(a.Pods()[0].Name)
+	for link.Opened() == opened && time.Since(began) < noticed {
+		lab.Pause(a.Ctx, 100*time.Millisecond)
+	}
+	a.Logf("a new connection is tried after %v", time.Since(began).Round(time.Millisecond))
+	if link.Opened() == opened {
+		a.Violate(faults.Violation{Invariant: "I3", Object: "web", What: fmt.Sprintf("the controller has not noticed within %v that its connection is dead", noticed)})
+	}
+	lab.Pause(a.Ctx, time.Duration(a.Random.IntN(5000))*time.Millisecond)
+	revive()
+	a.Settle()
+	a.Judge()
+}

@@ -1,0 +1,163 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+	"github.com/mycompany/podmanager/pkg/consistency"
+)
+
+// etcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and informers
+// get no event about it. Nobody restarts the controller.
+func etcdRestore(a scene) {
+	const undone = 2000 // more than the control plane writes while it starts again
+	a.restoreEtcd(undone, func(string) {})
+}
+
+// hiddenRestore is an etcdRestore of which the versions tell nothing, because they are caught up before the controller looks. Only the
+// controller's Lease is older than it was.
+func hiddenRestore(a scene) {
+	a.allowLeases()
+	const undone = 20
+	// A long lease: a controller that loses it starts again, with new caches.
+	a.restoreEtcd(undone, a.catchUp, append(a.leaseFlags(), "-leader-elect-lease-duration=20m", "-leader-elect-renew-deadline=15m")...)
+	// Informers may have listed anew by themselves, because their connection broke: that is luck.
+	metrics, err := a.Process.ReadMetrics()
+	a.Must(err)
+	if strings.Contains(metrics, "\npodmanager_rewinds_total 0\n") {
+		a.Violate(faults.Violation{Invariant: "I3", Object: "controller", What: "the controller did not notice that etcd was restored"})
+	}
+}
+
+// restoreEtcd undoes at least so many versions. After that it calls meanwhile with the newest of them, while the controller is stopped.
+func (a scene) restoreEtcd(undone int, meanwhile func(version string), flags ...string) {
+	// Past the proxy: it would break the watches in a way that makes informers relist by themselves.
+	a.Kubeconfig = a.Contender.Kubeconfig()
+	a.Start(flags...)
+	a.Create("web", 3, arena.OwnerOptions{})
+	a.Create("early", 2, arena.OwnerOptions{})
+	a.awaitCalm()
+	a.Judge()
+	before := a.Wants()
+	backup := filepath.Join(a.Cluster.Folder, "etcd-backup")
+	a.Must(os.RemoveAll(backup))
+	defer os.RemoveAll(backup)
+	a.whileDown(func() { a.Must(a.Cluster.BackUpEtcd(a.Ctx, backup)) })
+	a.wake()
+
+	a.BeginOracle(a.Wants()) // the present oracle has a gap
+	// The restore undoes all of this: more pods, a new object, a deleted one, and many versions.
+	a.awaitCalm()
+	a.Scale("web", 8)
+	a.Create("late", 2, arena.OwnerOptions{})
+	a.Remove("early")
+	a.awaitCalm()
+	for range undone {
+		a.touch("web")
+	}
+	a.Judge() // the restore undoes what this oracle has seen
+
+	version := a.version()
+	a.whileDown(func() { a.Must(a.Cluster.RestoreEtcd(a.Ctx, backup)) })
+	a.Logf("etcd is restored from the backup")
+	meanwhile(version)
+	a.wake()
+	a.BeginOracle(before)
+	owners, err := a.Contender.Owners(a.Ctx, a.Namespace)
+	a.Must(err)
+	if len(owners) != len(before) {
+		a.Must(fmt.Errorf("the restore did not work: there are %v", owners))
+	}
+	a.Scale("web", 5) // the same generation as the scaling that was undone
+	a.Settle()
+	a.Judge()
+}
+
+// version is the version that the API server is at.
+func (a scene) version() string {
+	var version string
+	a.Insist(func() error {
+		list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(a.Ctx, metav1.ListOptions{Limit: 1})
+		version = list.ResourceVersion
+		return err
+	})
+	return version
+}
+
+// catchUp writes until the API server is past a version.
+func (a scene) catchUp(version string) {
+	writes := 0
+	for ; !consistency.IsNewer(a.version(), version); writes++ {
+		a.touch("web")
+	}
+	a.Logf("the API server is past version %s again, after %d writes", version, writes)
+}
+
+// touch changes an object without asking for anything.
+func (a scene) touch(name string) {
+	a.Must(a.Contender.Patch(a.Ctx, a.Namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
+}
+
+// whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive a restore, so
+// whileDown starts it again, and gives it no time to act on its old caches. The controller is stopped until wake: a new API server does not
+// know the controller's rights yet, and a refusal alone would make informers relist.
+func (a scene) whileDown(do func()) {
+	others := []string{"kube-controller-manager", lab.Scheduler, lab.Nodes}
+	send := func(signal syscall.Signal, components ...string) {
+		for _, component := range components {
+			a.Must(a.Cluster.Signal(component, signal))
+		}
+	}
+	a.Must(a.Process.Signal(syscall.SIGSTOP))
+	send(syscall.SIGSTOP, others...)
+	send(syscall.SIGKILL, lab.APIServer, lab.Etcd)
+	do()
+	a.Must(a.Cluster.Repair(a.Ctx))
+	for try := 0; ; try++ {
+		send(syscall.SIGKILL, others...)
+		a.Must(a.Cluster.Repair(a.Ctx))
+		if a.podsCanRun(20 * time.Second) {
+			break
+		}
+		if try == 3 {
+			a.Must(errors.New("no pod becomes ready any more"))
+		}
+	}
+	a.Logf("the whole control plane runs again")
+}
+
+// wake lets the controller go on.
+func (a scene) wake() {
+	a.Must(a.Process.Signal(syscall.SIGCONT))
+}
+
+// podsCanRun tells whether a pod without an owner becomes ready in time: a scheduler or a node that was started too early may wait for a
+// minute before it tries again, which says nothing about the contenders.
+func (a scene) podsCanRun(limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(a.Ctx, limit)
+	defer cancel()
+	pods := a.Cluster.Kube.CoreV1().Pods(a.Namespace)
+	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: (arena.OwnerOptions{}).Template(nil).Spec}
+	defer a.Insist(func() error { return pods.Delete(a.Ctx, probe.Name, *metav1.NewDeleteOptions(0)) })
+	a.Insist(func() error { _, err := pods.Create(a.Ctx, probe, metav1.CreateOptions{}); return err })
+	for {
+		if pod, err := pods.Get(ctx, probe.Name, metav1.GetOptions{}); err == nil && arena.IsReady(pod) {
+			return true
+		}
+		if !lab.Pause(ctx, 100*time.Millisecond) {
+			return false
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package scenarios
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+)
+
+const (
+	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average, besides the usual variation of
+	// the heap (70 kB were seen). Three strings for each event are 48 bytes, and their slice has spare capacity.
+	mostPerEvent, heapNoise = 10, 128 << 10
+	// takeOver is how soon a standby must finish the work of a leader that was stopped.
+	takeOver = 20 * time.Second
+	// beatWriters is how many goroutines change pods at the same time.
+	beatWriters = 16
+)
+
+// standby lets a second controller see as many events as in days, while the first one leads. The second one keeps nothing but its caches,
+// and takes over at once when the leader is stopped.
+func standby(a scene) {
+	least, most, length := 10000, 20000, time.Minute // fewer would be lost in the noise
+	if a.Short {
+		least, most, length = 3000, 6000, 15*time.Second
+	}
+	a.allowLeases()
+	// A long lease: the leader does not lose it on a busy machine, and releases it when it is stopped.
+	flags := append(a.leaseFlags(), "-leader-elect-lease-duration=1m", "-leader-elect-renew-deadline=50s")
+	a.Start(flags...)
+	leader := a.Process
+	a.Await("a leader", func() (string, bool) { return leader.Tail(3), a.leader() != "" })
+	second, ready, err := a.Contender.Launch(a.Contender.Kubeconfig(), a.Namespace, flags...)
+	a.Must(err)
+	defer func() { _ = second.Kill() }()
+	a.Await("the second controller to be ready", func() (string, bool) { return second.Tail(3), ready() })
+	a.Create("web", 2, arena.OwnerOptions{})
+	a.awaitCalm()
+	// Nobody schedules these pods, so that events about them cost less.
+	a.Create("idle", 20, arena.OwnerOptions{Pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
+	a.awaitOwned("idle", 20)
+
+	a.beat("idle", 1000, 1000, 0) // until caches and buffers have their final size
+	before := a.heap(second)
+	events := a.beat("idle", least, most, length)
+	grown := a.heap(second) - before
+	a.Logf("after %d events the heap is larger by %d kB", events, grown>>10)
+	if most := int64(mostPerEvent*events + heapNoise); grown > most {
+		a.Violate(faults.Violation{Invariant: "I3", Object: "standby",
+			What: fmt.Sprintf("%d events about pods have left %d kB in the heap of a standby, more than %d kB", events, grown>>10, most>>10)})
+	}
+
+	a.Remove("idle")
+	a.Must(leader.Stop())
+	a.Process = second
+	began := time.Now()
+	a.Scale("web", 5)
+	a.Logf("stopped the leader")
+	for _, problem := range a.AwaitSettled(takeOver) {
+		problem.What = fmt.Sprintf("not done %v after the leader was stopped: %s", takeOver, problem.What)
+		a.Violate(problem)
+	}
+	a.Logf("the standby has taken over and is done after %v", time.Since(began).Round(time.Millisecond))
+	a.Settle()
+	a.Judge()
+}
+
+// beat changes an owner's pods in a field that the controller reads: at least least times, and up to most times if there is time.
+func (a scene) beat(name string, least, most int, length time.Duration) int {
+	pods := a.PodsOf(name)
+	began := time.Now()
+	var count atomic.Int64
+	write := func() {
+		for a.Ctx.Err() == nil {
+			n := int(count.Add(1))
+			if n > most || n > least && time.Since(began) > length {
+				count.Add(-1)
+				return
+			}
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"%d"}}}`, corev1.PodDeletionCost, n)
+			a.Insist(func() error {
+				_, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).Patch(a.Ctx, pods[n%len(pods)].Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				return err
+			})
+		}
+	}
+	a.InParallel(slices.Repeat([]func(){write}, beatWriters)...)
+	a.Logf("%d changes of pods, %.0f/s", count.Load(), float64(count.Load())/time.Since(began).Seconds())
+	return int(count.Load())
+}
+
+// heap is how much of a process' heap is in use: the minimum after a few garbage collections from now on, because each of them counts
+// requests under way as in use.
+func (a scene) heap(process *lab.Process) int64 {
+	a.awaitIdle(process)
+	const live, cycles, count = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total", 8
+	began := a.metrics(process)[cycles] + 1 // the first collection may have begun before
+	least := math.Inf(1)
+	a.Await("some garbage collections", func() (string, bool) {
+		for range 20 { // the requests make garbage
+			now := a.metrics(process)
+			if now[cycles] > began {
+				least = min(least, now[live])
+			}
+			if now[cycles] > began+count {
+				return "", true
+			}
+		}
+		return process.Tail(1), false
+	})
+	if least == 0 {
+		a.Must(fmt.Errorf("there is no metric %s", live))
+	}
+	usage, err := process.Usage()
+	a.Must(err)
+	a.Logf("the heap of the standby has %.0f kB in use, the process %d kB", least/1024, usage.RSS>>10)
+	return int64(least)
+}
+
+// awaitIdle waits until a process uses little CPU: nothing else tells whether a standby has handled all events.
+func (a scene) awaitIdle(process *lab.Process) {
+	const little = 20 * time.Millisecond // it reads the lease, too
+	spent := func() time.Duration {
+		usage, err := process.Usage()
+		a.Must(err)
+		return usage.CPU
+	}
+	before, quiet := spent(), 0
+	a.Await("the standby to be idle", func() (string, bool) {
+		lab.Pause(a.Ctx, 500*time.Millisecond)
+		now := spent()
+		if quiet++; now-before > little {
+			quiet = 0
+		}
+		before = now
+		return now.String(), quiet >= 3
+	})
+}
+
+// uncompressed asks for uncompressed answers: compressing one takes 700 kB of the heap to be measured.
+var uncompressed = http.Client{Transport: &http.Transport{DisableCompression: true}}
+
+// metrics are the metrics of a process without labels.
+func (a scene) metrics(process *lab.Process) map[string]float64 {
+	response, err := uncompressed.Get("http://" + process.Metrics + "/metrics")
+	a.Must(err)
+	defer response.Body.Close()
+	found := map[string]float64{}
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		if value, err := strconv.ParseFloat(text, 64); err == nil {
+			found[name] = value
+		}
+	}
+	return found
+}

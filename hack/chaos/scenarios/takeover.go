@@ -1,0 +1,187 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/tenure"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
+	"github.com/mycompany/podmanager/pkg/shard"
+)
+
+const (
+	// takeoverAfterKill is how soon the shards of a killed replica must be at work again after their Leases have run out, and
+	// takeoverAfterStop after a replica was told to stop.
+	takeoverAfterKill = 5 * time.Second
+	takeoverAfterStop = time.Second
+	// noPause is how soon all other shards must react meanwhile.
+	noPause = time.Second
+	// takeoverPatience is how long a shard is waited for.
+	takeoverPatience = 40 * time.Second
+)
+
+// canary is the PodManager that shows whether a shard is at work. The churn leaves it alone.
+func (c *crew) canary(index int) string {
+	for n := 0; ; n++ {
+		name := fmt.Sprint(arena.CanaryPrefix, n)
+		if shard.Of(c.Namespace, name, crewShards).Index == index {
+			return name
+		}
+	}
+}
+
+func (c *crew) createCanaries() {
+	for index := range crewShards {
+		c.Create(c.canary(index), 1, arena.OwnerOptions{})
+	}
+}
+
+// poke scales the canaries of all shards at the same time, so that each shard has something to do.
+func (c *crew) poke() {
+	var parts []func()
+	for index := range crewShards {
+		name := c.canary(index)
+		parts = append(parts, func() { c.Scale(name, 3-c.Wants()[name].Replicas) }) // from 1 to 2, and back
+	}
+	c.InParallel(parts...)
+}
+
+// awaitCanaries waits until each canary has the pods that it was last asked for. If a poke took back what nobody had begun to do, there would be
+// nothing to do but to write the status, which may come later.
+func (c *crew) awaitCanaries() {
+	began := time.Now()
+	for time.Since(began) < takeoverPatience && lab.Pause(c.Ctx, 50*time.Millisecond) {
+		counts := map[string]int{}
+		for _, pod := range c.Pods() {
+			counts[arena.OwnerOf(&pod)]++
+		}
+		settled := 0
+		for index := range crewShards {
+			if name := c.canary(index); counts["PodManager "+name] == c.Wants()[name].Replicas {
+				settled++
+			}
+		}
+		if settled == crewShards {
+			return
+		}
+	}
+}
+
+// reactions pokes all shards, and tells for each shard when its replica has first created or deleted a pod because of that, which the audit
+// log knows. A shard that nobody works on is missing.
+func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
+	reacted = map[int]time.Time{}
+	asked = time.Now()
+	c.poke()
+	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+c.longer(asked, time.Now()) && lab.Pause(c.Ctx, 50*time.Millisecond) {
+		c.Must(c.ledger.Read())
+		for index := range crewShards {
+			if at, found := c.ledger.FirstOfPods(c.canary(index), asked); found {
+				reacted[index] = at
+			}
+		}
+	}
+	return asked, reacted
+}
+
+// calibrate measures how long shards need to react without a fault.
+func (c *crew) calibrate() {
+	c.awaitCanaries()
+	asked, reacted := c.reactions()
+	c.awaitCanaries()
+	c.usual = 0
+	for _, at := range reacted {
+		c.usual = max(c.usual, at.Sub(asked))
+	}
+	c.times["no fault"] = append(c.times["no fault"], c.usual)
+}
+
+// awaitWork measures from since on when the shards that have lost their replica are at work again, which may take as long as limit. The
+// others must go on as if nothing had happened.
+func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
+	asked, reacted := c.reactions()
+	if c.Ctx.Err() != nil {
+		return
+	}
+	for index := range crewShards {
+		at, found := reacted[index]
+		if !found {
+			c.Violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
+				What: fmt.Sprintf("%s: shard %d is not at work after %v; the Leases: %v", kind, index, time.Since(since).Round(time.Second), c.history.Holders(c.Namespace+"-"))})
+			continue
+		}
+		what, took, most := kind, at.Sub(since), limit
+		if !slices.Contains(moved, index) {
+			what, took, most = kind+", other shards", at.Sub(asked), noPause
+		}
+		c.times[what] = append(c.times[what], took)
+		if most += c.longer(since, at); took > most {
+			c.Violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index), What: fmt.Sprintf("%s: shard %d was at work after %v, not within %v; without a fault it reacted within %v",
+				what, index, took.Round(time.Millisecond), most.Round(time.Millisecond), c.usual.Round(time.Millisecond))})
+		}
+	}
+}
+
+// calmBefore is how long no replica may have been disturbed for a handover to count as an ordinary one.
+const calmBefore = 10 * time.Second
+
+// judgeGaps checks that an ordinary handover takes no longer than one after a clean stop: after a release, somebody takes the shard.
+func (c *crew) judgeGaps() {
+	for _, gap := range c.history.Gaps(c.Namespace + "-shard-") {
+		if c.wasDisturbed(gap.From.Add(-calmBefore), gap.To) {
+			continue
+		}
+		took, most := gap.To.Sub(gap.From), takeoverAfterStop+c.longer(gap.From, gap.To)
+		c.times["release"] = append(c.times["release"], took)
+		if took > most {
+			c.Violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
+				gap.Lease, tenure.Clock(gap.From), took.Round(time.Millisecond), most.Round(time.Millisecond))})
+		}
+	}
+}
+
+// longer is how much longer than on a machine that is not busy something may take. If the machine stood still, it is another takeover.
+func (c *crew) longer(from, to time.Time) time.Duration {
+	more := arena.Slack * max(c.usual, c.Run.Pulse.Slowest(from, to))
+	if c.stoodStill(from, to) {
+		more += leaseDuration + takeoverAfterKill
+	}
+	return more
+}
+
+// stoodStill tells whether the machine needed more time for a write than a request for a Lease may take: then replicas give up what they hold,
+// as when they are cut off.
+func (c *crew) stoodStill(from, to time.Time) bool {
+	return c.Run.Pulse.Slowest(from, to) > renewDeadline/2
+}
+
+// wasDisturbed tells whether something was done to a replica or a Lease within a time, or whether the machine stood still.
+func (c *crew) wasDisturbed(from, to time.Time) bool {
+	if c.stoodStill(from, to) {
+		return true
+	}
+	for _, forced := range c.forced {
+		if forced.After(from) && forced.Before(to) {
+			return true
+		}
+	}
+	for _, r := range c.all {
+		for _, fault := range r.faults {
+			if fault.from.Before(to) && fault.to.After(from) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// logTimes logs how long takeovers took.
+func (c *crew) logTimes() {
+	for kind, times := range c.times {
+		slices.Sort(times)
+		c.Logf("at work after a %s: %d shards, median %v, max %v", kind, len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))
+	}
+}
