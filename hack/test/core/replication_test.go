@@ -94,7 +94,7 @@ func TestForeignNameIsFreed(t *testing.T) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, strings.Contains(message, "web-0")
 	})
-	s.deletePod("web-0")
+	s.Kubectl("delete", "pod", "web-0") // until it is gone: the hint goes as soon as the pod is on its way
 	s.Await("the hint to be gone", func() (any, bool) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, !strings.Contains(message, "web-0")

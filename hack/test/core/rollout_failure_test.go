@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,8 +27,10 @@ const (
 )
 
 // careful is a minReadySeconds that is longer than crashing pods are ready. The nodes' times have whole seconds, and a busy machine is
-// late.
-const careful = "minReadySeconds: 8, "
+// late. It is the same for all tests: some apply it twice.
+var careful = sync.OnceValue(func() string {
+	return fmt.Sprintf("minReadySeconds: %.0f, ", harness.Scaled(8*time.Second).Seconds())
+})
 
 // risky is the spec of a rollout under a failure policy.
 func risky(replicas int, limits, policy, image string) string {
@@ -73,7 +76,7 @@ func TestHalt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
 			const grace = 4
-			policy := fmt.Sprintf(careful+"failurePolicy: {onFailure: Halt, gracePeriodSeconds: %d}", grace)
+			policy := fmt.Sprintf(careful()+"failurePolicy: {onFailure: Halt, gracePeriodSeconds: %d}", grace)
 			s.apply("web", risky(10, test.limits, policy, good))
 			s.awaitReady("web", 10)
 			w := s.WatchPods()

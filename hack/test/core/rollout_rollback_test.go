@@ -15,9 +15,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
+func rollback() string {
+	return careful() + fmt.Sprintf("failurePolicy: {onFailure: Rollback, gracePeriodSeconds: %d}", rollbackGrace)
+}
+
 const (
 	rollbackGrace = 5
-	rollback      = careful + "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 5}"
 	// budget is the budget of the rollouts below.
 	budget        = "maxSurge: 3, maxUnavailable: 2"
 	inPlaceBudget = "maxSurge: 0, maxUnavailable: 2, podUpdatePolicy: InPlaceIfPossible"
@@ -67,11 +70,11 @@ func TestRollback(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
 			controller := s.private()
-			s.applyPrivate("web", risky(10, limits, rollback, good))
+			s.applyPrivate("web", risky(10, limits, rollback(), good))
 			s.awaitReady("web", 10)
 			before := uids(s.Pods())
 			w := s.WatchPods()
-			s.applyPrivate("web", risky(10, limits, rollback, crashing))
+			s.applyPrivate("web", risky(10, limits, rollback(), crashing))
 			manager := s.awaitRolledBack(10, crashWords)
 			took := time.Since(firstFailure(w.Past(), crashing))
 			t.Logf("back %v after the first failure", took)
@@ -86,7 +89,7 @@ func TestRollback(t *testing.T) {
 				t.Errorf("the spec was changed: generation %d, image %s", manager.Generation, manager.Spec.Image)
 			}
 
-			s.stays("the same spec is applied", func() { s.applyPrivate("web", risky(10, limits, rollback, crashing)) })
+			s.stays("the same spec is applied", func() { s.applyPrivate("web", risky(10, limits, rollback(), crashing)) })
 			s.stays("somebody annotates it", func() { s.Kubectl("annotate", "pm/web", "a=b") })
 			s.stays("the controller is restarted", func() { controller = s.restart(controller) })
 			s.Kubectl("scale", "pm/web", "--replicas=11")
@@ -138,7 +141,7 @@ func TestRollbackIsForgotten(t *testing.T) {
 // A rollback takes maxFailedPods failed pods; a percentage is rounded down.
 func TestRollbackMaxFailedPods(t *testing.T) {
 	s := newSpace(t)
-	policy := careful + "failurePolicy: {onFailure: Rollback, maxFailedPods: 39%, gracePeriodSeconds: 1}"
+	policy := careful() + "failurePolicy: {onFailure: Rollback, maxFailedPods: 39%, gracePeriodSeconds: 1}"
 	two, three := "maxSurge: 0, maxUnavailable: 2", "maxSurge: 0, maxUnavailable: 3"
 	s.apply("web", risky(10, two, policy, good))
 	s.awaitReady("web", 10)
