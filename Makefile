@@ -91,7 +91,7 @@ test-all: ## Everything, 20 minutes: besides test also race, verify, fuzz, the o
 
 # The second half of test-all. The table at its end is about both halves.
 test-rest:
-	@TEST_TABLE=both hack/test.sh e2e-rest e2e-node chaos-short bench-short -- race verify vulncheck fuzz-short image-test release-short
+	@TEST_TABLE=both hack/test.sh e2e-rest e2e-node bench-short -- race verify vulncheck fuzz-short image-test release-short chaos-short
 
 e2e: ## The suites of controller and plugin on a real API server; SUITE=shards for another, KUBERNETES=v1.35, KEEP=1, ARGS='-run Scale'
 	@hack/test-e2e.sh $(or $(SUITE),core plugin) -- $(ARGS)
