@@ -77,9 +77,12 @@ lint: ## Check with gofmt and golangci-lint; changes no file
 lint-changed:
 	@hack/lint.sh changed
 
+# Without vet, which looks at all packages that are imported, too, and takes as long as compiling them: lint has it. And without what only
+# debuggers read.
+GO_TEST := go test -v -vet=off -ldflags='-s -w'
 unit: ## Run the unit tests; ARGS='-run Partition' narrows
-	@go test -v ./pkg/... ./cmd/... ./hack/... $(ARGS)
-	@$(MODULE_GO) -C hack/tools/kstatus test -v -trimpath -buildvcs=false ./...
+	@$(GO_TEST) ./pkg/... ./cmd/... ./hack/... $(ARGS)
+	@$(MODULE_GO) -C hack/tools/kstatus test -v -vet=off -trimpath -buildvcs=false ./...
 
 ##@ Test it
 .PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck fuzz fuzz-short cover
@@ -109,7 +112,7 @@ e2e-node: ## The suite on a real node, as root on Linux after make node-deps; KE
 # All but the pure packages: these start no goroutine, and have no state that two could share.
 RACE = $$(go list ./pkg/... ./cmd/... ./hack/... | grep -vE '/pkg/(plan|world|generated)(/|$$)')
 race: ## The unit tests of everything concurrent with the race detector, which needs a C compiler
-	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "No C compiler found: skipped"; else go test -race -v $(RACE) $(ARGS); fi
+	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "No C compiler found: skipped"; else $(GO_TEST) -race $(RACE) $(ARGS); fi
 
 verify: lint ## Check that nothing is left to generate, format or vendor, that chart and manifests agree, and test the alerts; changes no file
 	@hack/verify-codegen.sh
