@@ -1,0 +1,239 @@
+package bounds
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// scanner goes through JSON once, beside the Go type that it would be decoded into. It allocates nothing for what is within bounds.
+type scanner struct {
+	data []byte
+	at   int
+	// budget is how much memory may still be used.
+	budget int
+}
+
+var (
+	quantityType    = reflect.TypeFor[resource.Quantity]()
+	unmarshalerType = reflect.TypeFor[stdjson.Unmarshaler]()
+)
+
+// mapEntry is what an entry of a map takes besides its key and value.
+const mapEntry = 16
+
+// value scans a value. Without a type it is not decoded, and costs nothing but its depth.
+func (s *scanner) value(t reflect.Type, depth int) error {
+	if depth > maxDepth {
+		return &tooMuch{what: fmt.Sprintf("nested more than %d deep", maxDepth)}
+	}
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+		if err := s.spend(int(t.Size())); err != nil {
+			return err
+		}
+	}
+	if t == quantityType {
+		return s.quantity(depth)
+	}
+	if t != nil && reflect.PointerTo(t).Implements(unmarshalerType) {
+		t = nil // it decodes itself: a time, a number or a string, or raw bytes
+	}
+	switch s.next() {
+	case '{':
+		return s.object(t, depth)
+	case '[':
+		return s.array(t, depth)
+	case '"':
+		_, err := s.text()
+		return err
+	default:
+		return s.literal()
+	}
+}
+
+// object scans the fields of a struct, or the entries of a map.
+func (s *scanner) object(t reflect.Type, depth int) error {
+	s.at++
+	fields := fieldsOf(t)
+	for first := true; s.next() != '}'; first = false {
+		if !first && !s.skip(',') || s.next() != '"' {
+			return s.malformed()
+		}
+		name, err := s.name()
+		if err != nil {
+			return err
+		}
+		if !s.skip(':') {
+			return s.malformed()
+		}
+		var inner reflect.Type
+		switch {
+		case fields != nil:
+			inner = fields[name]
+		case t != nil && t.Kind() == reflect.Map:
+			inner = t.Elem()
+			err = s.spend(int(t.Key().Size()+inner.Size()) + mapEntry)
+		}
+		if err == nil {
+			err = s.value(inner, depth+1)
+		}
+		if err != nil {
+			return within(err, "%s", name)
+		}
+	}
+	s.at++
+	return nil
+}
+
+// array scans the elements of a list. A list that grows is copied, so that each element counts twice.
+func (s *scanner) array(t reflect.Type, depth int) error {
+	s.at++
+	var inner reflect.Type
+	size := 0
+	if t != nil && t.Kind() == reflect.Slice {
+		inner = t.Elem()
+		size = 2 * int(inner.Size())
+	}
+	for i := 0; s.next() != ']'; i++ {
+		if i > 0 && !s.skip(',') {
+			return s.malformed()
+		}
+		err := s.spend(size)
+		if err == nil {
+			err = s.value(inner, depth+1)
+		}
+		if err != nil {
+			return within(err, "[%d]", i)
+		}
+	}
+	s.at++
+	return nil
+}
+
+// quantity scans a quantity, which may be a string or a number.
+func (s *scanner) quantity(depth int) error {
+	s.next()
+	begin := s.at
+	if err := s.value(nil, depth); err != nil {
+		return err
+	}
+	text := s.data[begin:s.at] // with its quotes
+	if len(text) > QuantityLength+len(`""`) {
+		return &tooMuch{what: fmt.Sprintf("a quantity of more than %d characters", QuantityLength)}
+	}
+	if e := bytes.IndexAny(text, "eE"); e >= 0 {
+		if exponent := bytes.Trim(text[e+1:], `+-"`); len(exponent) > ExponentDigits {
+			return &tooMuch{what: fmt.Sprintf("a quantity whose exponent has more than %d digits", ExponentDigits)}
+		}
+	}
+	return nil
+}
+
+func (s *scanner) spend(bytes int) error {
+	if s.budget -= bytes; s.budget < 0 {
+		return &tooMuch{what: "this and what comes before it would take too much memory"}
+	}
+	return nil
+}
+
+// next is the next character that is no space, which it does not take; 0 at the end.
+func (s *scanner) next() byte {
+	for ; s.at < len(s.data); s.at++ {
+		switch c := s.data[s.at]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// skip takes the next character if it is this one.
+func (s *scanner) skip(c byte) bool {
+	if s.next() != c {
+		return false
+	}
+	s.at++
+	return true
+}
+
+// text takes a string, and returns what is between its quotes, as it is written.
+func (s *scanner) text() ([]byte, error) {
+	s.at++
+	for begin := s.at; s.at < len(s.data); s.at++ {
+		switch s.data[s.at] {
+		case '\\':
+			s.at++
+		case '"':
+			s.at++
+			return s.data[begin : s.at-1], nil
+		}
+	}
+	return nil, s.malformed()
+}
+
+// name takes the name of a field.
+func (s *scanner) name() (string, error) {
+	begin := s.at
+	raw, err := s.text()
+	if err != nil || bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw), err
+	}
+	var name string
+	if stdjson.Unmarshal(s.data[begin:s.at], &name) != nil {
+		return "", s.malformed()
+	}
+	return name, nil
+}
+
+// literal takes a number, true, false or null.
+func (s *scanner) literal() error {
+	begin := s.at
+	for s.at < len(s.data) && !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(s.data[s.at])) {
+		s.at++
+	}
+	if s.at == begin {
+		return s.malformed()
+	}
+	return nil
+}
+
+func (s *scanner) malformed() error {
+	return &tooMuch{what: fmt.Sprintf("no JSON at byte %d", s.at)}
+}
+
+// known has the fields of each struct that was met.
+var known sync.Map // of map[string]reflect.Type by reflect.Type
+
+// fieldsOf are the types of a struct's fields by their names in JSON; nil if it is no struct.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	if fields, ok := known.Load(t); ok {
+		return fields.(map[string]reflect.Type)
+	}
+	fields := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "" && field.Anonymous:
+			for name, inner := range fieldsOf(field.Type) {
+				fields[name] = inner
+			}
+		case name == "":
+			fields[field.Name] = field.Type
+		default:
+			fields[name] = field.Type
+		}
+	}
+	known.Store(t, fields)
+	return fields
+}
