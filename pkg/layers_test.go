@@ -18,6 +18,7 @@ const module = "github.com/mycompany/podmanager/"
 var layers = []string{
 	"pkg/apis/podmanager/v1",
 	"pkg/apis/podmanager/v1alpha1",
+	"pkg/bounds",
 	"pkg/generated",
 	"pkg/consistency",
 	"pkg/shard",

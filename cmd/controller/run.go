@@ -121,8 +121,8 @@ func (p *process) addController(ctx context.Context, c *clients.Clients) error {
 	var all []source.Scope
 	for _, namespace := range p.config.Namespaces {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.Kube, p.config.Resync, kubeinformers.WithNamespace(namespace))
-		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(c.PodManagers, p.config.Resync,
-			podmanagerinformers.WithNamespace(namespace))
+		// Without a client: the scope makes the informer, with the client that decodes within bounds.
+		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(nil, p.config.Resync, podmanagerinformers.WithNamespace(namespace))
 		all = append(all, source.NewScope(c.Clients, kube, podManagers, namespace, objects, selector))
 	}
 	rights := access.All

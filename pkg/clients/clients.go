@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/mycompany/podmanager/pkg/controller/source"
-	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
 // Config says which API server to connect to, and how.
@@ -68,7 +67,7 @@ func Connect(ctx context.Context, config Config) (*Clients, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be used: %w", configSource(config.Kubeconfig), err)
 	}
-	if err := checkServed(ctx, c.PodManagers.Discovery(), c.Server); err != nil {
+	if err := checkServed(ctx, c.Kube.Discovery(), c.Server); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -86,10 +85,7 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	// These clients share one rate limiter, so that the flags bound their requests together.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	var err error
-	if c.PodManagers, err = versioned.NewForConfig(restConfig); err != nil { // JSON: custom resources have no protobuf
-		return nil, err
-	}
-	if c.Tolerant, err = source.NewTolerantClient(restConfig); err != nil {
+	if c.PodManagers, err = source.NewManagerClient(restConfig); err != nil { // JSON: custom resources have no protobuf
 		return nil, err
 	}
 	if c.Dynamic, err = dynamic.NewForConfig(restConfig); err != nil {
@@ -104,7 +100,7 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	// Events and statuses have another rate limiter, so that pod requests never wait for them; the controller bounds how many are
 	// written at the same time.
 	reports.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
-	if c.Statuses, err = versioned.NewForConfig(reports); err != nil {
+	if c.Statuses, err = source.NewManagerClient(reports); err != nil {
 		return nil, err
 	}
 	if c.Events, err = kubernetes.NewForConfig(withProtobuf(reports)); err != nil {

@@ -137,7 +137,7 @@ func TestClients(t *testing.T) {
 	}
 	ctx := t.Context()
 	c.Kube.CoreV1().RESTClient().Get().AbsPath("/kube").Do(ctx)
-	c.PodManagers.AppsV1().RESTClient().Get().AbsPath("/custom").Do(ctx)
+	c.PodManagers.RESTClient().Get().AbsPath("/custom").Do(ctx)
 	c.Lease.CoordinationV1().RESTClient().Get().AbsPath("/lease").Do(ctx)
 	for path, want := range map[string][2]string{
 		"/kube":   {"application/vnd.kubernetes.protobuf,application/json", "us"},
@@ -148,7 +148,7 @@ func TestClients(t *testing.T) {
 			t.Errorf("%s was asked for as %q by %q, want %q", path, got.Get("Accept"), got.Get("User-Agent"), want)
 		}
 	}
-	if c.Kube.CoreV1().RESTClient().GetRateLimiter() != c.PodManagers.AppsV1().RESTClient().GetRateLimiter() {
+	if c.Kube.CoreV1().RESTClient().GetRateLimiter() != c.PodManagers.RESTClient().GetRateLimiter() {
 		t.Error("the clients do not share the limits that the flags set")
 	}
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.Lease.CoordinationV1().RESTClient().GetRateLimiter() {

@@ -27,7 +27,7 @@ var features = []feature{
 func (c *Clients) LogMissingFeatures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	logger, client := klog.FromContext(ctx), c.PodManagers.Discovery()
+	logger, client := klog.FromContext(ctx), c.Kube.Discovery()
 	var served metav1.APIResourceList
 	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Into(&served); err != nil {
 		logger.V(2).Info("Cannot tell which features the API server has", "err", err)

@@ -28,7 +28,7 @@ import (
 func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) source.Clients {
 	scheme := metadatafake.NewTestScheme()
 	utilruntime.Must(metav1.AddMetaToScheme(scheme))
-	return source.Clients{Kube: kube, PodManagers: managers, Events: kube, Statuses: managers, Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
+	return source.Clients{Kube: kube, PodManagers: managers.AppsV1(), Events: kube, Statuses: managers.AppsV1(), Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
 }
 
 // A PodManager that makes the controller panic does not keep it from syncing the others.

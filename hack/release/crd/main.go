@@ -6,6 +6,7 @@
 //     descriptions.
 //   - adds the rules for templates, each at its field. CEL rules at the template could say the same, but the API server
 //     evaluates them with every write, also of a status, and reading the pod template is the expensive part.
+//   - bounds numbers, quantities, lists and maps, so that whatever the schema admits can be decoded, and at a price.
 //
 // With -patch VERSION it writes what artifacts/webhook adds to that CRD: the version, and the webhook that converts it.
 package main
@@ -75,6 +76,8 @@ func trimmed(crd map[string]any) (any, error) {
 		}
 		properties, _ := template["properties"].(map[string]any)
 		trim(properties)
+		shorten(template)
+		bound(version)
 		if err := demand(template); err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ func (e *Executor) changeFinalizers(ctx context.Context, key cache.ObjectName, d
 		done.addError(err)
 		return false
 	}
-	live, err := e.PodManagers.AppsV1().PodManagers(key.Namespace).Patch(ctx, key.Name, types.JSONPatchType, patch,
+	live, err := e.PodManagers.PodManagers(key.Namespace).Patch(ctx, key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsConflict(err):

@@ -68,7 +68,7 @@ func TestAddFinalizerChecksThePodManager(t *testing.T) {
 			live := cached.DeepCopy()
 			test.live(live)
 			kube, managers := kubefake.NewClientset(), fake.NewSimpleClientset(live)
-			done := carryOut(ctx, source.Clients{Kube: kube, PodManagers: managers}, cached)
+			done := carryOut(ctx, source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, cached)
 			// The fake API server answers a failed test of a JSON patch with another error than the real one.
 			if created, abandoned := len(done.Created) > 0, done.Outdated || done.err != nil; created != test.created || abandoned == created {
 				t.Errorf("created %v, outdated %v, error %v; want created %v", created, done.Outdated, done.err, test.created)
@@ -91,7 +91,7 @@ func TestRefusedFinalizer(t *testing.T) {
 	managers.PrependReactor("patch", "podmanagers", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(v1.Resource("podmanagers"), "web", errors.New("a policy is against it"))
 	})
-	done := carryOut(ctx, source.Clients{Kube: kubefake.NewClientset(), PodManagers: managers}, manager)
+	done := carryOut(ctx, source.Clients{Kube: kubefake.NewClientset(), PodManagers: managers.AppsV1()}, manager)
 	if len(done.Created) > 0 || done.err == nil || done.Failure == nil || done.Failure.Condition != v1.ReasonFailedFinal || !done.Failure.Refused() {
 		t.Errorf("created %d pods, error %v, tells %+v", len(done.Created), done.err, done.Failure)
 	}

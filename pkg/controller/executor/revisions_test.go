@@ -40,7 +40,7 @@ func TestRevisionOfNamesake(t *testing.T) {
 			}
 			namesake := metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "another", Controller: ptr.To(true)}
 			kube := kubefake.NewClientset(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", OwnerReferences: []metav1.OwnerReference{namesake}}})
-			e := New(Deps{Clients: source.Clients{Kube: kube, PodManagers: managers}, Tracker: consistency.NewTracker(), Memories: memory.New(), Clock: clock.RealClock{}}, NewLanes())
+			e := New(Deps{Clients: source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, Tracker: consistency.NewTracker(), Memories: memory.New(), Clock: clock.RealClock{}}, NewLanes())
 
 			done := &Outcome{Manager: manager}
 			wanted := history.Store{Revision: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1"}}}

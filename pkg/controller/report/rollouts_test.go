@@ -48,7 +48,7 @@ var completedStatus = v1.PodManagerStatus{UpdateRevision: "two", CurrentRevision
 
 func newTestReporter(client *fake.Clientset) *Reporter {
 	return &Reporter{Deps: executor.Deps{
-		Clients: source.Clients{Statuses: client, PodManagers: client}, Tracker: consistency.NewTracker(), Memories: memory.New(),
+		Clients: source.Clients{Statuses: client.AppsV1(), PodManagers: client.AppsV1()}, Tracker: consistency.NewTracker(), Memories: memory.New(),
 		WriteLatency: &memory.Latency{}, Clock: fixedClock{},
 	}}
 }

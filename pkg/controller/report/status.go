@@ -60,7 +60,7 @@ func statusRetry(congestion time.Duration) time.Duration {
 // fields changed that remember rollouts, another controller has written the status, and this one is not written.
 func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *executor.Outcome, wanted v1.PodManagerStatus) error {
 	manager, began := done.Manager, r.Clock.Now()
-	client := r.Statuses.AppsV1().PodManagers(key.Namespace)
+	client := r.Statuses.PodManagers(key.Namespace)
 	updated := manager.DeepCopy()
 	updated.Status = wanted
 	current, err := client.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
@@ -89,7 +89,7 @@ var errOtherController = errors.New("another controller has written it")
 
 // patchStatus writes a status without a resourceVersion, unless another controller has changed what the status remembers of rollouts.
 func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {
-	client := r.Statuses.AppsV1().PodManagers(key.Namespace)
+	client := r.Statuses.PodManagers(key.Namespace)
 	live, err := r.Scopes.Live(ctx, r.PodManagers, key)
 	if err != nil {
 		return nil, err

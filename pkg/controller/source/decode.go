@@ -8,12 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/bounds"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/scheme"
 	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 )
@@ -23,10 +24,10 @@ const Undecodable = "apps.mycompany.com/undecodable"
 
 var managerResource = v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")
 
-// NewTolerantClient makes a client of PodManagers that decodes each object by itself. The generated client fails for a whole list if a
-// single object does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no PodManager would be synced any
-// more.
-func NewTolerantClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
+// NewManagerClient makes a client of PodManagers that decodes each object by itself, and none that costs too much. The generated client
+// fails for a whole list if a single object does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no
+// PodManager would be synced any more.
+func NewManagerClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
 	config = rest.CopyConfig(config)
 	version := managerResource.GroupVersion()
 	config.GroupVersion, config.APIPath = &version, "/apis"
@@ -84,11 +85,11 @@ func decodeList(data []byte, list *v1.PodManagerList) error {
 	return nil
 }
 
-// decode always returns a PodManager. If the object does not fit the Go type, that has the metadata, the status if it fits, and the
-// Undecodable annotation.
+// decode always returns a PodManager. If the object does not fit the Go type, or would cost too much, that has what identifies it, the
+// status if it fits, and the Undecodable annotation.
 func decode(data []byte) *v1.PodManager {
 	manager := &v1.PodManager{}
-	err := utiljson.Unmarshal(data, manager)
+	err := bounds.Unmarshal(data, manager)
 	if err != nil {
 		manager = decodeParts(data)
 	}
@@ -102,16 +103,28 @@ func decode(data []byte) *v1.PodManager {
 	return manager
 }
 
-// decodeParts decodes the metadata, which always fits, and the status if it fits.
+// decodeParts decodes what identifies the object and lets it be deleted, which always fits, and the status if it fits.
 func decodeParts(data []byte) *v1.PodManager {
 	var parts struct {
 		metav1.TypeMeta
-		Metadata metav1.ObjectMeta
-		Status   json.RawMessage
+		Metadata struct {
+			Name, Namespace, ResourceVersion string
+			UID                              types.UID
+			Generation                       int64
+			CreationTimestamp                metav1.Time
+			DeletionTimestamp                *metav1.Time
+			Finalizers                       []string
+			Labels                           map[string]string
+		}
+		Status json.RawMessage
 	}
 	_ = json.Unmarshal(data, &parts)
-	manager := &v1.PodManager{TypeMeta: parts.TypeMeta, ObjectMeta: parts.Metadata}
-	if utiljson.Unmarshal(parts.Status, &manager.Status) != nil {
+	own := parts.Metadata
+	manager := &v1.PodManager{TypeMeta: parts.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+		Name: own.Name, Namespace: own.Namespace, ResourceVersion: own.ResourceVersion, UID: own.UID, Generation: own.Generation,
+		CreationTimestamp: own.CreationTimestamp, DeletionTimestamp: own.DeletionTimestamp, Finalizers: own.Finalizers, Labels: own.Labels,
+	}}
+	if bounds.Unmarshal(parts.Status, &manager.Status) != nil {
 		manager.Status = v1.PodManagerStatus{}
 	}
 	return manager

@@ -33,7 +33,7 @@ func answering(t *testing.T, code int, answer string) managersv1.PodManagerInter
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(server.Close)
-	client, err := NewTolerantClient(&rest.Config{Host: server.URL})
+	client, err := NewManagerClient(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 )
 
 // ByNamespace has the scopes by namespace.
@@ -35,8 +35,8 @@ func (b ByNamespace) Of(namespace string) Scope {
 }
 
 // Live reads a PodManager live. A PodManager that the selector does not match counts as gone.
-func (b ByNamespace) Live(ctx context.Context, client versioned.Interface, key cache.ObjectName) (*v1.PodManager, error) {
-	manager, err := client.AppsV1().PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+func (b ByNamespace) Live(ctx context.Context, client managersv1.AppsV1Interface, key cache.ObjectName) (*v1.PodManager, error) {
+	manager, err := client.PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if err == nil && !b.Of(key.Namespace).selects(manager) {
 		return nil, apierrors.NewNotFound(v1.Resource("podmanagers"), key.Name)
 	}

@@ -19,7 +19,7 @@ func TestLiveReadsKeepToTheSelector(t *testing.T) {
 	for team, isOurs := range map[string]bool{"a": true, "b": false} {
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"team": team}}}
 		scopes := ByNamespace{metav1.NamespaceAll: {selector: mine}}
-		if _, err := scopes.Live(context.Background(), fake.NewSimpleClientset(manager), cache.MetaObjectToName(manager)); (err == nil) != isOurs || (!isOurs && !apierrors.IsNotFound(err)) {
+		if _, err := scopes.Live(context.Background(), fake.NewSimpleClientset(manager).AppsV1(), cache.MetaObjectToName(manager)); (err == nil) != isOurs || (!isOurs && !apierrors.IsNotFound(err)) {
 			t.Errorf("team %s: %v", team, err)
 		}
 	}

@@ -29,16 +29,15 @@ import (
 
 // Clients are the connections to the API server.
 type Clients struct {
-	Kube        kubernetes.Interface
-	PodManagers versioned.Interface
-	// Tolerant lists and watches PodManagers, also those that do not fit the Go type.
-	Tolerant managersv1.AppsV1Interface
+	Kube kubernetes.Interface
+	// PodManagers is a client of NewManagerClient, and so is Statuses.
+	PodManagers managersv1.AppsV1Interface
 	// Metadata reads the names and owners of pods.
 	Metadata metadata.Interface
 	// Events and Statuses write events and statuses. They have a rate limiter of their own, so that pod requests never wait for
 	// events and statuses.
 	Events   kubernetes.Interface
-	Statuses versioned.Interface
+	Statuses managersv1.AppsV1Interface
 }
 
 // Scope has the informers of one namespace, or of all namespaces (metav1.NamespaceAll).
@@ -77,13 +76,13 @@ func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, manager
 		Namespace:     namespace,
 		selector:      selector,
 		PodManagers:   managers.Apps().V1().PodManagers(),
-		managerSource: newRelistable(managerResource, namespace, clients.Metadata, managerListWatch(clients.Tolerant, namespace, selector.String())),
+		managerSource: newRelistable(managerResource, namespace, clients.Metadata, managerListWatch(clients.PodManagers, namespace, selector.String())),
 		relabelled:    &relabelled{},
 		factories:     []informerFactory{kube, managers},
 	}
 	s.addObjects(clients, kube, objects)
 	managers.InformerFor(&v1.PodManager{}, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return newInformer(s.managerSource, clients.Tolerant, &v1.PodManager{}, resync)
+		return newInformer(s.managerSource, clients.PodManagers, &v1.PodManager{}, resync)
 	})
 	s.runner = newScopeRunner(s)
 	return s

@@ -117,7 +117,7 @@ func runScopes(t *testing.T, verdicts map[string]access.Verdict) *testScopes {
 	var all []Scope
 	for _, namespace := range slices.Sorted(maps.Keys(verdicts)) {
 		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.kube, 0, kubeinformers.WithNamespace(namespace))
-		all = append(all, NewScope(Clients{Kube: s.kube, Tolerant: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, "podmanager", labels.Everything()))
+		all = append(all, NewScope(Clients{Kube: s.kube, PodManagers: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, "podmanager", labels.Everything()))
 	}
 	s.Scopes = NewScopes(s.kube, all, access.All)
 	for _, runner := range s.runners {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/bounds"
 )
 
 // Revision is a pod template with a name and a hash. Pods carry the hash as a label.
@@ -52,7 +53,7 @@ func (r *Revision) Template() *corev1.PodTemplateSpec {
 
 func templateIn(stored *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
 	template := &corev1.PodTemplateSpec{}
-	if err := json.Unmarshal(stored.Data.Raw, template); err != nil {
+	if err := bounds.Unmarshal(stored.Data.Raw, template); err != nil {
 		return nil, err
 	}
 	return template, nil

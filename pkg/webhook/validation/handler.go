@@ -20,6 +20,7 @@ import (
 	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/bounds"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
@@ -171,7 +172,7 @@ func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 // decode reads a PodManager. The status does not reach the pods; whoever makes up a review could make up one that takes long to read.
 func decode(asked *request, object json.RawMessage) (*v1.PodManager, error) {
 	manager := &v1.PodManager{}
-	if err := json.Unmarshal(object, manager); err != nil {
+	if err := bounds.Unmarshal(object, manager); err != nil {
 		return nil, err
 	}
 	manager.Namespace = asked.Namespace

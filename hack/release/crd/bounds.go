@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/mycompany/podmanager/pkg/bounds"
+)
+
+const (
+	// mostItems is how many objects a list may have, and mostTexts how many strings or numbers: far more than a pod needs, and far less than
+	// what fits into an object.
+	mostItems = 1000
+	mostTexts = 10_000
+	// mostInt64 is the largest number that both an int64 and a float64 have: the API server compares as float64.
+	mostInt64 = 1<<63 - 1024
+)
+
+// quantityPattern admits the quantities that Go can parse, except for those that would take long.
+var quantityPattern = fmt.Sprintf(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,%d})?$`, bounds.ExponentDigits)
+
+// bound makes a schema refuse what Go cannot decode, or only at a high price. Types of Kubernetes have no markers for that.
+func bound(node any) {
+	switch node := node.(type) {
+	case map[string]any:
+		boundValue(node)
+		for _, child := range node {
+			bound(child)
+		}
+	case []any:
+		for _, child := range node {
+			bound(child)
+		}
+	}
+}
+
+func boundValue(schema map[string]any) {
+	pattern, _ := schema["pattern"].(string)
+	switch {
+	case schema["x-kubernetes-int-or-string"] == true && strings.Contains(pattern, "[KMGTPE]i"):
+		schema["pattern"], schema["maxLength"] = quantityPattern, bounds.QuantityLength
+		within(schema, mostInt64)
+	case schema["x-kubernetes-int-or-string"] == true, schema["format"] == "int32":
+		within(schema, math.MaxInt32)
+	case schema["format"] == "int64":
+		within(schema, mostInt64)
+	}
+}
+
+// within bounds a number, unless a marker says more about it.
+func within(schema map[string]any, most int64) {
+	if _, isSet := schema["minimum"]; !isSet {
+		schema["minimum"] = -most - 1
+	}
+	if _, isSet := schema["maximum"]; !isSet {
+		schema["maximum"] = most
+	}
+}
+
+// shorten bounds the lists and maps of a template.
+func shorten(node any) {
+	schema, _ := node.(map[string]any)
+	switch schema["type"] {
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		most := mostTexts
+		if items["type"] == "object" {
+			most = mostItems
+		}
+		if _, isSet := schema["maxItems"]; !isSet {
+			schema["maxItems"] = most
+		}
+		shorten(items)
+	case "object":
+		if values, isMap := schema["additionalProperties"]; isMap {
+			schema["maxProperties"] = mostItems
+			shorten(values)
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		for _, property := range properties {
+			shorten(property)
+		}
+	}
+}
