@@ -20,6 +20,9 @@ const (
 // quantityPattern admits the quantities that Go can parse, except for those that would take long.
 var quantityPattern = fmt.Sprintf(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,%d})?$`, bounds.ExponentDigits)
 
+// timePattern admits the times that Go can parse. The API server takes others, too, for a date-time.
+const timePattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+
 // bound makes a schema refuse what Go cannot decode, or only at a high price. Types of Kubernetes have no markers for that.
 func bound(node any) {
 	switch node := node.(type) {
@@ -45,6 +48,8 @@ func boundValue(schema map[string]any) {
 		within(schema, math.MaxInt32)
 	case schema["format"] == "int64":
 		within(schema, mostInt64)
+	case schema["format"] == "date-time":
+		schema["pattern"] = timePattern
 	}
 }
 

@@ -17,6 +17,7 @@ func patch(crd map[string]any, name string) (any, error) {
 		if version["storage"] != false {
 			return nil, fmt.Errorf("version %s is the stored one", name)
 		}
+		bound(version)
 		return []any{
 			map[string]any{"op": "add", "path": "/spec/versions/-", "value": version},
 			map[string]any{"op": "add", "path": "/spec/conversion", "value": map[string]any{
