@@ -5,46 +5,95 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mycompany/podmanager/hack/test/harness"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// An object that does not fit the Go type, as a CRD of another version may allow, stops neither a running controller nor a starting one.
-// Its status tells about it, and the object can be deleted.
-func TestUndecodableObject(t *testing.T) {
+// poisons are objects that the controller cannot decode, or only at a price that others would pay. Each has the words that tell why.
+var poisons = []struct{ name, spec, why string }{
+	{"no-number", `{"replicas":"three","image":"nginx"}`, "spec.replicas"},
+	{"no-port", podJSON(`"containers":[{"name":"a","image":"nginx","ports":[{"containerPort":3000000000}]}]`), "containerPort"},
+	{"long-number", podJSON(`"containers":[{"name":"a","image":"nginx","resources":{"limits":{"cpu":"1e-999999999"}}}]`), "limits.cpu: a quantity whose exponent"},
+	{"many-1", tolerations, "too much memory"},
+	{"many-2", tolerations, "too much memory"},
+	{"many-3", tolerations, "too much memory"},
+	{"many-4", tolerations, "too much memory"},
+	{"many-5", tolerations, "too much memory"},
+	{"many-6", tolerations, "too much memory"},
+}
+
+// tolerations are 1.2 MB of JSON, and decoded 36 MB.
+var tolerations = podJSON(`"containers":[{"name":"a","image":"nginx"}],"tolerations":[` + strings.Repeat("{},", 400_000) + "{}]")
+
+func podJSON(fields string) string { return `{"replicas":1,"template":{"spec":{` + fields + "}}}" }
+
+// Objects that do not fit the Go type, or cost too much, as a CRD of another version may allow, stop neither a running controller nor a
+// starting one. Their statuses tell about it; they can be scaled as before, and deleted.
+func TestUndecodableObjects(t *testing.T) {
 	s := newSerialSpace(t) // all tests share the CRD
 	first := s.private()
 	s.applyPrivate("good", "{replicas: 2, image: nginx}")
 	s.awaitReady("good", 2)
 
 	s.loosenCRD()
-	t.Cleanup(s.restoreCRD)
-	s.Await("the loose schema to let it in", func() (any, bool) {
-		out, err := s.TryKubectl(harness.Manifest("bad", "labels: {"+privateLabel+": ''}", "{replicas: three, image: nginx}"), "apply", "-f", "-")
-		return out, err == nil
-	})
-	s.Await("the object to tell", func() (any, bool) {
-		out := s.Kubectl("get", "pm", "bad", "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
-		return out, strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, "spec.replicas")
-	})
+	restore := sync.OnceFunc(s.restoreCRD)
+	t.Cleanup(restore)
+	for _, bad := range poisons {
+		object := fmt.Sprintf(`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":%q,"labels":{%q:""}},"spec":%s}`, bad.name, privateLabel, bad.spec)
+		s.Await("the loose schema to let "+bad.name+" in", func() (any, bool) {
+			err := shared.cluster.Managers.AppsV1().RESTClient().Post().Namespace(s.Name).Resource("podmanagers").Body([]byte(object)).Do(s.Ctx).Error()
+			return err, err == nil
+		})
+	}
+	restore()
+	for _, bad := range poisons {
+		s.Await(bad.name+" to tell", func() (any, bool) {
+			out := s.Kubectl("get", "pm", bad.name, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
+			return out, strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, bad.why)
+		})
+	}
 	s.applyPrivate("good", "{replicas: 3, image: nginx}")
 	s.awaitReady("good", 3)
+	mustLive(t, first)
 
 	kill(t, first)
 	second := s.private()
 	s.applyPrivate("good", "{replicas: 1, image: nginx}")
 	s.awaitReady("good", 1)
-	if n := metric(t, second, "podmanager_panics_total", ""); n != 0 {
-		t.Errorf("%v panics", n)
+	mustLive(t, second)
+	for _, bad := range poisons {
+		if bad.name != "no-number" { // the schema has no number to change there
+			s.Kubectl("scale", "pm/"+bad.name, "--replicas=2")
+		}
+		s.Kubectl("delete", "pm", bad.name, "--timeout=3m")
 	}
-	s.Kubectl("delete", "pm", "bad", "--timeout=3m")
 }
 
-// loosenCRD makes the CRD accept any value as the number of replicas.
+// mustLive fails if a controller has panicked, or has taken more memory than half of what its Deployment may have.
+func mustLive(t *testing.T, p *lab.Process) {
+	t.Helper()
+	if n := metric(t, p, "podmanager_panics_total", ""); n != 0 {
+		t.Errorf("%v panics", n)
+	}
+	if runtime.GOOS != "linux" {
+		return // only there the harness knows how much it is
+	}
+	usage, err := p.Usage()
+	if err != nil || usage.PeakRSS > 256<<20 {
+		t.Errorf("%v: the controller has taken %d MiB", err, usage.PeakRSS>>20)
+	}
+	t.Logf("the controller has taken %d MiB at most", usage.PeakRSS>>20)
+}
+
+// loosenCRD makes the CRD accept any value as the number of replicas, and any template.
 func (s *space) loosenCRD() {
 	s.T.Helper()
 	var crd map[string]any
@@ -55,6 +104,7 @@ func (s *space) loosenCRD() {
 	schema := version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
 	spec := schema["properties"].(map[string]any)["spec"].(map[string]any)["properties"].(map[string]any)
 	spec["replicas"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
+	spec["template"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
 	delete(version["subresources"].(map[string]any), "scale") // it would insist on a number
 	data, err := json.Marshal(crd)
 	if err != nil {
