@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-const podRightsPolicy, crdPolicy = "podmanager-pod-rights", "podmanager-crd-deletion"
+const podRightsPolicy, revisionPolicy, crdPolicy = "podmanager-pod-rights", "podmanager-revision-rights", "podmanager-crd-deletion"
 
 // request is a call of kubectl, with its input.
 type request struct{ what, input, arguments string }
@@ -127,6 +127,8 @@ func TestPolicyTypes(t *testing.T) {
 	s := newSpace(t)
 	s.checksTypes(podRightsPolicy, "")
 	s.checksTypes(podRightsPolicy, "undefined field 'imagge'", ".?image", ".?imagge")
+	s.checksTypes(revisionPolicy, "")
+	s.checksTypes(revisionPolicy, "undefined field 'version'", "object.revision", "object.version")
 	s.checksTypes(crdPolicy, "")
 	s.checksTypes(crdPolicy, "undefined field 'notes'", ".?annotations", ".?notes")
 }
