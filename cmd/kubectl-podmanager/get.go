@@ -124,9 +124,9 @@ func (p *plugin) watch(
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}
-	show := live.Show{Out: p.out, ErrOut: p.errOut, Draw: draw, Coloured: style.Coloured, WithNamespace: o.all, UntilReady: o.untilReady}
-	if text.IsTerminal(p.out) {
-		show.Size = func() (int, int) { return text.Size(p.out) }
+	show := live.Show{Out: p.terminal, ErrOut: p.errOut, Draw: draw, Coloured: style.Coloured, WithNamespace: o.all, UntilReady: o.untilReady}
+	if text.IsTerminal(p.terminal) {
+		show.Size = func() (int, int) { return text.Size(p.terminal) }
 	}
 	code, err := show.Run(ctx, source)
 	if code != 0 || err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 func main() {
@@ -50,6 +51,7 @@ func (e exit) Unwrap() error { return e.err }
 
 // run runs a command, and returns the exit code.
 func (p *plugin) run(ctx context.Context, args []string) int {
+	p.terminal, p.out, p.errOut = p.out, text.Cleaner(p.out), text.Cleaner(p.errOut)
 	root := p.root() //nolint:contextcheck // cobra hands the context to the verb that it runs
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -60,8 +62,8 @@ func (p *plugin) run(ctx context.Context, args []string) int {
 	if !errors.As(err, &coded) {
 		coded = exit{follow.ExitError, err}
 	}
-	if text := strings.TrimSpace(coded.Error()); text != "" {
-		fmt.Fprintln(p.errOut, "error: "+text)
+	if why := strings.TrimSpace(coded.Error()); why != "" {
+		fmt.Fprintln(p.errOut, "error: "+why)
 	}
 	return coded.code
 }

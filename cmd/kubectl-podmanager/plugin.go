@@ -20,6 +20,8 @@ import (
 type plugin struct {
 	in          io.Reader
 	out, errOut io.Writer
+	// terminal is out before run has wrapped it in a text.Cleaner. Only what cleans each text itself may write there: get -w moves the cursor.
+	terminal io.Writer
 	getenv      func(string) string
 	// command is how the user calls the plugin.
 	command string
@@ -81,9 +83,9 @@ func (p *plugin) connect() (*cluster.Cluster, error) {
 
 // style is that of the terminal, if it is one.
 func (p *plugin) style() (text.Style, error) {
-	isTerminal := text.IsTerminal(p.out)
+	isTerminal := text.IsTerminal(p.terminal)
 	coloured, err := text.UsesColour(p.colour, p.getenv, isTerminal)
-	columns, _ := text.Size(p.out)
+	columns, _ := text.Size(p.terminal)
 	return text.Style{Coloured: coloured, Width: columns}, err
 }
 

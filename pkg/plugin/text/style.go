@@ -37,8 +37,21 @@ func (s Style) Paint(colour Colour, text string) string {
 	if !s.Coloured || colour == Plain || text == "" {
 		return text
 	}
-	return "\x1b[" + codes[colour] + "m" + text + "\x1b[0m"
+	return sequence(codes[colour]) + text + sequence(reset)
 }
+
+const reset = "0"
+
+func sequence(code string) string { return "\x1b[" + code + "m" }
+
+// sequences are all that Paint writes.
+var sequences = func() [][]byte {
+	all := [][]byte{[]byte(sequence(reset))}
+	for _, code := range codes {
+		all = append(all, []byte(sequence(code)))
+	}
+	return all
+}()
 
 // UsesColour decides about colours: the flag --color (auto, always or never), then NO_COLOR, then whether it is a terminal that knows them.
 func UsesColour(flag string, getenv func(string) string, isTerminal bool) (bool, error) {

@@ -114,3 +114,36 @@ func TestAge(t *testing.T) {
 		}
 	}
 }
+
+// What others have written reaches the terminal without what it would obey; our own colours stay.
+func TestCleaner(t *testing.T) {
+	style := Style{Coloured: true}
+	tests := map[string]struct {
+		writes []string
+		want   string
+	}{
+		"plain":               {[]string{"a\tb\n", "größer\n"}, "a\tb\ngrößer\n"},
+		"our colours":         {[]string{style.Paint(Bad, "a") + style.Paint(Bold, "b")}, style.Paint(Bad, "a") + style.Paint(Bold, "b")},
+		"clears the screen":   {[]string{"\x1b[H\x1b[2Jgone"}, "\ufffd[H\ufffd[2Jgone"},
+		"renames the window":  {[]string{"\x1b]0;evil\x07"}, "\ufffd]0;evil\ufffd"},
+		"another colour":      {[]string{"\x1b[8mhidden"}, "\ufffd[8mhidden"},
+		"overwrites the line": {[]string{"all is well\rnothing"}, "all is well\ufffdnothing"},
+		"C1":                  {[]string{"\u009b2J"}, "\ufffd2J"},
+		"no UTF-8":            {[]string{"a\xffb"}, "a\ufffdb"},
+		"a character in two":  {[]string{"gr\xc3", "\xb6ßer"}, "größer"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			cleaner := Cleaner(&out)
+			for _, text := range test.writes {
+				if n, err := cleaner.Write([]byte(text)); n != len(text) || err != nil {
+					t.Errorf("wrote %d of %d bytes: %v", n, len(text), err)
+				}
+			}
+			if out.String() != test.want {
+				t.Errorf("got %q, want %q", out.String(), test.want)
+			}
+		})
+	}
+}
