@@ -1,60 +1,105 @@
 package serve
 
 import (
+	"container/list"
+	"context"
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
 )
 
-// connections bounds how many connections a server has at a time. When there is one too many, the one that has waited for longest without
-// a request under way is closed; only if all are busy, it is the new one. To leave new connections waiting instead, until others end, would
-// let a stranger with many idle ones keep everybody else out.
+// connections bounds how many connections a server has at a time. A connection is pending while the server waits for its client: it is new
+// or idle, or its request is not yet read to the end. When there is one connection too many, the one that has been pending for longest is
+// closed. So a client that sends nothing, or sends slowly, keeps no other client out, and a request that was read is always answered.
 type connections struct {
 	most int
 
 	mu sync.Mutex
-	// turn counts the changes; waiting and busy have the turn at which a connection became so.
-	turn          int
-	waiting, busy map[net.Conn]int
+	// open has all connections, each with its place in pending; nil while the server answers a request.
+	open map[net.Conn]*list.Element
+	// pending is in the order in which the connections became pending, or sent all of a header.
+	pending *list.List
 }
 
 func newConnections(most int) *connections {
-	return &connections{most: most, waiting: map[net.Conn]int{}, busy: map[net.Conn]int{}}
+	return &connections{most: most, open: map[net.Conn]*list.Element{}, pending: list.New()}
 }
 
 // changed is for http.Server.ConnState.
 func (c *connections) changed(connection net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.turn++
-	delete(c.waiting, connection)
-	delete(c.busy, connection)
-	switch state {
-	case http.StateNew, http.StateIdle:
-		c.waiting[connection] = c.turn
-	case http.StateActive:
-		c.busy[connection] = c.turn
+	place, isOpen := c.open[connection]
+	if place != nil {
+		c.pending.Remove(place)
 	}
-	if len(c.waiting)+len(c.busy) > c.most {
-		c.closeOne()
+	switch {
+	case state == http.StateClosed || state == http.StateHijacked:
+		delete(c.open, connection)
+	case isOpen || state == http.StateNew: // else closeOldest has closed it, and the server has yet to notice
+		c.open[connection] = c.pending.PushBack(connection)
+	}
+	if len(c.open) > c.most {
+		c.closeOldest()
 	}
 }
 
-// closeOne closes the connection that has waited for longest. The server notices, and tells that it is closed.
-func (c *connections) closeOne() {
-	var chosen net.Conn
-	for connection, since := range c.waiting {
-		if chosen == nil || since < c.waiting[chosen] {
-			chosen = connection
+// closeOldest closes the connection that has been pending for longest. If all others are being answered, that is the one that has just come.
+func (c *connections) closeOldest() {
+	connection := c.pending.Remove(c.pending.Front()).(net.Conn)
+	delete(c.open, connection)
+	if encrypted, ok := connection.(*tls.Conn); ok {
+		connection = encrypted.NetConn() // closing TLS says goodbye first, and a client that does not read makes it wait for that
+	}
+	_ = connection.Close()
+}
+
+// answering takes a connection out of the pending ones, until it is idle.
+func (c *connections) answering(connection net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if place := c.open[connection]; place != nil {
+		c.pending.Remove(place)
+		c.open[connection] = nil
+	}
+}
+
+// connectionKey is the key of a request's connection in its context.
+type connectionKey struct{}
+
+// remember is for http.Server.ConnContext.
+func remember(ctx context.Context, connection net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, connection)
+}
+
+// watch returns the handler, which now notices when a request was read to its end.
+func (c *connections) watch(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		connection, _ := r.Context().Value(connectionKey{}).(net.Conn)
+		if r.Body == http.NoBody {
+			c.answering(connection)
+		} else {
+			body := &watchedBody{ReadCloser: r.Body, ended: func() { c.answering(connection) }}
+			r = r.WithContext(r.Context()) // a copy: the server looks at the body of its own
+			r.Body = body
 		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// watchedBody calls ended when the body was read to its end.
+type watchedBody struct {
+	io.ReadCloser
+	ended func()
+}
+
+func (b *watchedBody) Read(buffer []byte) (int, error) {
+	n, err := b.ReadCloser.Read(buffer)
+	if errors.Is(err, io.EOF) {
+		b.ended()
 	}
-	if chosen == nil {
-		return // all are busy: no connection has just been made, or it would wait
-	}
-	delete(c.waiting, chosen)
-	if encrypted, ok := chosen.(*tls.Conn); ok {
-		chosen = encrypted.NetConn() // closing TLS says goodbye first, and a client that does not read makes it wait for that
-	}
-	_ = chosen.Close()
+	return n, err
 }

@@ -23,21 +23,25 @@ type Limits struct {
 	// Header, Body and Answer are how long a client may take to connect and send a header, to send all of a request, and until all of the
 	// answer is read. Idle is how long a connection stays open between two requests.
 	Header, Body, Answer, Idle time.Duration
-	// Connections is how many there may be at a time; 0 for any number.
+	// Connections is how many there may be at a time.
 	Connections int
 	// ShutDown is how long requests under way may take when the process ends.
 	ShutDown time.Duration
 }
+
+// maxConnections is how many connections a server has at a time, unless Bound says otherwise: more than a few scrapers and the kubelet need.
+const maxConnections = 100
 
 // Off is the bind address that turns a server off.
 const Off = "0"
 
 // Server is an HTTP server that already listens, so that an address in use is found before anything is served.
 type Server struct {
-	name     string
-	http     *http.Server
-	listener net.Listener
-	shutDown time.Duration
+	name        string
+	http        *http.Server
+	listener    net.Listener
+	connections *connections
+	shutDown    time.Duration
 }
 
 // Listen listens on the address of the flag flagName. It returns nil for Off.
@@ -50,9 +54,10 @@ func Listen(name, flagName, address string) (*Server, error) {
 		return nil, fmt.Errorf("cannot serve %s: %w; choose another address with -%s, or 0 for none", name, err, flagName)
 	}
 	return &Server{
-		name:     name,
-		listener: listener,
-		shutDown: shutdownTimeout,
+		name:        name,
+		listener:    listener,
+		connections: newConnections(maxConnections),
+		shutDown:    shutdownTimeout,
 		http: &http.Server{
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       90 * time.Second,
@@ -71,9 +76,7 @@ func (s *Server) Bound(limits Limits) {
 	}
 	s.http.ReadHeaderTimeout, s.http.ReadTimeout, s.http.WriteTimeout = limits.Header, limits.Body, limits.Answer
 	s.http.IdleTimeout, s.shutDown = limits.Idle, limits.ShutDown
-	if limits.Connections > 0 {
-		s.http.ConnState = newConnections(limits.Connections).changed
-	}
+	s.connections.most = limits.Connections
 	s.http.ErrorLog = log.New(&sparingLog{name: s.name}, "", 0)
 }
 
@@ -94,7 +97,7 @@ func (s *Server) Start(ctx context.Context, handler http.Handler) {
 	if s == nil {
 		return
 	}
-	s.http.Handler = handler
+	s.http.Handler, s.http.ConnState, s.http.ConnContext = s.connections.watch(handler), s.connections.changed, remember
 	logger := klog.FromContext(ctx)
 	logger.Info("Serving", "what", s.name, "address", s.listener.Addr().String(), "tls", s.http.TLSConfig != nil)
 	go func() {

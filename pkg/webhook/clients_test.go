@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -166,5 +167,56 @@ func TestBusyConnectionsStay(t *testing.T) {
 		if err := <-answers; err != nil {
 			t.Errorf("a request under way failed: %v", err)
 		}
+	}
+}
+
+// Clients that have taken all places and do not finish their requests keep no API server out.
+func TestUnfinishedRequestsMakeRoom(t *testing.T) {
+	const header = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+	tests := map[string][]string{
+		"one byte of a handshake": {""},
+		"one byte of a header":    {"P"},
+		"one byte of a body":      {header + "Content-Length: 10000\r\n\r\n{"},
+		"one byte of a chunk":     {header + "Transfer-Encoding: chunked\r\n\r\n10\r\n{"},
+		"only a header":           {header + "Content-Length: 10000\r\nExpect: 100-continue\r\n\r\n"},
+		"a body that is not read": {"GET /other HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\n\r\n{"},
+		"all but the last byte of a second request": {
+			header + "Content-Length: 2\r\n\r\n{}" + header + "Content-Length: 2\r\n\r\n{"},
+		"some of each": {"", "P", header + "Content-Length: 10000\r\n\r\n{"},
+	}
+	limits := testLimits
+	limits.Header, limits.Body, limits.Connections = time.Hour, time.Hour, 24 // it is not the time that ends them
+	for name, begins := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, limits)
+			for i := range limits.Connections {
+				begin := begins[i%len(begins)]
+				connection := s.dial(begin != "")
+				if begin == "" {
+					begin = "\x16"
+				}
+				if _, err := io.WriteString(connection, begin); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(100 * time.Millisecond) // the server reads what was sent
+			s.client.Timeout = 5 * time.Second
+			answers := make(chan error)
+			for range 20 {
+				go func() {
+					code, body, err := s.ask("POST", "/echo", "application/json", strings.NewReader(`{}`))
+					if err == nil && (code != 200 || body != "{}") {
+						err = fmt.Errorf("code %d, body %q", code, body)
+					}
+					answers <- err
+				}()
+			}
+			for range 20 {
+				if err := <-answers; err != nil {
+					t.Errorf("a real request got no answer: %v", err)
+				}
+			}
+		})
 	}
 }
