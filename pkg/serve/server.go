@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -60,16 +59,15 @@ func Listen(name, flagName, address string) (*Server, error) {
 		shutDown:    shutdownTimeout,
 		http: &http.Server{
 			ReadHeaderTimeout: 10 * time.Second,
+			WriteTimeout:      time.Minute, // so that a client that does not read its answer gives its place back
 			IdleTimeout:       90 * time.Second,
 			MaxHeaderBytes:    32 << 10, // tokens have a few KB
-			// Recovered panics go here. component-base has made klog the default of slog.
-			ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelError),
+			ErrorLog:          log.New(&sparingLog{name: name}, "", 0),
 		},
 	}, nil
 }
 
-// Bound sets limits for a server that is open to clients who have no right to anything yet. It also says less in the log about what such
-// clients do wrong.
+// Bound sets other limits than those of Listen.
 func (s *Server) Bound(limits Limits) {
 	if s == nil {
 		return
@@ -77,7 +75,6 @@ func (s *Server) Bound(limits Limits) {
 	s.http.ReadHeaderTimeout, s.http.ReadTimeout, s.http.WriteTimeout = limits.Header, limits.Body, limits.Answer
 	s.http.IdleTimeout, s.shutDown = limits.Idle, limits.ShutDown
 	s.connections.most = limits.Connections
-	s.http.ErrorLog = log.New(&sparingLog{name: s.name}, "", 0)
 }
 
 // Address is where the server listens.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 	"time"
@@ -12,7 +13,7 @@ import (
 const sparingEvery = time.Minute
 
 // sparingLog logs one complaint a minute, and how many there were: an API server that does not trust the certificate is worth a line, but a
-// stranger must not be able to fill the log.
+// stranger must not be able to fill the log. A panic of a handler is a bug, and always logged.
 type sparingLog struct {
 	name string
 
@@ -24,9 +25,12 @@ type sparingLog struct {
 func (l *sparingLog) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.last) < sparingEvery {
+	switch now := time.Now(); {
+	case bytes.HasPrefix(line, []byte("http: panic serving")):
+		klog.Background().Error(nil, "A handler has panicked", "what", l.name, "why", strings.TrimSpace(string(line)))
+	case now.Sub(l.last) < sparingEvery:
 		l.unsaid++
-	} else {
+	default:
 		klog.Background().Info("A client had no success", "what", l.name, "why", strings.TrimSpace(string(line)), "unsaid", l.unsaid)
 		l.last, l.unsaid = now, 0
 	}

@@ -6,18 +6,20 @@ import (
 	"time"
 )
 
-// A stranger cannot fill the log.
+// A stranger cannot fill the log, and does not hide a bug.
 func TestSparingLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &sparingLog{name: "test"}
-		complain := func() {
-			if n, err := log.Write([]byte("no\n")); n != 3 || err != nil {
+		write := func(line string) {
+			if n, err := log.Write([]byte(line)); n != len(line) || err != nil {
 				t.Errorf("wrote %d, %v", n, err)
 			}
 		}
+		complain := func() { write("no\n") }
 		for range 100 {
 			complain()
 		}
+		write("http: panic serving 127.0.0.1:1: a bug\n")
 		if log.unsaid != 99 {
 			t.Errorf("%d complaints were kept back, want all but one", log.unsaid)
 		}
