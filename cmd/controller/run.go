@@ -74,7 +74,7 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 			return nil, fmt.Errorf("cannot serve metrics: %w; see -%s", err, certificateFlag)
 		}
 		p.metrics.Encrypt(encryption)
-		p.guard = &serve.Guard{Client: c.Reviews}
+		p.guard = serve.NewGuard(c.Reviews)
 	}
 	if p.health, err = serve.Listen("health", healthFlag, config.HealthAddress); err != nil {
 		return nil, err

@@ -29,9 +29,6 @@ type Config struct {
 	Wrap transport.WrapperFunc
 }
 
-// The limit of Reviews. A scraper that is new needs two requests, and none for a while after that.
-const reviewQPS, reviewBurst = 10, 20
-
 // The limit of Trials, which is above what users and their pipelines apply. It is for those who make up reviews.
 const trialQPS, trialBurst = 100, 200
 
@@ -46,8 +43,7 @@ type Clients struct {
 	Lease kubernetes.Interface
 	// LeaseWatches watches Leases: requests of Lease end soon, whether they are answered or not.
 	LeaseWatches kubernetes.Interface
-	// Reviews asks who somebody is and what they may do. Its own low limit keeps those who have no right from making the API server or
-	// the controller busy.
+	// Reviews asks who a user is and what they may do. It has no limit, because the Guard, which knows for whom it asks, has two.
 	Reviews kubernetes.Interface
 	// Trials tries the pods of PodManagers that users apply. Its own limit keeps a storm of applies from delaying the controller, and a
 	// busy controller from delaying the applies.
@@ -107,7 +103,7 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 		return nil, err
 	}
 	reviews := rest.CopyConfig(leaseConfig)
-	reviews.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(reviewQPS, reviewBurst)
+	reviews.QPS = -1
 	if c.Reviews, err = kubernetes.NewForConfig(withProtobuf(reviews)); err != nil {
 		return nil, err
 	}

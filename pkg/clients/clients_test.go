@@ -151,6 +151,9 @@ func TestClients(t *testing.T) {
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() != c.PodManagers.RESTClient().GetRateLimiter() {
 		t.Error("the clients do not share the limits that the flags set")
 	}
+	if c.Reviews.AuthenticationV1().RESTClient().GetRateLimiter() != nil {
+		t.Error("reviews of strangers delay those of others: the Guard, which tells them apart, has the limits")
+	}
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.Lease.CoordinationV1().RESTClient().GetRateLimiter() {
 		t.Error("renewing the lease has to queue behind the workers")
 	}

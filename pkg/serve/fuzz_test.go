@@ -22,7 +22,7 @@ func FuzzGuard(f *testing.F) {
 		}
 		request.URL.Path = path
 		request.Header["Authorization"] = []string{authorization}
-		guard := &Guard{Client: reviewer.client}
+		guard := NewGuard(reviewer.client)
 		reviewer.client.ClearActions()
 		kind, token, _ := strings.Cut(authorization, " ")
 		isPrometheus := strings.EqualFold(kind, "bearer") && strings.TrimSpace(token) == "token-prometheus"

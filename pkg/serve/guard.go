@@ -13,28 +13,48 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 )
 
 const (
 	// allowedFor and refusedFor are how long an answer of the API server counts: that is how long a token works after it was revoked, and
-	// how long somebody waits who was just granted the right.
+	// how long a user waits who was just granted the right.
 	allowedFor, refusedFor = time.Minute, 10 * time.Second
-	// maxVerdicts bounds the memory for answers. The client's rate limiter makes it unlikely that so many are asked for within allowedFor.
+	// overdueFor is how long an allow still counts after that if the limit of renewals is reached, but not if the API server does not answer.
+	overdueFor = time.Minute
+	// maxVerdicts bounds the memory for answers of each kind.
 	maxVerdicts = 1000
 	// reviewTimeout is how long the API server may take: less than a scrape may.
 	reviewTimeout = 5 * time.Second
+	// reviewQPS and reviewBurst limit how often the API server is asked, for strangers and for renewals each. A review is two requests.
+	reviewQPS, reviewBurst = 50, 100
 )
 
-// Guard lets requests through whose bearer token belongs to somebody who has the right to get the path, as a nonResourceURL of RBAC. The
-// API server tells who that is and what they may do. If it does not tell, nobody gets through.
+// Guard lets requests through whose bearer token belongs to a user who has the right to get the path, as a nonResourceURL of RBAC. The API
+// server tells who that is and what they may do. If it does not answer, no request gets through.
 type Guard struct {
-	Client kubernetes.Interface
+	client kubernetes.Interface
+	// strangers limits the reviews of tokens that were not allowed before, renewals those of tokens that were. With a common limit, a
+	// client with random tokens could use it up and keep those who have the right from reading.
+	strangers, renewals flowcontrol.PassiveRateLimiter
 
-	mu       sync.Mutex
-	verdicts map[question]verdict
+	mu sync.Mutex
+	// allowed and refused are the answers so far. They are apart so that strangers cannot make the Guard forget those who have the right.
+	allowed, refused map[question]verdict
 	// silent tells that the last review has failed, and that the log has that.
 	silent bool
+}
+
+// NewGuard makes a Guard. The client needs no limit of its own.
+func NewGuard(client kubernetes.Interface) *Guard {
+	return &Guard{
+		client:    client,
+		strangers: flowcontrol.NewTokenBucketPassiveRateLimiter(reviewQPS, reviewBurst),
+		renewals:  flowcontrol.NewTokenBucketPassiveRateLimiter(reviewQPS, reviewBurst),
+		allowed:   map[question]verdict{},
+		refused:   map[question]verdict{},
+	}
 }
 
 // question is what the API server is asked. It has only a hash of the token, so that no token is kept.
@@ -71,10 +91,7 @@ func (g *Guard) judge(r *http.Request) verdict {
 		return verdict{code: http.StatusUnauthorized, text: "a bearer token is needed"}
 	}
 	asked := question{sha256.Sum256([]byte(token)), strings.ToLower(r.Method), r.URL.Path}
-	g.mu.Lock()
-	known, found := g.verdicts[asked]
-	g.mu.Unlock()
-	if found && time.Now().Before(known.until) {
+	if known, counts := g.recall(asked); counts {
 		return known
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)
@@ -90,17 +107,54 @@ func (g *Guard) judge(r *http.Request) verdict {
 		return verdict{code: http.StatusServiceUnavailable, text: "the API server does not tell whether you may"}
 	}
 	g.silent = false
-	if g.verdicts == nil || len(g.verdicts) >= maxVerdicts {
-		g.verdicts = map[question]verdict{}
-	}
-	g.verdicts[asked] = answer
+	g.keep(asked, answer)
 	return answer
+}
+
+// recall returns the verdict that counts without a review; false if the API server is to be asked.
+func (g *Guard) recall(asked question) (verdict, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known, wasAllowed := g.allowed[asked]
+	limiter := g.renewals
+	if !wasAllowed {
+		known, limiter = g.refused[asked], g.strangers
+	}
+	switch now := time.Now(); {
+	case now.Before(known.until):
+		return known, true
+	case limiter.TryAccept():
+		return verdict{}, false
+	case wasAllowed && now.Before(known.until.Add(overdueFor)):
+		return known, true
+	}
+	return verdict{code: http.StatusTooManyRequests, text: "too many tokens to check: try again in a few seconds"}, true
+}
+
+// keep keeps an answer. If there are too many of its kind, it replaces the oldest.
+func (g *Guard) keep(asked question, answer verdict) {
+	kept, other := g.refused, g.allowed
+	if answer.code == http.StatusOK {
+		kept, other = g.allowed, g.refused
+	}
+	delete(other, asked)
+	kept[asked] = answer
+	if len(kept) <= maxVerdicts {
+		return
+	}
+	oldest := asked
+	for question, verdict := range kept {
+		if verdict.until.Before(kept[oldest].until) {
+			oldest = question
+		}
+	}
+	delete(kept, oldest)
 }
 
 // review asks the API server whose token it is, and what they may do.
 func (g *Guard) review(ctx context.Context, token string, asked question) (verdict, error) {
 	refusal := verdict{code: http.StatusUnauthorized, text: "the token is not valid", until: time.Now().Add(refusedFor)}
-	who, err := g.Client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
+	who, err := g.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token},
 	}, metav1.CreateOptions{})
 	if err != nil || !who.Status.Authenticated {
@@ -111,7 +165,7 @@ func (g *Guard) review(ctx context.Context, token string, asked question) (verdi
 	for key, values := range user.Extra {
 		extra[key] = authorizationv1.ExtraValue(values)
 	}
-	may, err := g.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+	may, err := g.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
 			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Verb: asked.verb, Path: asked.path},
