@@ -57,6 +57,8 @@ func TestCommand(t *testing.T) {
 			[]string{"cannot serve metrics", "the certificate in /nonexistent cannot be used", "-metrics-cert-dir"}, 1},
 		"no certificate of the webhooks": {"-master " + served.URL + " -webhook-bind-address 127.0.0.1:0 -webhook-cert-dir /nonexistent" + free, 1, "",
 			[]string{"cannot serve webhooks", "the certificate in /nonexistent cannot be used", "-webhook-cert-dir"}, 1},
+		"no CAs of clients": {"-master " + served.URL + " -webhook-namespace a -webhook-bind-address 127.0.0.1:0 -webhook-client-ca-file /nonexistent" + free, 1, "",
+			[]string{"cannot serve webhooks", "/nonexistent", "-webhook-client-ca-file"}, 1},
 		"port of the webhooks taken": {"-master " + served.URL + " -webhook-namespace a -webhook-bind-address " + taken.Addr().String() + free, 1, "",
 			[]string{"cannot serve webhooks", "in use", "choose another address with -webhook-bind-address"}, 1},
 		"port taken": {"-master " + served.URL + " -health-probe-bind-address 0 -metrics-bind-address " + taken.Addr().String(), 1, "",

@@ -60,6 +60,7 @@ type Options struct {
 	WebhookNamespace string
 	WebhookHosts     repeated
 	WebhookLifetime  time.Duration
+	WebhookClients   string
 
 	Logging *logsapi.LoggingConfiguration
 	Version bool

@@ -65,6 +65,8 @@ func TestFlags(t *testing.T) {
 		"webhooks beside health":    {"-webhook-bind-address :8081 -webhook-namespace a", []string{"-health-probe-bind-address and -webhook-bind-address are both :8081"}},
 		"webhooks nowhere":          {"-webhook-bind-address :9443", []string{"-webhook-namespace is needed"}},
 		"webhooks unused":           {"-webhook-cert-dir /certificate", []string{"-webhook-cert-dir needs -webhook-bind-address"}},
+		"webhooks with clients":     {"-webhook-bind-address :9443 -webhook-namespace a -webhook-client-ca-file /ca.crt", nil},
+		"clients of no webhooks":    {"-webhook-client-ca-file /ca.crt", []string{"-webhook-client-ca-file needs -webhook-bind-address"}},
 		"webhooks, all wrong": {"-webhook-bind-address :9443 -webhook-namespace A -webhook-name A -webhook-host a:1 -webhook-cert-lifetime 1s",
 			[]string{"-webhook-name must be", "-webhook-namespace must be", `-webhook-host must be a DNS name or an IP address without a port, not "a:1"`, "-webhook-cert-lifetime must be at least 10s"}},
 		"int":          {"-workers many", []string{`invalid value "many" for flag -workers: give a whole number`}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"time"
@@ -25,10 +26,13 @@ func webhookRoutes(config *Config, c *clients.Clients) (map[string]http.Handler,
 	if err != nil {
 		return nil, err
 	}
-	return map[string]http.Handler{
-		"/validate":     validation.New(c.Trials, validation.Within(config.Namespaces, selector), config.means()),
-		conversion.Path: conversion.Handler(),
-	}, nil
+	var validate http.Handler = validation.New(c.Trials, validation.Within(config.Namespaces, selector), config.means())
+	if config.Webhook.Clients != "" {
+		validate = serve.OnlyVerified(validate)
+	}
+	// Conversions are for all clients: API servers have no certificate for them (kubernetes/kubernetes#131810), and what they convert is
+	// what the client has sent.
+	return map[string]http.Handler{"/validate": validate, conversion.Path: conversion.Handler()}, nil
 }
 
 // webhooks serves the webhooks, in every replica.
@@ -52,17 +56,30 @@ func newWebhooks(config *Config, c *clients.Clients) (*webhooks, error) {
 		return nil, err
 	}
 	w.server.Bound(webhook.Limits)
+	encryption, err := w.encryption(config, c)
+	if err != nil {
+		return nil, err
+	}
+	w.server.Encrypt(encryption)
+	return w, nil
+}
+
+// encryption is the server's certificate, and whose certificates it takes.
+func (w *webhooks) encryption(config *Config, c *clients.Clients) (encryption *tls.Config, err error) {
 	if config.Webhook.Folder != "" {
-		encryption, err := serve.TLS(config.Webhook.Folder)
-		if err != nil {
+		if encryption, err = serve.TLS(config.Webhook.Folder); err != nil {
 			return nil, fmt.Errorf("cannot serve webhooks: %w; see -%s", err, webhookFolderFlag)
 		}
-		w.server.Encrypt(encryption)
-		return w, nil
+	} else {
+		w.certificates = certificates.New(certificates.Clients{Kube: c.Kube, Dynamic: c.Dynamic, Metadata: c.Metadata}, config.Webhook.Certificates)
+		encryption = w.certificates.TLS()
 	}
-	w.certificates = certificates.New(certificates.Clients{Kube: c.Kube, Dynamic: c.Dynamic, Metadata: c.Metadata}, config.Webhook.Certificates)
-	w.server.Encrypt(w.certificates.TLS())
-	return w, nil
+	if config.Webhook.Clients != "" {
+		if err := serve.VerifyClients(encryption, config.Webhook.Clients); err != nil {
+			return nil, fmt.Errorf("cannot serve webhooks: %w; see -%s", err, webhookClientsFlag)
+		}
+	}
+	return encryption, nil
 }
 
 // start serves until shutDown.

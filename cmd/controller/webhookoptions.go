@@ -19,6 +19,7 @@ const (
 	webhookNamespaceFlag = "webhook-namespace"
 	webhookHostFlag      = "webhook-host"
 	webhookLifetimeFlag  = "webhook-cert-lifetime"
+	webhookClientsFlag   = "webhook-client-ca-file"
 )
 
 // webhookSuffix is what the names of the webhooks' Service and Secret end with.
@@ -35,12 +36,15 @@ func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
 		"`name` or IP address that API servers call webhooks by, beside that of the Service; repeat it for several")
 	flags.DurationVar(&o.WebhookLifetime, webhookLifetimeFlag, o.WebhookLifetime,
 		"`time` for which a certificate is good; a CA is good for four times as long; both are renewed after two thirds of it")
+	flags.StringVar(&o.WebhookClients, webhookClientsFlag, o.WebhookClients,
+		"`file` with CAs: only API servers with a certificate of theirs have PodManagers tried; without it, whoever can connect")
 }
 
 func (o *Options) validateWebhooks() problems {
 	var p problems
 	if cmp.Or(o.WebhookAddress, serve.Off) == serve.Off {
 		p.refuse(o.WebhookFolder != "", "-%s needs -%s", webhookFolderFlag, webhookFlag)
+		p.refuse(o.WebhookClients != "", "-%s needs -%s", webhookClientsFlag, webhookFlag)
 		return p
 	}
 	p.refuse(len(validation.IsDNS1035Label(o.WebhookName+webhookSuffix)) > 0,
@@ -66,6 +70,7 @@ func (o *Options) validateWebhooks() problems {
 type WebhookConfig struct {
 	Address string // or serve.Off
 	Folder  string // with a certificate of somebody else, or empty
+	Clients string // a file with the CAs of clients, or empty
 	// Certificates is for certificates of our own.
 	Certificates certificates.Config
 }
@@ -74,6 +79,7 @@ func (o *Options) webhookConfig() WebhookConfig {
 	return WebhookConfig{
 		Address: cmp.Or(o.WebhookAddress, serve.Off),
 		Folder:  o.WebhookFolder,
+		Clients: o.WebhookClients,
 		Certificates: certificates.Config{
 			Namespace: o.WebhookNamespace, Secret: o.WebhookName + webhookSuffix, Service: o.WebhookName + webhookSuffix,
 			Configuration: o.WebhookName, Hosts: o.WebhookHosts, Lifetime: o.WebhookLifetime,

@@ -22,7 +22,7 @@ type plugin struct {
 	out, errOut io.Writer
 	// terminal is out before run has wrapped it in a text.Cleaner. Only what cleans each text itself may write there: get -w moves the cursor.
 	terminal io.Writer
-	getenv      func(string) string
+	getenv   func(string) string
 	// command is how the user calls the plugin.
 	command string
 

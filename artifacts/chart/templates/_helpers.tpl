@@ -123,6 +123,9 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{- if .Values.webhook.certManager.enabled }}
 - -webhook-cert-dir=/etc/podmanager/webhook
 {{- end }}
+{{- if or .Values.webhook.clientCA.configMap .Values.webhook.clientCA.secret }}
+- -webhook-client-ca-file=/etc/podmanager/webhook-client/{{ .Values.webhook.clientCA.key }}
+{{- end }}
 {{- if ne (include "podmanager.fullname" .) "podmanager" }}
 - -webhook-name={{ include "podmanager.fullname" . }}
 {{- end }}

@@ -66,14 +66,16 @@ func TestValues(t *testing.T) {
 		"webhook": {
 			has: []string{"-webhook-bind-address=:9443", "-webhook-name=second\n", `"-webhook-cert-lifetime=720h"`, "failurePolicy: Fail", "timeoutSeconds: 10",
 				"kind: ValidatingWebhookConfiguration\nmetadata:\n  name: second\n", "name: second-webhook\n", "resourceNames: [second-webhook]", "resourceNames: [second]",
-				"- port: webhook\n", "containerPort: 9443", "resources: [secrets]"},
+				"- port: webhook\n      from:\n        - ipBlock:\n            cidr: 10.1.2.0/24", "containerPort: 9443", "resources: [secrets]",
+				"-webhook-client-ca-file=/etc/podmanager/webhook-client/ca.crt\n", "mountPath: /etc/podmanager/webhook-client\n", "configMap:\n            name: api-servers"},
 			lacks: []string{"cert-manager", "-webhook-cert-dir", "webhook-certificate"},
 		},
 		"cert-manager": {
 			has: []string{"-webhook-bind-address=:9443", "-webhook-cert-dir=/etc/podmanager/webhook", "mountPath: /etc/podmanager/webhook", "secretName: podmanager-webhook-tls",
 				"cert-manager.io/inject-ca-from: podmanager-system/podmanager-webhook", "kind: Certificate", "podmanager-webhook.podmanager-system.svc", "kind: ClusterIssuer",
-				"mountPath: /etc/podmanager/metrics", "secretName: metrics-tls"},
-			lacks: []string{"kind: Issuer", "resources: [secrets]", "-webhook-cert-lifetime"},
+				"mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "ca:\n          secret:\n            name: metrics-tls\n            key: ca.crt\n",
+				"serverName: podmanager-metrics.podmanager-system.svc", "-webhook-client-ca-file=/etc/podmanager/webhook-client/client.crt\n", "secretName: api-server\n", "- port: webhook\n  egress:"},
+			lacks: []string{"kind: Issuer", "resources: [secrets]", "-webhook-cert-lifetime", "insecureSkipVerify"},
 		},
 	}
 	files, err := filepath.Glob(valuesFolder + "/*.yaml")
@@ -204,6 +206,9 @@ func TestRefusedValues(t *testing.T) {
 		"webhook.enabled=true,namespaces={a}":     "webhook.enabled needs rights in the whole cluster",
 		"admissionPolicy=false":                   "/admissionPolicy",
 		"admissionPolicy.enable=false":            "'enable' not allowed",
+
+		"webhook.clientCA.secret=a,webhook.clientCA.configMap=b": "/webhook/clientCA",
+		"networkPolicy.webhookFrom[0]=everyone":                  "/networkPolicy/webhookFrom",
 	} {
 		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
 		if err == nil || !strings.Contains(out, want) {
