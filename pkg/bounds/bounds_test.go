@@ -60,6 +60,19 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                 "",
+		strings.Repeat("a", maxText):       strings.Repeat("a", maxText),
+		strings.Repeat("a", maxText+1):     strings.Repeat("a", maxText) + "...",
+		"a" + strings.Repeat("ä", maxText): "a" + strings.Repeat("ä", maxText/2-1) + "...", // half of a letter is none
+	} {
+		if got := Short(text); got != want {
+			t.Errorf("%q is shortened to %q, want %q", text, got, want)
+		}
+	}
+}
+
 // container is one with environment variables, as in a large template.
 func container(variables int) string {
 	return `{"name":"app","image":"nginx","env":[` + strings.TrimSuffix(strings.Repeat(`{"name":"VARIABLE","value":"something"},`, variables), ",") + `]},`

@@ -62,20 +62,17 @@ func (s *scanner) object(t reflect.Type, depth int) error {
 	s.at++
 	fields := fieldsOf(t)
 	for first := true; s.next() != '}'; first = false {
-		if !first && !s.skip(',') || s.next() != '"' {
+		if !first && !s.skip(',') {
 			return s.malformed()
 		}
 		name, err := s.name()
 		if err != nil {
 			return err
 		}
-		if !s.skip(':') {
-			return s.malformed()
-		}
 		var inner reflect.Type
 		switch {
 		case fields != nil:
-			inner = fields[name]
+			inner = fields[string(name)]
 		case t != nil && t.Kind() == reflect.Map:
 			inner = t.Elem()
 			err = s.spend(int(t.Key().Size()+inner.Size()) + mapEntry)
@@ -84,7 +81,7 @@ func (s *scanner) object(t reflect.Type, depth int) error {
 			err = s.value(inner, depth+1)
 		}
 		if err != nil {
-			return within(err, "%s", name)
+			return within(err, "%.100s", name)
 		}
 	}
 	s.at++
@@ -178,16 +175,20 @@ func (s *scanner) text() ([]byte, error) {
 	return nil, s.malformed()
 }
 
-// name takes the name of a field.
-func (s *scanner) name() (string, error) {
-	begin := s.at
-	raw, err := s.text()
-	if err != nil || bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw), err
+// name takes the name of a field, and the colon after it.
+func (s *scanner) name() ([]byte, error) {
+	if s.next() != '"' {
+		return nil, s.malformed()
 	}
-	var name string
-	if stdjson.Unmarshal(s.data[begin:s.at], &name) != nil {
-		return "", s.malformed()
+	begin := s.at
+	name, err := s.text()
+	if err == nil && bytes.IndexByte(name, '\\') >= 0 {
+		var plain string
+		err = stdjson.Unmarshal(s.data[begin:s.at], &plain)
+		name = []byte(plain)
+	}
+	if err != nil || !s.skip(':') {
+		return nil, s.malformed()
 	}
 	return name, nil
 }
@@ -195,7 +196,7 @@ func (s *scanner) name() (string, error) {
 // literal takes a number, true, false or null.
 func (s *scanner) literal() error {
 	begin := s.at
-	for s.at < len(s.data) && !bytes.ContainsRune([]byte(",]} \t\r\n"), rune(s.data[s.at])) {
+	for s.at < len(s.data) && strings.IndexByte(",]} \t\r\n", s.data[s.at]) < 0 {
 		s.at++
 	}
 	if s.at == begin {
