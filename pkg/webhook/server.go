@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/mycompany/podmanager/pkg/bounds"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/serve"
 )
@@ -35,8 +36,12 @@ const (
 	// maxBody is what a request may have. An object has 3 MB at the most, and an update comes with the old and the new one; a conversion
 	// comes with a page of a list.
 	maxBody = 16 << 20
-	// maxBodies is what all requests under way may have together: decoded, they take several times as much of the memory.
-	maxBodies = 32 << 20
+	// largeBody is what makes a request a large one. Of these, one is answered at a time: that takes several times as much memory as the body.
+	largeBody = 1 << 20
+	// maxBodies is what all requests under way may have together if one of them is large: one that is answered, and one that waits.
+	maxBodies = 2 * maxBody
+	// smallBodies is what the others may have beyond that, so that large requests, which may wait for a while, do not keep them out.
+	smallBodies = 8 << 20
 )
 
 // Handler answers requests.
@@ -44,13 +49,15 @@ type Handler struct {
 	mux *http.ServeMux
 	// reading is the size of all bodies in memory.
 	reading atomic.Int64
+	// large has an element while a large request is answered.
+	large chan struct{}
 	// isEnding tells that clients should go elsewhere.
 	isEnding atomic.Bool
 }
 
 // NewHandler makes the handler of these paths.
 func NewHandler(routes map[string]http.Handler) *Handler {
-	h := &Handler{mux: http.NewServeMux()}
+	h := &Handler{mux: http.NewServeMux(), large: make(chan struct{}, 1)}
 	for path, route := range routes {
 		h.mux.Handle(path, h.guard(path, route))
 	}
@@ -82,6 +89,8 @@ func (h *Handler) guard(path string, route http.Handler) http.Handler {
 				panic(http.ErrAbortHandler) // closes the connection: half of an answer must not pass for all of it
 			}
 		}()
+		ctx, cancel := context.WithTimeout(r.Context(), timeLeft(r))
+		defer cancel()
 		if path != "none" {
 			if code, why := refuse(r); code != 0 {
 				if code == http.StatusMethodNotAllowed {
@@ -96,9 +105,13 @@ func (h *Handler) guard(path string, route http.Handler) http.Handler {
 				return
 			}
 			defer done()
+			leave, err := h.enter(ctx, r.ContentLength)
+			if err != nil {
+				http.Error(answer, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			defer leave()
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), timeLeft(r))
-		defer cancel()
 		route.ServeHTTP(answer, r.WithContext(ctx))
 		if answer.code == 0 {
 			answer.code = http.StatusOK // as net/http answers for a handler that says nothing
@@ -137,8 +150,21 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (done func(),
 		}
 		return nil, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
 	}
-	r.Body = io.NopCloser(bytes.NewReader(data))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 	return body.release, 0, nil
+}
+
+// enter waits until the request may be answered. Small requests do not wait.
+func (h *Handler) enter(ctx context.Context, size int64) (leave func(), err error) {
+	if size <= largeBody {
+		return func() {}, nil
+	}
+	select {
+	case h.large <- struct{}{}:
+		return func() { <-h.large }, nil
+	case <-ctx.Done():
+		return nil, errBusy
+	}
 }
 
 var errBusy = errors.New("too many large requests at a time")
@@ -153,7 +179,11 @@ type countingReader struct {
 func (c *countingReader) Read(buffer []byte) (int, error) {
 	n, err := c.from.Read(buffer)
 	c.read += int64(n)
-	if c.all.Add(int64(n)) > maxBodies {
+	limit := int64(maxBodies)
+	if c.read <= largeBody {
+		limit += smallBodies
+	}
+	if c.all.Add(int64(n)) > limit {
 		return n, errBusy
 	}
 	return n, err
@@ -176,7 +206,7 @@ func timeLeft(r *http.Request) time.Duration {
 // recovered answers in place of a webhook that has panicked. That ends neither the process nor the connection.
 func (h *Handler) recovered(r *http.Request, answer *answer, problem any) {
 	metrics.WebhookPanics.Inc()
-	klog.FromContext(r.Context()).Error(nil, "Panic while answering a webhook's request", "path", r.URL.Path, "panic", problem, "stack", string(debug.Stack()))
+	klog.FromContext(r.Context()).Error(nil, "Panic while answering a webhook's request", "path", bounds.Short(r.URL.Path), "panic", bounds.Short(fmt.Sprint(problem)), "stack", string(debug.Stack()))
 	if answer.code != 0 {
 		answer.isBroken = true
 		return

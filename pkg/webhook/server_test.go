@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -180,6 +181,11 @@ func TestRefusals(t *testing.T) {
 			s.expectEcho("afterwards")
 		})
 	}
+	answer := httptest.NewRecorder()
+	s.handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/echo", nil))
+	if allow := answer.Header().Get("Allow"); allow != http.MethodPost {
+		t.Errorf("GET: allowed is %q", allow)
+	}
 }
 
 // The same request again gets the same answer: nothing is remembered.
@@ -236,7 +242,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// All bodies together are bounded, so that large ones cannot take all of the memory; small ones wait for nobody.
+// All bodies together are bounded, so that large ones cannot take all of the memory, and one large request is answered at a time. Small ones
+// do not wait.
 func TestBodiesBounded(t *testing.T) {
 	limits := testLimits
 	limits.Body = patience // large bodies take a while on a busy machine
@@ -244,14 +251,17 @@ func TestBodiesBounded(t *testing.T) {
 	answers := make(chan int)
 	for range 2 {
 		go func() {
-			code, _, _ := s.ask("POST", "/wait", "application/json", zeros(maxBodies/2-1000, true))
+			code, _, _ := s.ask("POST", "/wait", "application/json", zeros(maxBody, true))
 			answers <- code
 		}()
 	}
-	s.await("two large requests", func() bool { return s.waiting.Load() == 2 })
+	s.await("two large requests", func() bool { return s.handler.reading.Load() == maxBodies && s.waiting.Load() == 1 })
 	s.expectEcho("beside large requests")
-	if code, body, err := s.ask("POST", "/echo", "application/json", zeros(1<<20, true)); err == nil && code != 503 {
+	if code, body, err := s.ask("POST", "/echo", "application/json", zeros(largeBody+1, true)); err == nil && code != 503 {
 		t.Errorf("got %d %.100q; want 503", code, body)
+	}
+	if waiting := s.waiting.Load(); waiting != 1 {
+		t.Errorf("%d large requests are answered at a time", waiting)
 	}
 	close(s.release)
 	for range 2 {
@@ -260,8 +270,40 @@ func TestBodiesBounded(t *testing.T) {
 		}
 	}
 	s.await("their memory", func() bool { return s.handler.reading.Load() == 0 })
-	if code, _, err := s.ask("POST", "/echo", "application/json", zeros(1<<20, true)); err != nil || code != 200 {
+	if code, _, err := s.ask("POST", "/echo", "application/json", zeros(largeBody+1, true)); err != nil || code != 200 {
 		t.Errorf("got %d, error %v, when there is room again", code, err)
+	}
+}
+
+// A large request waits for another one as long as its call may take.
+func TestLargeRequestWaits(t *testing.T) {
+	s := startServer(t, testLimits)
+	first := make(chan int)
+	go func() {
+		code, _, _ := s.ask("POST", "/wait", "application/json", zeros(largeBody+1, true))
+		first <- code
+	}()
+	s.await("a large request", func() bool { return s.waiting.Load() == 1 })
+	if code, body, err := s.ask("POST", "/echo?timeout=1s", "application/json", zeros(largeBody+1, true)); err != nil || code != 503 || !strings.Contains(body, errBusy.Error()) {
+		t.Errorf("got %d %.100q, error %v; want 503", code, body, err)
+	}
+	if code, _, err := s.ask("POST", "/echo?timeout=1s", "application/json", zeros(largeBody, true)); err != nil || code != 200 {
+		t.Errorf("got %d, error %v, for a small request", code, err)
+	}
+	close(s.release)
+	if code := <-first; code != 200 {
+		t.Errorf("the first got %d", code)
+	}
+	s.await("its memory", func() bool { return s.handler.reading.Load() == 0 && len(s.handler.large) == 0 })
+}
+
+// A small request has room beside large ones, but small ones are bounded, too.
+func TestRoomForSmallBodies(t *testing.T) {
+	s := startServer(t, testLimits)
+	s.handler.reading.Store(maxBodies + smallBodies - 100)
+	s.expectEcho("in the last room")
+	if code, body, err := s.ask("POST", "/echo", "application/json", zeros(101, true)); err != nil || code != 503 {
+		t.Errorf("got %d %.100q, error %v; want 503", code, body, err)
 	}
 }
 
