@@ -1,100 +1,99 @@
 package conversion
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
+	"unicode/utf8"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
+
+	"github.com/mycompany/podmanager/pkg/bounds"
 )
 
 // Path is where the CRD of artifacts/webhook says that conversions are served.
 const Path = "/convert"
 
-// maxBody is the largest review that is read. The API server asks for one object at a time, of which etcd takes 1.5 MiB, and which has its
-// spec twice in v1alpha1; only the items of a list that it has read in another version come together.
-const maxBody = 16 << 20
-
 // Handler answers ConversionReviews. A review that can be read is answered with code 200, also if it cannot be carried out: the API server
 // shows its user the message in the answer, and not that of another code.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked, code, err := read(w, r)
+		asked, err := read(r.Body)
 		if err != nil {
-			klog.FromContext(r.Context()).V(2).Info("Refused what is no ConversionReview", "from", r.RemoteAddr, "err", err)
-			http.Error(w, err.Error(), code)
+			why := bounds.Short(err.Error())
+			klog.FromContext(r.Context()).V(2).Info("Refused what is no ConversionReview", "from", r.RemoteAddr, "err", why)
+			http.Error(w, why, http.StatusBadRequest)
 			return
 		}
-		answer, err := json.Marshal(answerTo(asked))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(answer) // an API server that has gone away asks again
+		answer(w, asked)
 	})
 }
 
-// read is the review that is asked for, or the code and the reason why there is none.
-func read(w http.ResponseWriter, r *http.Request) (*review, int, error) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return nil, http.StatusMethodNotAllowed, fmt.Errorf("a ConversionReview comes with POST, and not with %s", r.Method)
-	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the content type is %q, and not application/json", r.Header.Get("Content-Type"))
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the review has more than %d bytes", tooLarge.Limit)
-	}
+// read is the review that is asked for.
+func read(body io.Reader) (*review, error) {
+	data, err := io.ReadAll(body)
 	if err != nil {
-		return nil, http.StatusBadRequest, err
+		return nil, err
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("the body is no UTF-8") // decoded, each wrong byte would become three
 	}
 	asked := &review{}
-	if err := json.Unmarshal(body, asked); err != nil {
-		return nil, http.StatusBadRequest, fmt.Errorf("the body is no ConversionReview: %w", err)
+	if err := bounds.Unmarshal(data, asked); err != nil {
+		return nil, fmt.Errorf("the body is no ConversionReview: %w", err)
 	}
 	if asked.APIVersion != reviewVersion || asked.Kind != reviewKind {
-		return nil, http.StatusBadRequest, fmt.Errorf("the body is %q of %q, and not %s of %s", asked.Kind, asked.APIVersion, reviewKind, reviewVersion)
+		return nil, fmt.Errorf("the body is %.100q of %.100q, and not %s of %s", asked.Kind, asked.APIVersion, reviewKind, reviewVersion)
 	}
-	if asked.Request == nil {
-		return nil, http.StatusBadRequest, errors.New("the ConversionReview has no request")
+	if asked.Request == nil || len(asked.Request.UID) > maxUID {
+		return nil, errors.New("the ConversionReview has no request with a uid of the usual length")
 	}
-	return asked, 0, nil
+	return asked, nil
 }
 
-func answerTo(asked *review) *review {
-	answer := &response{UID: asked.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
-	objects, err := convertAll(asked.Request)
-	if answer.ConvertedObjects = objects; err != nil {
-		answer.ConvertedObjects = []json.RawMessage{}
-		answer.Result = metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonBadRequest, Message: err.Error()}
+// answer converts the objects one by one, and writes each to the client before the next, so that they are not in memory together. What
+// cannot be converted is found before.
+func answer(w http.ResponseWriter, asked *review) {
+	reply := review{TypeMeta: asked.TypeMeta, Response: &response{
+		UID: asked.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}, ConvertedObjects: []json.RawMessage{},
+	}}
+	objects := asked.Request.Objects
+	if err := checkAll(asked.Request); err != nil {
+		objects = nil
+		reply.Response.Result = metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonBadRequest, Message: err.Error()}
 	}
-	return &review{TypeMeta: asked.TypeMeta, Response: answer}
+	frame, err := json.Marshal(reply)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	const end = "]}}"
+	w.Header().Set("Content-Type", "application/json")
+	to := bufio.NewWriter(w)
+	defer to.Flush() // an API server that has gone away asks again
+	_, _ = to.Write(bytes.TrimSuffix(frame, []byte(end)))
+	for i, object := range objects {
+		if i > 0 {
+			_ = to.WriteByte(',')
+		}
+		convert(raw(object), asked.Request.DesiredAPIVersion).writeTo(to)
+	}
+	_, _ = to.WriteString(end)
 }
 
-func convertAll(asked *request) ([]json.RawMessage, error) {
-	converted := make([]json.RawMessage, 0, len(asked.Objects))
-	for i, raw := range asked.Objects {
-		object, err := decodeObject(raw)
-		if err != nil {
-			return nil, fmt.Errorf("object %d is no JSON object: %w", i, err)
+func checkAll(asked *request) error {
+	for i, object := range asked.Objects {
+		if !raw(object).isObject() {
+			return fmt.Errorf("object %d is no JSON object", i)
 		}
-		result, err := Convert(object, asked.DesiredAPIVersion)
-		if err != nil {
-			return nil, fmt.Errorf("object %d: %w", i, err)
+		if err := check(raw(object), asked.DesiredAPIVersion); err != nil {
+			return fmt.Errorf("object %d: %w", i, err)
 		}
-		encoded, err := json.Marshal(result)
-		if err != nil {
-			return nil, fmt.Errorf("object %d: %w", i, err)
-		}
-		converted = append(converted, encoded)
 	}
-	return converted, nil
+	return nil
 }

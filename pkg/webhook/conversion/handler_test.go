@@ -12,14 +12,16 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 )
 
 // post sends a body as the API server does, and returns the code and the answer.
-func post(t *testing.T, contentType string, body io.Reader) (int, string) {
+func post(t *testing.T, body string) (int, string) {
 	t.Helper()
 	server := httptest.NewServer(Handler())
 	defer server.Close()
-	answer, err := http.Post(server.URL+Path+"?timeout=30s", contentType, body)
+	answer, err := http.Post(server.URL+Path+"?timeout=30s", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func managerOf(version, name string) string {
 // answered is the response to a review that was understood.
 func answered(t *testing.T, body string) response {
 	t.Helper()
-	code, text := post(t, "application/json", strings.NewReader(body))
+	code, text := post(t, body)
 	var got review
 	if err := json.Unmarshal([]byte(text), &got); err != nil || code != http.StatusOK || got.Response == nil {
 		t.Fatalf("code %d, %v: %s", code, err, text)
@@ -97,7 +99,7 @@ func TestHandlerTellsWhatFailed(t *testing.T) {
 		"another kind":       {hub, []string{managerOf(alpha, "a"), `{"apiVersion":"v1","kind":"Pod"}`}, `object 1: v1 "Pod" cannot be converted, only PodManager can`},
 		"an unknown version": {"apps.mycompany.com/v2", []string{managerOf(hub, "a")}, `object 0: PodManager cannot be converted to version "apps.mycompany.com/v2"`},
 		"no object":          {hub, []string{"5"}, "object 0 is no JSON object"},
-		"null":               {hub, []string{"null"}, "object 0: "},
+		"null":               {hub, []string{"null"}, "object 0 is no JSON object"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -109,45 +111,55 @@ func TestHandlerTellsWhatFailed(t *testing.T) {
 	}
 }
 
-// zeros never ends.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("0"), len(p))), nil }
-
+// What is refused is answered in few words, however long it is.
 func TestHandlerRefuses(t *testing.T) {
 	whole := reviewOf(hub, managerOf(alpha, "a"))
+	endless := strings.Repeat("<", 1<<20)
 	tests := map[string]struct {
-		contentType string
-		body        io.Reader
-		code        int
-		want        string
+		body, want string
 	}{
-		"no JSON":           {"application/json", strings.NewReader("hello"), 400, "the body is no ConversionReview"},
-		"nothing":           {"application/json", strings.NewReader(""), 400, "the body is no ConversionReview"},
-		"half a review":     {"application/json", strings.NewReader(whole[:len(whole)/2]), 400, "the body is no ConversionReview"},
-		"nested for ever":   {"application/json", strings.NewReader(strings.Repeat("[", 1<<20)), 400, "the body is no ConversionReview"},
-		"another review":    {"application/json", strings.NewReader(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}`), 400, `the body is "AdmissionReview" of "admission.k8s.io/v1"`},
-		"an older review":   {"application/json", strings.NewReader(strings.Replace(whole, "k8s.io/v1", "k8s.io/v1beta1", 1)), 400, "and not ConversionReview of apiextensions.k8s.io/v1"},
-		"no request":        {"application/json", strings.NewReader(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}`), 400, "has no request"},
-		"another type":      {"application/yaml", strings.NewReader(whole), 415, `the content type is "application/yaml", and not application/json`},
-		"no type":           {"", strings.NewReader(whole), 415, "the content type is"},
-		"more than is read": {"application/json", io.LimitReader(zeros{}, maxBody+1), 413, "the review has more than 16777216 bytes"},
+		"no JSON":         {"hello", "the body is no ConversionReview"},
+		"nothing":         {"", "the body is no ConversionReview"},
+		"half a review":   {whole[:len(whole)/2], "the body is no ConversionReview"},
+		"nested for ever": {strings.Repeat("[", 1<<20), "the body is no ConversionReview"},
+		"another review":  {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}`, `the body is "AdmissionReview" of "admission.k8s.io/v1"`},
+		"an older review": {strings.Replace(whole, "k8s.io/v1", "k8s.io/v1beta1", 1), "and not ConversionReview of apiextensions.k8s.io/v1"},
+		"no UTF-8":        {strings.Replace(whole, "u1", "\xff", 1), "the body is no UTF-8"},
+		"no request":      {`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}`, "has no request"},
+		"a long kind":     {strings.Replace(whole, "ConversionReview", endless, 1), "the body is "},
+		"a long uid":      {strings.Replace(whole, "u1", endless, 1), "no request with a uid of the usual length"},
+		"a long number":   {strings.Replace(whole, `"u1"`, strings.Repeat("1", 1<<20), 1), "cannot unmarshal number"},
+		"a long field":    {strings.Replace(whole, `"u1"`, `"","`+endless+`":`+strings.Repeat("[", 200), 1), "request.<<<"},
+		"empty objects":   {reviewOf(hub, strings.Repeat("{},", 1<<20)+"{}"), "too much memory"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			code, text := post(t, test.contentType, test.body)
-			if code != test.code || !strings.Contains(text, test.want) {
-				t.Errorf("code %d, want %d: %s", code, test.code, text)
+			code, text := post(t, test.body)
+			if code != http.StatusBadRequest || !strings.Contains(text, test.want) || len(text) > 300 {
+				t.Errorf("code %d, want 400 and %q: %.300s", code, test.want, text)
 			}
 		})
 	}
-	if code, _ := post(t, "application/json; charset=utf-8", strings.NewReader(whole)); code != http.StatusOK {
-		t.Errorf("a charset is no other type, but the code is %d", code)
+	for name, object := range map[string]string{"kind": `{"kind":"` + endless + `"}`, "version": `{"kind":"PodManager","apiVersion":"` + endless + `"}`} {
+		if got := answered(t, reviewOf(hub, object)); len(got.Result.Message) > 500 {
+			t.Errorf("the answer to a long %s has %d bytes", name, len(got.Result.Message))
+		}
 	}
-	answer := httptest.NewRecorder()
-	Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, Path, nil))
-	if answer.Code != http.StatusMethodNotAllowed || answer.Header().Get("Allow") != "POST" {
-		t.Errorf("GET: code %d, %v", answer.Code, answer.Header())
+	if got := answered(t, reviewOf(endless, managerOf(hub, "a"))); len(got.Result.Message) > 500 {
+		t.Errorf("the answer to a long version has %d bytes", len(got.Result.Message))
+	}
+}
+
+// The log says in few words what was refused, however long that is.
+func TestHandlerLogsLittle(t *testing.T) {
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(9)))
+	for _, part := range []string{"ConversionReview", "apiextensions.k8s.io/v1", "request"} {
+		body := strings.Replace(reviewOf(hub, managerOf(alpha, "a")), part, strings.Repeat("<", 1<<20), 1)
+		request := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(body))
+		Handler().ServeHTTP(httptest.NewRecorder(), request.WithContext(klog.NewContext(t.Context(), logger)))
+	}
+	if text := logger.GetSink().(ktesting.Underlier).GetBuffer().String(); strings.Count(text, "Refused what is no ConversionReview") != 3 || len(text) > 1500 {
+		t.Errorf("the log has %d bytes: %.1000s", len(text), text)
 	}
 }
 

@@ -18,6 +18,8 @@ type review struct {
 const (
 	reviewVersion = "apiextensions.k8s.io/v1"
 	reviewKind    = "ConversionReview"
+	// maxUID is how long the uid of a request may be, which is sent back. Those of API servers have 36 characters.
+	maxUID = 100
 )
 
 type request struct {
@@ -27,8 +29,9 @@ type request struct {
 }
 
 type response struct {
-	UID types.UID `json:"uid"`
-	// ConvertedObjects has all objects in the order of the request, or none.
+	UID    types.UID     `json:"uid"`
+	Result metav1.Status `json:"result"`
+	// ConvertedObjects has all objects in the order of the request, or none. They are the last in the JSON of the review, so that the objects
+	// can be written one by one before its end.
 	ConvertedObjects []json.RawMessage `json:"convertedObjects"`
-	Result           metav1.Status     `json:"result"`
 }
