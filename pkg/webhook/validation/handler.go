@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -25,12 +25,15 @@ import (
 )
 
 const (
-	// maxBody is what a review may have: the API server takes objects of up to 3 MiB, and sends the old one as well.
-	maxBody = 8 << 20
+	// maxName is how long a name may be. API servers refuse longer ones.
+	maxName = 253
 	// longestCall is timeoutSeconds of the webhook's configuration. A shorter one is in the query of each call.
 	longestCall = 5 * time.Second
 	// margin is how much sooner there is an answer: one that comes too late is none, and its warning is lost.
 	margin = 500 * time.Millisecond
+	// maxObjects is how many bytes of objects are looked at at a time. To compare an old and a new one and to make a pod takes up to 50 times
+	// as much memory. Of the usual size of 10 KiB, there is room for 200; what finds no room is allowed with a warning.
+	maxObjects = 2 << 20
 	// maxTrials is how many pods are tried at a time. More would make an API server slower that is busy already: it has the
 	// applies themselves to serve.
 	maxTrials = 10
@@ -44,6 +47,8 @@ type Handler struct {
 	means  inplace.Means
 	// turns has an element for each trial under way.
 	turns chan struct{}
+	// looking is the size of all objects that are being looked at.
+	looking atomic.Int64
 }
 
 // New is the handler. Its client has the controller's rights, since the controller makes the pods, and should have a rate limiter of its
@@ -65,11 +70,11 @@ func Within(namespaces []string, selector labels.Selector) func(*v1.PodManager) 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeFor(r))
 	defer cancel()
-	asked, err := readReview(w, r)
+	asked, err := readReview(r.Body)
 	if err != nil {
 		// Not from an API server that asks about admission. If it is one nevertheless, of a later version or so, this is a failed call, and
 		// failurePolicy says what becomes of that.
-		http.Error(w, err.Error(), statusOf(err))
+		http.Error(w, bounds.Short(err.Error()), http.StatusBadRequest)
 		return
 	}
 	found := h.judge(ctx, asked)
@@ -93,49 +98,26 @@ func timeFor(r *http.Request) time.Duration {
 	return call - min(margin, call/4)
 }
 
-// badReview is something that is no review, with the status code for it.
-type badReview struct {
-	code int
-	text string
-}
-
-func (b badReview) Error() string { return b.text }
-
-func statusOf(err error) int {
-	var bad badReview
-	if errors.As(err, &bad) {
-		return bad.code
-	}
-	return http.StatusBadRequest
-}
-
-func readReview(w http.ResponseWriter, r *http.Request) (*request, error) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		return nil, badReview{http.StatusMethodNotAllowed, "an AdmissionReview is sent with POST"}
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != runtime.ContentTypeJSON {
-		return nil, badReview{http.StatusUnsupportedMediaType, "an AdmissionReview is of the type " + runtime.ContentTypeJSON}
-	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, badReview{http.StatusRequestEntityTooLarge, fmt.Sprintf("an AdmissionReview has at most %d bytes", maxBody)}
-	case err != nil:
-		return nil, fmt.Errorf("reading the AdmissionReview: %w", err)
-	}
+func readReview(body io.Reader) (*request, error) {
+	data, err := io.ReadAll(body)
 	var received review
-	if err := json.Unmarshal(data, &received); err != nil {
+	if err == nil {
+		err = bounds.Unmarshal(data, &received)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading the AdmissionReview: %w", err)
 	}
 	if received.APIVersion != reviewVersion || received.Kind != reviewKind {
 		return nil, fmt.Errorf("this is %.100q of %.100q, and not an %s of %s", received.Kind, received.APIVersion, reviewKind, reviewVersion)
 	}
-	if received.Request == nil || received.Request.UID == "" {
+	asked := received.Request
+	if asked == nil || asked.UID == "" {
 		return nil, errors.New("the AdmissionReview has no request with a uid")
 	}
-	return received.Request, nil
+	if max(len(asked.UID), len(asked.Namespace)) > maxName {
+		return nil, fmt.Errorf("the uid or the namespace has more than %d characters", maxName)
+	}
+	return asked, nil
 }
 
 // judge tries the pod if it would be another one than before. What is not about the spec of a PodManager is allowed, and not answered with
@@ -144,8 +126,14 @@ func readReview(w http.ResponseWriter, r *http.Request) (*request, error) {
 func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	isWrite := asked.Operation == operationCreate || asked.Operation == operationUpdate
 	if schema.GroupVersionKind(asked.Kind) != v1.GroupVersionKind || asked.SubResource != "" || !isWrite {
-		klog.FromContext(ctx).V(4).Info("Allowed what is not looked at", "kind", asked.Kind.Kind, "subresource", asked.SubResource, "operation", asked.Operation)
+		klog.FromContext(ctx).V(4).Info("Allowed what is not looked at", "kind", bounds.Short(asked.Kind.Kind),
+			"subresource", bounds.Short(asked.SubResource), "operation", bounds.Short(asked.Operation))
 		return verdict{}
+	}
+	size := int64(len(asked.Object) + len(asked.OldObject))
+	defer h.looking.Add(-size)
+	if h.looking.Add(size) > maxObjects {
+		return notTried(crowded)
 	}
 	manager, err := decode(asked, asked.Object)
 	if err != nil {
@@ -174,6 +162,9 @@ func decode(asked *request, object json.RawMessage) (*v1.PodManager, error) {
 	manager := &v1.PodManager{}
 	if err := bounds.Unmarshal(object, manager); err != nil {
 		return nil, err
+	}
+	if len(manager.Name) > maxName {
+		return nil, fmt.Errorf("its name has more than %d characters", maxName)
 	}
 	manager.Namespace = asked.Namespace
 	manager.Status = v1.PodManagerStatus{}

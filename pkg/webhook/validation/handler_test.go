@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -132,48 +134,52 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Garbage is answered with a clear error, and reaches nobody.
+// Garbage is answered with a clear error in few words, and does not reach the API server.
 func TestGarbage(t *testing.T) {
-	good := creation(short)
-	tests := map[string]struct {
-		method, contentType, body string
-		code                      int
-		want                      string
-	}{
-		"GET":              {method: "GET", body: good, code: 405, want: "sent with POST"},
-		"no content type":  {contentType: "none", body: good, code: 415, want: "of the type application/json"},
-		"YAML":             {contentType: "application/yaml", body: good, code: 415, want: "of the type application/json"},
-		"nothing":          {code: 400, want: "unexpected end of JSON input"},
-		"no JSON":          {body: "<html>", code: 400, want: "invalid character"},
-		"half of a review": {body: good[:len(good)/2], code: 400, want: "unexpected end of JSON input"},
-		"a list":           {body: "[]", code: 400, want: "cannot unmarshal array"},
-		"another kind":     {body: strings.Replace(good, "AdmissionReview", "ConversionReview", 1), code: 400, want: `this is "ConversionReview" of "admission.k8s.io/v1", and not an AdmissionReview`},
-		"another version":  {body: strings.Replace(good, "admission.k8s.io/v1", "admission.k8s.io/v2", 1), code: 400, want: `of "admission.k8s.io/v2"`},
-		"no request":       {body: `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, code: 400, want: "no request with a uid"},
-		"no uid":           {body: strings.Replace(good, "uid-1", "", 1), code: 400, want: "no request with a uid"},
-		"too large":        {body: strings.Repeat(" ", maxBody+1) + good, code: 413, want: "at most 8388608 bytes"},
+	good, endless := creation(short), strings.Repeat("<", 1<<20)
+	tests := map[string]struct{ body, want string }{
+		"nothing":          {"", "no JSON at byte 0"},
+		"no JSON":          {"<html>", "invalid character"},
+		"half of a review": {good[:len(good)/2], "no JSON at byte"},
+		"a list":           {"[]", "cannot unmarshal array"},
+		"another kind":     {strings.Replace(good, "AdmissionReview", "ConversionReview", 1), `this is "ConversionReview" of "admission.k8s.io/v1", and not an AdmissionReview`},
+		"another version":  {strings.Replace(good, "admission.k8s.io/v1", "admission.k8s.io/v2", 1), `of "admission.k8s.io/v2"`},
+		"no request":       {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, "no request with a uid"},
+		"no uid":           {strings.Replace(good, "uid-1", "", 1), "no request with a uid"},
+		"a long uid":       {strings.Replace(good, "uid-1", endless, 1), "more than 253 characters"},
+		"a long namespace": {strings.Replace(good, `"namespace":"ns"`, `"namespace":"`+endless+`"`, 1), "more than 253 characters"},
+		"a long kind":      {strings.Replace(good, "AdmissionReview", endless, 1), `this is "<<<`},
+		"a long field":     {strings.Replace(good, `"uid-1"`, `"","`+endless+`":`+strings.Repeat("[", 200), 1), "request.<<<"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			server := &api{}
-			answer := httptest.NewRecorder()
-			request := httptest.NewRequest(strings.ToUpper(or(test.method, "post")), "/validate", strings.NewReader(test.body))
-			if test.contentType != "none" {
-				request.Header.Set("Content-Type", or(test.contentType, "application/json; charset=utf-8"))
-			}
-			handlerWith(t, server).ServeHTTP(answer, request)
-			if answer.Code != test.code || !strings.Contains(answer.Body.String(), test.want) || server.asked() > 0 {
-				t.Errorf("answered %d %s, want %d %s; %d trials", answer.Code, answer.Body, test.code, test.want, server.asked())
+			answer := post(handlerWith(t, server), test.body)
+			if answer.Code != http.StatusBadRequest || !strings.Contains(answer.Body.String(), test.want) || answer.Body.Len() > 300 || server.asked() > 0 {
+				t.Errorf("answered %d %.300s, want 400 %s; %d trials", answer.Code, answer.Body, test.want, server.asked())
 			}
 		})
 	}
 }
 
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
+// A name that no API server takes is not tried: it would be in the answer and in the log.
+func TestLongName(t *testing.T) {
+	server := &api{}
+	answer := post(handlerWith(t, server), strings.Replace(creation(short), `"name":"web","namespace":"other"`, `"name":"`+strings.Repeat("a", 1<<20)+`"`, 1))
+	if text := answer.Body.String(); !strings.Contains(text, "its name has more than 253 characters") || len(text) > 1000 || server.asked() > 0 {
+		t.Errorf("answered %.1000s; %d trials", text, server.asked())
 	}
-	return value
+}
+
+// The log says in few words what is not looked at, however long that is.
+func TestLogsLittle(t *testing.T) {
+	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(9)))
+	endless := strings.Repeat("<", 1<<20)
+	request := httptest.NewRequest(http.MethodPost, "/validate", strings.NewReader(reviewOf(endless, endless, endless, "{}", "{}")))
+	handlerWith(t, &api{}).ServeHTTP(httptest.NewRecorder(), request.WithContext(klog.NewContext(t.Context(), logger)))
+	if text := logger.GetSink().(ktesting.Underlier).GetBuffer().String(); !strings.Contains(text, "Allowed what is not looked at") || len(text) > 1000 {
+		t.Errorf("the log has %d bytes: %.1000s", len(text), text)
+	}
 }
 
 // Whatever the body is, the handler answers, and allows what it does not understand.

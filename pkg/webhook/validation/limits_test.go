@@ -83,12 +83,34 @@ func TestTrialsAreBounded(t *testing.T) {
 			synctest.Wait()
 		}
 		calls.Wait()
-		const crowded = `"allowed":true,"warnings":["this pod was not tried: too many others are being tried"]}}`
-		if outcomes[`"allowed":true}}`] != 2*maxTrials || outcomes[crowded] != 5 || server.asked() != 2*maxTrials {
+		const refused = `"allowed":true,"warnings":["this pod was not tried: ` + crowded + `"]}}`
+		if outcomes[`"allowed":true}}`] != 2*maxTrials || outcomes[refused] != 5 || server.asked() != 2*maxTrials {
 			t.Errorf("the answers are %v, after %d trials", outcomes, server.asked())
 		}
 		if len(handler.turns) > 0 {
 			t.Errorf("%d turns are left", len(handler.turns))
+		}
+	})
+}
+
+// Objects are looked at as long as all of them together are not too large.
+func TestObjectsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = maxObjects/2 - 1000
+		server := hanging(time.Second)
+		handler := handlerWith(t, server)
+		large := creation(`{"template":{"spec":{"containers":[{"name":"a","args":["` + strings.Repeat("a", size) + `"]}]}}}`)
+		var calls sync.WaitGroup
+		for range 2 {
+			calls.Go(func() { post(handler, large) })
+		}
+		synctest.Wait()
+		if answer := post(handler, large).Body.String(); !strings.Contains(answer, `"allowed":true,"warnings":["this pod was not tried: `+crowded) {
+			t.Errorf("answered %s", answer)
+		}
+		calls.Wait()
+		if server.asked() != 2 || handler.looking.Load() != 0 {
+			t.Errorf("%d were tried, and %d bytes are left", server.asked(), handler.looking.Load())
 		}
 	})
 }

@@ -20,6 +20,9 @@ import (
 // refuses the name of a pod that exists in a dry run, too. No index is longer, so that a name that is too long is found.
 const trialIndex = math.MaxInt32
 
+// crowded is why a pod is not tried if the webhook is busy.
+const crowded = "too many others are being tried"
+
 // podToTry is the pod of the PodManager's present template, as the controller makes it, but for the owner: it may not exist yet.
 func (h *Handler) podToTry(manager *v1.PodManager) *corev1.Pod {
 	revision := history.Find(history.Sources{Manager: manager}).Update
@@ -36,7 +39,7 @@ func (h *Handler) try(ctx context.Context, manager *v1.PodManager, pod *corev1.P
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil { // a turn may have come at the same moment
-		return notTried("too many others are being tried")
+		return notTried(crowded)
 	}
 	// The options are those with which the controller creates pods, and dry run. A second try would only add to the load of an API server
 	// that is too busy for the first.
