@@ -1,0 +1,203 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/webhook/conversion"
+	"github.com/mycompany/podmanager/pkg/webhook/validation"
+)
+
+const (
+	// attackSize is the size of a hostile body, just below maxBody.
+	attackSize = 15 << 20
+	// maxGrowth is how much the heap may grow: half of the controller's limit of 512 MiB.
+	maxGrowth = 250e6
+)
+
+// unreachable is an API server that does not answer.
+type unreachable struct{}
+
+func (unreachable) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("away") }
+
+// product serves the webhooks as the controller does, but without TLS.
+func product(t *testing.T) *httptest.Server {
+	t.Helper()
+	kube, err := kubernetes.NewForConfig(&rest.Config{Host: "http://api", Transport: unreachable{}, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(NewHandler(map[string]http.Handler{
+		conversion.Path: conversion.Handler(),
+		"/validate":     validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()), inplace.Means{}),
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// attack is a body that repeats a part between two others. A part with %07d is different each time, and one with a comma is an element.
+type attack struct{ path, before, part, after string }
+
+// body is made when it is needed: if all of them were in memory, the garbage collector would wait for as much garbage.
+func (a attack) body(size int) string {
+	before, part, after := a.before, a.part, a.after
+	var text strings.Builder
+	text.Grow(size)
+	text.WriteString(before)
+	for i := 0; text.Len() < size-len(part)-len(after)-1; i++ {
+		if i > 0 && strings.HasSuffix(part, ",") {
+			text.WriteByte(',')
+		}
+		if part := strings.TrimSuffix(part, ","); strings.Contains(part, "%") {
+			fmt.Fprintf(&text, part, i)
+		} else {
+			text.WriteString(part)
+		}
+	}
+	text.WriteString(after)
+	return text.String()
+}
+
+// conversionOf asks for objects in another version. What is repeated is at | in the objects.
+func conversionOf(to, objects, part string) attack {
+	before, after, _ := strings.Cut(objects, "|")
+	return attack{conversion.Path, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"apps.mycompany.com/` +
+		to + `","objects":[` + before, part, after + `]}}`}
+}
+
+// admissionOf asks about a new PodManager in the same way.
+func admissionOf(object, part string) attack {
+	before, after, _ := strings.Cut(object, "|")
+	return attack{"/validate", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE","namespace":"ns",` +
+		`"kind":{"group":"apps.mycompany.com","version":"v1","kind":"PodManager"},"object":` + before, part, after + `}}`}
+}
+
+// heap is what the heap takes.
+func heap() int64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
+	metrics.Read(samples)
+	return int64(samples[0].Value.Uint64() + samples[1].Value.Uint64())
+}
+
+// growth is how far the heap grows while something runs.
+func growth(run func()) int64 {
+	runtime.GC()
+	start, ended, most := heap(), make(chan struct{}), make(chan int64)
+	go func() {
+		peak := int64(0)
+		for {
+			peak = max(peak, heap())
+			select {
+			case <-ended:
+				most <- peak
+				return
+			case <-time.After(500 * time.Microsecond):
+			}
+		}
+	}()
+	run()
+	close(ended)
+	return <-most - start
+}
+
+// postAtOnce sends the same body several times at once, and waits for the answers.
+func postAtOnce(t *testing.T, url, body string, times int) {
+	t.Helper()
+	answers := make(chan string)
+	for range times {
+		go func() {
+			answer, err := http.Post(url, "application/json", strings.NewReader(body))
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			defer answer.Body.Close()
+			begin, _ := io.ReadAll(io.LimitReader(answer.Body, 300))
+			rest, err := io.Copy(io.Discard, answer.Body)
+			answers <- fmt.Sprintf("%d %q and %d bytes more, error %v", answer.StatusCode, begin, rest, err)
+		}()
+	}
+	counts := map[string]int{}
+	for range times {
+		counts[<-answers]++
+	}
+	for answer, count := range counts {
+		t.Logf("%d times %s", count, answer)
+	}
+}
+
+// expectLittle expects that the same body can be sent several times at once without taking much memory.
+func expectLittle(t *testing.T, url, body string, times int) {
+	t.Helper()
+	began := time.Now()
+	grown := growth(func() { postAtOnce(t, url, body, times) })
+	if t.Logf("%d MB in %v", grown/1e6, time.Since(began)); grown > maxGrowth {
+		t.Errorf("the heap has grown by %d MB, want at most %d", grown/1e6, int64(maxGrowth/1e6))
+	}
+}
+
+// Two clients that need no rights send the worst that they can at the same time. The memory that this takes is bounded.
+func TestLargeRequestsTakeLittleMemory(t *testing.T) {
+	const (
+		hub   = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager",`
+		alpha = `{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager",`
+		pod   = hub + `"metadata":{"name":"web"},"spec":{"template":{"spec":{`
+	)
+	tests := map[string]attack{
+		"empty objects":           conversionOf("v1", "|", "{},"),
+		"small objects":           conversionOf("v1", "|", alpha+`"spec":{}},`),
+		"fields of a spec":        conversionOf("v1alpha1", hub+`"spec":{|}}`, `"%07d":1,`),
+		"numbers":                 conversionOf("v1alpha1", hub+`"spec":{"a":[|]}}`, "1,"),
+		"nested for ever":         conversionOf("v1alpha1", hub+`"spec":|}`, `{"a":`),
+		"containers":              conversionOf("v1alpha1", pod+`"containers":[|]}}}}`, "{},"),
+		"a command":               conversionOf("v1alpha1", pod+`"containers":[{"command":[|]}]}}}}`, `"",`),
+		"what HTML escapes":       conversionOf("v1alpha1", pod+`"containers":[{"image":"|"}]}}}}`, "<"),
+		"no UTF-8":                conversionOf("v1alpha1", pod+`"containers":[{"image":"|"}]}}}}`, "\xff"),
+		"fields of a kept spec":   conversionOf("v1", alpha+`"spec":{"image":"a"},"status":{"v1Spec":"{|}"}}`, `\"%07d\":1,`),
+		"containers that we kept": conversionOf("v1", alpha+`"spec":{"image":"a"},"status":{"v1Spec":"{\"template\":{\"spec\":{\"containers\":[|]}}}"}}`, "{},"),
+		"a kept spec of no UTF-8": conversionOf("v1", alpha+`"spec":{"image":"a"},"status":{"v1Spec":"{\"a\":\"|\"}"}}`, "\xff"),
+		"a long kind":             conversionOf("v1", `{"kind":"|"}`, "<"),
+		"a long uid":              {"/convert", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"`, "<", `","objects":[]}}`},
+		"a long argument":         admissionOf(pod+`"containers":[{"args":["|"]}]}}}}`, "<"),
+		"a long uid to validate":  {"/validate", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"`, "<", `"}}`},
+	}
+	server := product(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			expectLittle(t, server.URL+test.path, test.body(attackSize), 2)
+		})
+	}
+}
+
+// Many clients send as much as is read at a time, in smaller requests.
+func TestManyRequestsTakeLittleMemory(t *testing.T) {
+	const object = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},`
+	tests := map[string]attack{
+		"a long argument":   admissionOf(object+`"spec":{"template":{"spec":{"containers":[{"args":["|"]}]}}}}`, "<"),
+		"tolerations":       admissionOf(object+`"spec":{"template":{"spec":{"tolerations":[|]}}}}`, `{"key":""},`),
+		"fields of a spec":  conversionOf("v1alpha1", object+`"spec":{|}}`, `"%07d":1,`),
+		"what HTML escapes": conversionOf("v1alpha1", object+`"spec":{"image":"|"}}`, "<"),
+	}
+	server := product(t)
+	for name, test := range tests {
+		for _, size := range []int{2 * largeBody, largeBody / 4} {
+			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
+				expectLittle(t, server.URL+test.path, test.body(size), (maxBodies+smallBodies)/size)
+			})
+		}
+	}
+}
