@@ -156,6 +156,7 @@ func TestHandlerLogsLittle(t *testing.T) {
 	for _, part := range []string{"ConversionReview", "apiextensions.k8s.io/v1", "request"} {
 		body := strings.Replace(reviewOf(hub, managerOf(alpha, "a")), part, strings.Repeat("<", 1<<20), 1)
 		request := httptest.NewRequest(http.MethodPost, Path, strings.NewReader(body))
+		request.Header.Set("Content-Type", "application/json")
 		Handler().ServeHTTP(httptest.NewRecorder(), request.WithContext(klog.NewContext(t.Context(), logger)))
 	}
 	if text := logger.GetSink().(ktesting.Underlier).GetBuffer().String(); strings.Count(text, "Refused what is no ConversionReview") != 3 || len(text) > 1500 {
