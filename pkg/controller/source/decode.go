@@ -98,7 +98,7 @@ func decode(data []byte) *v1.PodManager {
 	delete(manager.Annotations, corev1.LastAppliedConfigAnnotation)
 	delete(manager.Annotations, Undecodable) // only the controller may set it
 	if err != nil {
-		metav1.SetMetaDataAnnotation(&manager.ObjectMeta, Undecodable, err.Error())
+		metav1.SetMetaDataAnnotation(&manager.ObjectMeta, Undecodable, bounds.Short(err.Error()))
 	}
 	return manager
 }
