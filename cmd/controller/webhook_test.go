@@ -137,14 +137,14 @@ func TestTrialHasTheControllersMeans(t *testing.T) {
 
 // With CAs of clients, a trial is for those who have shown a certificate; a conversion, for which API servers have none, is for all.
 func TestOnlyVerifiedClientsHaveTrials(t *testing.T) {
-	for file, want := range map[string]int{"": http.StatusUnsupportedMediaType, "/ca.crt": http.StatusForbidden} {
+	for file, want := range map[string]int{"": http.StatusBadRequest, "/ca.crt": http.StatusForbidden} {
 		options := NewOptions()
 		options.WebhookClients = file
 		routes, err := webhookRoutes(options.Config(), &clients.Clients{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for path, want := range map[string]int{"/validate": want, "/convert": http.StatusUnsupportedMediaType} {
+		for path, want := range map[string]int{"/validate": want, "/convert": http.StatusBadRequest} {
 			answer := httptest.NewRecorder()
 			routes[path].ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, strings.NewReader("nonsense")))
 			if answer.Code != want {

@@ -104,7 +104,8 @@ func (s *space) loosenCRD() {
 	schema := version["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
 	spec := schema["properties"].(map[string]any)["spec"].(map[string]any)["properties"].(map[string]any)
 	spec["replicas"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
-	spec["template"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
+	template := spec["template"].(map[string]any)["properties"].(map[string]any)
+	template["spec"] = map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	delete(version["subresources"].(map[string]any), "scale") // it would insist on a number
 	data, err := json.Marshal(crd)
 	if err != nil {

@@ -64,6 +64,10 @@ func (d tolerantDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, 
 		return list, nil, decodeList(data, list)
 	}
 	if manager := decode(data); manager.Kind == v1.Kind {
+		if target, isGiven := into.(*v1.PodManager); isGiven { // a watch gives none
+			*target = *manager
+			manager = target
+		}
 		return manager, &v1.GroupVersionKind, nil
 	}
 	return d.Decoder.Decode(data, defaults, into)

@@ -67,6 +67,20 @@ func TestDecodeList(t *testing.T) {
 	}
 }
 
+// A live read, and the answer to a write, have the object.
+func TestDecodeOne(t *testing.T) {
+	for spec, why := range map[string]string{`{"replicas":3,"image":"nginx"}`: "", `{"replicas":"three"}`: "spec.replicas", `{"template":{"spec":{"overhead":{"cpu":"1e-1000"}}}}`: "exponent"} {
+		client := answering(t, http.StatusOK, object("web", spec))
+		read, err := client.Get(t.Context(), "web", metav1.GetOptions{})
+		if err != nil || read.Name != "web" || read.ResourceVersion != "5" || !strings.Contains(read.Annotations[Undecodable], why) || (why == "") != (read.DesiredReplicas() == 3 && read.Spec.Image == "nginx") {
+			t.Errorf("%s is read as %+v: %v", spec, read, err)
+		}
+		if written, err := client.UpdateStatus(t.Context(), read, metav1.UpdateOptions{}); err != nil || written.ResourceVersion != "5" || written.Status.Replicas != 2 {
+			t.Errorf("%s is written as %+v: %v", spec, written, err)
+		}
+	}
+}
+
 func TestDecodeEvents(t *testing.T) {
 	events := `{"type":"ADDED","object":` + object("web", `{"image":"nginx"}`) + `}
 {"type":"MODIFIED","object":` + object("bad", `{"image":7}`) + `}
