@@ -19,8 +19,8 @@ import (
 
 const (
 	// allowedFor and refusedFor are how long an answer of the API server counts: that is how long a token works after it was revoked, and
-	// how long a user waits who was just granted the right.
-	allowedFor, refusedFor = time.Minute, 10 * time.Second
+	// how long a user waits who was just granted the right. Kubernetes' own components ask as often.
+	allowedFor, refusedFor = 10 * time.Second, 10 * time.Second
 	// overdueFor is how long an allow still counts after that if the limit of renewals is reached, but not if the API server does not answer.
 	overdueFor = time.Minute
 	// maxVerdicts bounds the memory for answers of each kind.
