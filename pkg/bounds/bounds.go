@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -52,8 +53,8 @@ func (t *tooMuch) Error() string {
 
 // within adds the name of the field, or the index of the element, in which an error was found.
 func within(err error, format string, name any) error {
-	found, ok := err.(*tooMuch)
-	if !ok {
+	var found *tooMuch
+	if !errors.As(err, &found) {
 		return err
 	}
 	step := fmt.Sprintf(format, name)

@@ -57,13 +57,14 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 		return false, nil
 	}
 	now := r.Clock.Now()
-	congestion := r.WriteLatency.Congestion(now)
+	congestion, pace := r.WriteLatency.Congestion(now), &r.Memories.Of(key).Pace
+	isLate, isUrgent := pace.IsLate(now), status.IsUrgent(&done.Manager.Status, &wanted, done.Failure)
 	defer r.statusWrites.Add(-1)
-	if r.statusWrites.Add(1) > maxStatusWrites(status.IsUrgent(&done.Manager.Status, &wanted, done.Failure), congestion) {
+	if r.statusWrites.Add(1) > maxStatusWrites(isUrgent, isLate, congestion) {
 		done.LookAgain(requeue.After(now, statusRetry(congestion), requeue.AgainStatus))
 		return false, nil
 	}
-	if wait := r.Memories.Of(key).Pace.Wait(&done.Manager.Status, &wanted, changed, done.Failure, congestion, now); wait > 0 {
+	if wait := pace.Wait(&done.Manager.Status, &wanted, changed, done.Failure, congestion, now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		done.LookAgain(requeue.After(now, wait, requeue.AgainStatus))
 		return false, nil

@@ -33,20 +33,24 @@ func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, don
 	return nil
 }
 
-// Pod requests come before statuses: few statuses are written at the same time, and fewer while the API server is busy, but for urgent ones. A
-// worker does not wait for its turn but requeues the key, because it has other pods to create and delete.
+// Pod requests come before statuses: few statuses are written at the same time, and fewer while the API server is busy, but for urgent and late
+// ones. A worker does not wait for its turn but requeues the key, because it has other pods to create and delete.
 const (
-	idleStatusWrites, busyStatusWrites = 8, 1
+	idleStatusWrites, lateStatusWrites, busyStatusWrites = 8, 4, 1
 	// busyCongestion is the congestion above which the API server counts as busy.
 	busyCongestion = 30 * time.Millisecond
 )
 
 // maxStatusWrites is how many statuses may be written at the same time.
-func maxStatusWrites(isUrgent bool, congestion time.Duration) int32 {
-	if congestion > busyCongestion && !isUrgent {
+func maxStatusWrites(isUrgent, isLate bool, congestion time.Duration) int32 {
+	switch {
+	case isUrgent || congestion <= busyCongestion:
+		return idleStatusWrites
+	case isLate:
+		return lateStatusWrites
+	default:
 		return busyStatusWrites
 	}
-	return idleStatusWrites
 }
 
 // statusRetry is when to try again to write a status: the later, the busier the API server.

@@ -5,19 +5,21 @@ import (
 	"time"
 )
 
-// While the API server is busy, statuses leave it to pod requests, but for urgent ones.
+// While the API server is busy, statuses leave it to pod requests, but for urgent and late ones.
 func TestMaxStatusWrites(t *testing.T) {
 	for name, test := range map[string]struct {
-		isUrgent   bool
-		congestion time.Duration
-		want       int32
+		isUrgent, isLate bool
+		congestion       time.Duration
+		want             int32
 	}{
-		"idle":             {false, 0, idleStatusWrites},
-		"not busy yet":     {false, busyCongestion, idleStatusWrites},
-		"busy":             {false, busyCongestion + 1, busyStatusWrites},
-		"busy, but urgent": {true, time.Second, idleStatusWrites},
+		"idle":             {false, false, 0, idleStatusWrites},
+		"idle, and late":   {false, true, 0, idleStatusWrites},
+		"not busy yet":     {false, false, busyCongestion, idleStatusWrites},
+		"busy":             {false, false, busyCongestion + 1, busyStatusWrites},
+		"busy, but late":   {false, true, busyCongestion + 1, lateStatusWrites},
+		"busy, but urgent": {true, false, time.Second, idleStatusWrites},
 	} {
-		if got := maxStatusWrites(test.isUrgent, test.congestion); got != test.want {
+		if got := maxStatusWrites(test.isUrgent, test.isLate, test.congestion); got != test.want {
 			t.Errorf("%s: %d at a time, want %d", name, got, test.want)
 		}
 	}

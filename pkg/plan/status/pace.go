@@ -21,6 +21,8 @@ const (
 	// firstStatus is how long to wait for a new object to become Ready before its first status is written. While the API
 	// server is busy, so are the kubelets and the scheduler: the wait grows up to maxFirstStatus.
 	firstStatus, maxFirstStatus = time.Second, 15 * time.Second
+	// lateStatus is how long a status may wait for a turn. Whose turn it is, is left to chance, and would not come for long for some.
+	lateStatus = 3 * time.Second
 )
 
 // Pace keeps the status from being written too often.
@@ -63,6 +65,14 @@ func (p *Pace) Wait(old, status *v1.PodManagerStatus, acted bool, failure *reque
 		return 0
 	}
 	return wait
+}
+
+// IsLate reports whether there has been something to write for so long that this status comes before those of other PodManagers.
+func (p *Pace) IsLate(now time.Time) bool {
+	if p.pending.IsZero() {
+		p.pending = now
+	}
+	return now.Sub(p.pending) >= lateStatus
 }
 
 // IsUrgent tells whether a status is an answer to a user's change, or tells a failure: then it comes before those of other PodManagers.

@@ -95,3 +95,21 @@ func TestStatusPace(t *testing.T) {
 		})
 	}
 }
+
+// A status that was put off again and again is late in the end, and no longer so once it is written.
+func TestLateStatus(t *testing.T) {
+	now := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	var pace Pace
+	for after, want := range map[time.Duration]bool{0: false, lateStatus - time.Millisecond: false, lateStatus: true} {
+		pace = Pace{pending: now}
+		if got := pace.IsLate(now.Add(after)); got != want {
+			t.Errorf("late after %v: %t, want %t", after, got, want)
+		}
+	}
+	old, status := &v1.PodManagerStatus{ObservedGeneration: 1}, &v1.PodManagerStatus{ObservedGeneration: 1, ReadyReplicas: 1}
+	pace = Pace{}
+	pace.IsLate(now) // the first look notes that there is something to write
+	if later := now.Add(time.Minute); !pace.IsLate(later) || pace.Wait(old, status, false, nil, 0, later) != 0 || pace.IsLate(later) {
+		t.Errorf("%+v is not late after a minute, or still late after the write", pace)
+	}
+}
