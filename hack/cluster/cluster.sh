@@ -138,14 +138,29 @@ join() {
 	}
 }
 
+# reserve: prints settings with ports that no other cluster has. kwokctl would take any on which nothing listens at the moment; they may be
+# of a component that was killed, and is about to start again.
+reserve() {
+	local port=32768 used option
+	used=" $(awk '$1 ~ /Port:$/ {print $2}' "$state"/clusters/*/kwok.yaml 2>/dev/null | tr '\n' ' ' || true) "
+	printf 'apiVersion: config.kwok.x-k8s.io/v1alpha1\nkind: KwokctlConfiguration\noptions:\n'
+	for option in kubeApiserverPort etcdPort etcdPeerPort kubeControllerManagerPort kubeSchedulerPort kwokControllerPort; do
+		((port -= 1))
+		while [[ $used == *" $port "* ]] || (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do ((port -= 1)); done
+		printf '  %s: %d\n' "$option" "$port"
+	done
+}
+
 create() {
 	echo "Creating cluster $name with $nodes simulated nodes" >&2
 	: >"$log"
+	mkdir -p "$home"
+	reserve >"$home/ports.yaml"
 	if [ "${NODE:-}" = real ]; then
 		"$node" claim "$home" || return
 		extra+=(--config "$home/node/kwokctl.yaml")
 	fi
-	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" "${extra[@]}" \
+	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" --config "$home/ports.yaml" "${extra[@]}" \
 		--kubeconfig "$kubeconfig" --timeout "${patience}s" \
 		--etcd-binary "$bin/etcd" --kube-apiserver-binary "$bin/kube-apiserver" \
 		--kube-controller-manager-binary "$bin/kube-controller-manager" \
