@@ -164,11 +164,8 @@ func TestLargeRequestsTakeLittleMemory(t *testing.T) {
 	tests := map[string]attack{
 		"empty objects":           conversionOf("v1", "|", "{},"),
 		"fields of a spec":        conversionOf("v1alpha1", hub+`"spec":{|}}`, `"%07d":1,`),
-		"containers":              conversionOf("v1alpha1", pod+`"containers":[|]}}}}`, "{},"),
 		"what HTML escapes":       conversionOf("v1alpha1", pod+`"containers":[{"image":"|"}]}}}}`, "<"),
-		"fields of a kept spec":   conversionOf("v1", alpha+`"spec":{"image":"a"},"status":{"v1Spec":"{|}"}}`, `\"%07d\":1,`),
 		"containers that we kept": conversionOf("v1", alpha+`"spec":{"image":"a"},"status":{"v1Spec":"{\"template\":{\"spec\":{\"containers\":[|]}}}"}}`, "{},"),
-		"a long uid":              {"/convert", `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"`, "<", `","objects":[]}}`},
 	}
 	server := product(t)
 	for name, test := range tests {
@@ -182,10 +179,9 @@ func TestLargeRequestsTakeLittleMemory(t *testing.T) {
 func TestManyRequestsTakeLittleMemory(t *testing.T) {
 	const object = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},`
 	tests := map[string]attack{
-		"a long argument":   admissionOf(object+`"spec":{"template":{"spec":{"containers":[{"args":["|"]}]}}}}`, "<"),
-		"tolerations":       admissionOf(object+`"spec":{"template":{"spec":{"tolerations":[|]}}}}`, `{"key":""},`),
-		"fields of a spec":  conversionOf("v1alpha1", object+`"spec":{|}}`, `"%07d":1,`),
-		"what HTML escapes": conversionOf("v1alpha1", object+`"spec":{"image":"|"}}`, "<"),
+		"a long argument":  admissionOf(object+`"spec":{"template":{"spec":{"containers":[{"args":["|"]}]}}}}`, "<"),
+		"tolerations":      admissionOf(object+`"spec":{"template":{"spec":{"tolerations":[|]}}}}`, `{"key":""},`),
+		"fields of a spec": conversionOf("v1alpha1", object+`"spec":{|}}`, `"%07d":1,`),
 	}
 	server := product(t)
 	for name, test := range tests {
