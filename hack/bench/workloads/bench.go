@@ -36,7 +36,7 @@ type Bench struct {
 	settings Settings
 	sizes    sizes
 	report   *figures.Report
-	// print shows a line to whoever waits.
+	// print shows a line of progress.
 	print func(line string)
 
 	// What there is once the cluster is up.

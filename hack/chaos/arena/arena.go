@@ -26,7 +26,7 @@ type Arena struct {
 	Contender Contender
 	// Namespace is where everything of the arena is.
 	Namespace string
-	// Random is the randomness of the scenario, People that of the churn beside it.
+	// Random decides what the scenario does, People what the churn beside it does.
 	Random, People *rand.Rand
 	// Proxy is between the controller and the API server, and Oracle sees what the API server has.
 	Proxy  *faults.Proxy
@@ -46,7 +46,7 @@ type Arena struct {
 
 // Want is what the scenario has asked an owner for. If Image is empty, pods may have any image.
 type Want struct {
-	// Replicas is the number of pods, Image that of their container.
+	// Replicas is the number of pods, Image the image of their container.
 	Replicas int
 	Image    string
 }

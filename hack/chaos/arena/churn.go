@@ -22,7 +22,7 @@ const (
 	churnOwners, churnReplicas = 6, 8
 	// churnPause is the longest time between two actions.
 	churnPause = 250 * time.Millisecond
-	// CanaryPrefix is that of the names of objects, and of their pods, that belong to the scenario.
+	// CanaryPrefix begins the names of the objects, and of their pods, that belong to the scenario.
 	CanaryPrefix = "canary-"
 )
 
