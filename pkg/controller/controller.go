@@ -99,6 +99,9 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	var watchers sync.WaitGroup
 	for _, scope := range c.Scopes {
 		watchers.Go(func() { c.startHandlers(ctx, scope) })
+		if c.shard.Count > 0 {
+			watchers.Go(func() { c.handOver(ctx, scope) })
+		}
 	}
 	watchers.Go(func() { c.Scopes.WatchForRewinds(ctx) })
 	defer c.stopHandlers()

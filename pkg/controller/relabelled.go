@@ -11,6 +11,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/controller/queue"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/plan"
 )
 
 // findRelabelled finds, once, the pods that somebody has relabelled while no controller ran. Until it has ended, createPod finds such a
@@ -37,4 +38,23 @@ func (c *Controller) enqueueForRelabelled(pod *metav1.PartialObjectMetadata) {
 		c.Tracker.MarkUnsettled(key, pod.Name)
 		c.agenda.Add(key, queue.TriggerPodChanged, 0)
 	}
+}
+
+// handOverPeriod is how often a shard looks for pods that belong to another. They are rare: it takes a user who changes the label.
+const handOverPeriod = 5 * time.Second
+
+// handOver gives pods with the label of this shard to the shard of their PodManager, until ctx is done. A user may have changed the label
+// while the other shard had no holder: then only this shard sees the pod.
+func (c *Controller) handOver(ctx context.Context, scope source.Scope) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		pods, err := scope.Misplaced()
+		for _, pod := range pods[:min(len(pods), plan.MaxPerSync)] {
+			if err == nil {
+				err = c.executor.HandOver(ctx, pod)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Cannot hand over a pod of another shard", "shard", c.shard)
+		}
+	}, handOverPeriod)
 }

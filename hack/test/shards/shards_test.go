@@ -131,6 +131,32 @@ func TestLabelIsPutBack(t *testing.T) {
 	c.wantSame(before)
 }
 
+// A user gives a pod the label of another shard while no replica runs, so that its own shard never sees it again. The other shard hands it
+// over. The pod is one that the PodManager does not need: no replacement has its name, which would be the other way to find it.
+func TestLabelChangesWhileAway(t *testing.T) {
+	c := newCrew(t)
+	first := c.start(4)
+	c.create(3, 3)
+	c.awaitReady(9)
+	if err := first.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		other := (shard.Of(c.Name, fmt.Sprint("web-", i), 4).Index + 1) % 4
+		patch := fmt.Sprintf(`{"metadata":{"labels":{%q:"%d-of-4"}}}`, v1.LabelShard, other)
+		if _, err := cluster.Kube.CoreV1().Pods(c.Name).Patch(c.Ctx, fmt.Sprintf("web-%d-2", i), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.scale(2)
+	c.start(4)
+	c.await("6 pods", harness.Patience, func() (any, bool) {
+		pods := c.Pods()
+		return pods, len(pods) == 6
+	})
+	c.awaitLabels(4)
+}
+
 // Orphans of a deleted PodManager come to the next one of the same name.
 func TestOrphans(t *testing.T) {
 	c := newCrew(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // stamp puts the label of the shard on an object to be written, so that the cache of the shard will show it.
@@ -72,6 +74,20 @@ func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *
 	}
 	klog.FromContext(ctx).V(2).Info("Brought pods and revisions into the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
 	return true
+}
+
+// HandOver puts the label of the right shard on a pod that this shard has, but that belongs to a PodManager of another.
+func (e *Executor) HandOver(ctx context.Context, pod *corev1.Pod) error {
+	owner, found := source.ManagerKey(pod)
+	if !found {
+		return nil
+	}
+	part := shard.Of(owner.Namespace, owner.Name, e.Scopes.Of(owner.Namespace).Shard().Count)
+	r := e.patchPod(ctx, owner, pod, map[string]any{"labels": map[string]any{v1.LabelShard: part.String()}})
+	if r.Pod != nil {
+		klog.FromContext(ctx).V(2).Info("Handed a pod over to its shard", "pod", klog.KObj(pod), "shard", part)
+	}
+	return r.Err
 }
 
 func (e *Executor) bringInRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision) error {

@@ -55,7 +55,25 @@ func (s Scope) addIndexes() error {
 	if err := s.Pods.Informer().AddIndexers(indexers); err != nil {
 		return fmt.Errorf("adding an index to the pod informer: %w", err)
 	}
+	if err := s.Pods.Informer().AddIndexers(cache.Indexers{misplaced: s.indexMisplaced}); err != nil {
+		return fmt.Errorf("adding the index of misplaced pods to the pod informer: %w", err)
+	}
 	return nil
+}
+
+// misplaced is the index, under this one value, of pods that carry the label of this shard and belong to a PodManager of another.
+const misplaced = "misplaced"
+
+func (s Scope) indexMisplaced(obj any) ([]string, error) {
+	if key, found := ManagerKey(obj.(metav1.Object)); found && !s.shard.Has(key) {
+		return []string{misplaced}, nil
+	}
+	return nil, nil
+}
+
+// Misplaced are the pods of this shard's cache that belong to a PodManager of another shard.
+func (s Scope) Misplaced() ([]*corev1.Pod, error) {
+	return byIndex[*corev1.Pod](s.Pods.Informer().GetIndexer(), misplaced, misplaced)
 }
 
 // ManagerKey is the key of the PodManager that a pod or revision belongs to: its controller or, if it has none, the one whose label it has.
@@ -126,7 +144,11 @@ func withStrays[T metav1.Object](objects, strays []T) []T {
 }
 
 func indexed[T metav1.Object](indexer cache.Indexer, manager *v1.PodManager) ([]T, error) {
-	found, err := indexer.ByIndex(byManager, cache.MetaObjectToName(manager).String())
+	return byIndex[T](indexer, byManager, cache.MetaObjectToName(manager).String())
+}
+
+func byIndex[T metav1.Object](indexer cache.Indexer, index, value string) ([]T, error) {
+	found, err := indexer.ByIndex(index, value)
 	if err != nil {
 		return nil, err
 	}
