@@ -72,6 +72,7 @@ func killComponent(a scene, component, counter string) {
 			a.Must(a.Cluster.Repair(a.Ctx))
 			a.Logf("the whole control plane runs again")
 		}
+		lab.Pause(ctx, 3*time.Second) // a contender that has not opened its watches again misses what users do now
 	})
 	// Scheduler and nodes may wait up to a minute before they try again, which says nothing about the contenders.
 	a.Must(a.Cluster.Signal(lab.Scheduler, syscall.SIGKILL))

@@ -138,6 +138,31 @@ func TestSecureMetricsWithoutReviews(t *testing.T) {
 	}
 }
 
+// A stranger who sends random tokens, 20 a second, does not keep others from reading, also when their own token has to be checked again.
+func TestSecureMetricsBesideStrangers(t *testing.T) {
+	s := newScraper(newSpace(t))
+	p := s.private("-metrics-secure")
+	token := s.token("prometheus")
+	s.mayRead("prometheus")
+	s.awaitAnswer(p, serve.MetricsPath, token, 200, "podmanager_panics_total")
+	const length, perSecond = 13 * time.Second, 20 // an answer counts for 10 s
+	pace := time.NewTicker(time.Second / perSecond)
+	defer pace.Stop()
+	for sent, began := 0, time.Now(); time.Since(began) < length; sent++ {
+		<-pace.C
+		if code, body := s.get(p, serve.MetricsPath, fmt.Sprint("nonsense-", sent)); code != 401 && code != 429 {
+			t.Fatalf("a stranger is answered %d: %s", code, body)
+		}
+		if sent%perSecond != 0 {
+			continue
+		}
+		if code, body := s.get(p, serve.MetricsPath, token); code != 200 {
+			t.Errorf("after %v and %d strangers the scrape is answered %d: %s", time.Since(began), sent, code, body)
+		}
+	}
+	harness.WantMemory(t, p, quarterOfMemory)
+}
+
 // A controller without the right to ask lets nobody read.
 func TestSecureMetricsWithoutRights(t *testing.T) {
 	s := newScraper(newSpace(t))

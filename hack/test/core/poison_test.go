@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -74,20 +73,16 @@ func TestUndecodableObjects(t *testing.T) {
 	}
 }
 
-// mustLive fails if a controller has panicked, or has taken more memory than a quarter of what its Deployment may have.
+// quarterOfMemory is a quarter of what the Deployment gives the controller, in bytes.
+const quarterOfMemory = 128 << 20
+
+// mustLive fails if a controller has panicked, or has taken more memory than it should need.
 func mustLive(t *testing.T, p *lab.Process) {
 	t.Helper()
 	if n := metric(t, p, "podmanager_panics_total", ""); n != 0 {
 		t.Errorf("%v panics", n)
 	}
-	if runtime.GOOS != "linux" {
-		return // only there the harness knows how much it is
-	}
-	usage, err := p.Usage()
-	if err != nil || usage.PeakRSS > 128<<20 {
-		t.Errorf("%v: the controller has taken %d MiB", err, usage.PeakRSS>>20)
-	}
-	t.Logf("the controller has taken %d MiB at most", usage.PeakRSS>>20)
+	harness.WantMemory(t, p, quarterOfMemory)
 }
 
 // loosenCRD makes the CRD accept any value as the number of replicas, and any template.
