@@ -100,21 +100,32 @@ func (a scene) mustLive(when string) {
 	a.Logf("%s: the controller lives, with %d MiB at most", when, usage.PeakRSS>>20)
 }
 
-// besideUndecodable creates an object that does not fit the Go type, as a CRD of another version may allow. A running controller must
-// survive it, and so must a starting one.
+// undecodable are specs that do not fit the Go type, as a CRD of another version may allow, or that cost far more than their bytes. Each has
+// words of the condition that tells so.
+var undecodable = []struct{ name, spec, why string }{
+	{"no-number", `{"replicas":"three","image":"nginx"}`, "spec.replicas"},
+	{"long-number", `{"template":{"spec":{"containers":[{"name":"a","image":"nginx","resources":{"limits":{"cpu":"1e-999999999"}}}]}}}`, "limits.cpu"},
+	{"many", `{"template":{"spec":{"containers":[{"name":"a","image":"nginx"}],"tolerations":[` + strings.Repeat("{},", 300_000) + `{}]}}}`, "too much memory"},
+}
+
+// besideUndecodable creates objects that cannot be decoded. A running controller must survive them, and so must a starting one.
 func (a scene) besideUndecodable(swamp string) bool {
-	const bad = "{apiVersion: apps.mycompany.com/v1, kind: PodManager, metadata: {name: bad, namespace: %s}, spec: {replicas: three, image: nginx}}"
-	manifest := fmt.Sprintf(bad, swamp)
-	defer a.restoreCRD(manifest)
+	const bad = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":%q,"namespace":%q},"spec":%s}`
+	manifest := func(i int) string { return fmt.Sprintf(bad, undecodable[i].name, swamp, undecodable[i].spec) }
+	defer a.restoreCRD(manifest(0))
 	a.loosenCRD()
-	a.Await("the loose schema to admit the object", func() (string, bool) {
-		out, err := a.Cluster.KubectlWith(a.Ctx, manifest, "apply", "-f", "-")
-		return out, err == nil
-	})
-	a.expect("I5", "bad", "the condition Stalled to tell that the object cannot be decoded", paceLimit, func() (string, bool) {
-		out, err := a.Cluster.Kubectl(a.Ctx, "get", "podmanagers", "bad", "--namespace", swamp, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
-		return out, err == nil && strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, "spec.replicas")
-	})
+	for i, object := range undecodable {
+		a.Await("the loose schema to admit "+object.name, func() (string, bool) {
+			out, err := a.Cluster.KubectlWith(a.Ctx, manifest(i), "create", "-f", "-")
+			return out, err == nil
+		})
+	}
+	for _, object := range undecodable {
+		a.expect("I5", object.name, "the condition Stalled to tell that the object cannot be decoded", paceLimit, func() (string, bool) {
+			out, err := a.Cluster.Kubectl(a.Ctx, "get", "podmanagers", object.name, "--namespace", swamp, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
+			return out, err == nil && strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, object.why)
+		})
+	}
 	if !a.goOn("beside") {
 		return false
 	}
@@ -123,14 +134,14 @@ func (a scene) besideUndecodable(swamp string) bool {
 	if !a.goOn("restarted") {
 		return false
 	}
-	out, err := a.Cluster.Kubectl(a.Ctx, "delete", "podmanagers", "bad", "--namespace", swamp, "--timeout=20s")
+	out, err := a.Cluster.Kubectl(a.Ctx, "delete", "podmanagers", "--all", "--namespace", swamp, "--timeout=20s")
 	if err != nil {
-		a.Violate(faults.Violation{Invariant: "I2", Object: "bad", What: "the object that cannot be decoded cannot be deleted: " + out})
+		a.Violate(faults.Violation{Invariant: "I2", Object: swamp, What: "objects that cannot be decoded cannot be deleted: " + out})
 	}
 	return err == nil
 }
 
-// loosenCRD makes the CRD accept any value as the number of replicas.
+// loosenCRD makes the CRD accept any value as the number of replicas, and any template.
 func (a scene) loosenCRD() {
 	out, err := a.Cluster.Kubectl(a.Ctx, "get", "crd", crdName, "-o", "json")
 	a.Must(err)
@@ -139,6 +150,7 @@ func (a scene) loosenCRD() {
 	version := crd["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
 	spec := descend(version, "schema", "openAPIV3Schema", "properties", "spec", "properties")
 	spec["replicas"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
+	descend(spec, "template", "properties")["spec"] = map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	delete(descend(version, "subresources"), "scale") // the scale subresource needs a number
 	data, err := json.Marshal(crd)
 	a.Must(err)
