@@ -15,6 +15,7 @@ import (
 
 // Names of flags that error messages mention, too.
 const (
+	serveFlag       = "serve"
 	metricsFlag     = "metrics-bind-address"
 	secureFlag      = "metrics-secure"
 	certificateFlag = "metrics-cert-dir"
@@ -49,6 +50,11 @@ func (o *Options) Parse(args []string) error {
 			args = args[1:]
 		}
 	}
+	flags.Visit(func(f *flag.Flag) {
+		if f.Value.String() != f.DefValue {
+			o.changed = append(o.changed, f.Name)
+		}
+	})
 	return errors.Join(p...)
 }
 
@@ -121,6 +127,9 @@ func (o *Options) addLeaderFlags(flags *flag.FlagSet) {
 }
 
 func (o *Options) addServerFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.Serve, serveFlag, o.Serve,
+		"`what` this process is for: "+serveAll+", the controller, and webhooks with -"+webhookFlag+"; or "+serveWebhook+
+			", the webhooks without a controller, which then runs elsewhere")
 	flags.StringVar(&o.MetricsAddress, metricsFlag, o.MetricsAddress, "`address` of /metrics; 0 for none")
 	flags.BoolVar(&o.MetricsSecure, secureFlag, o.MetricsSecure,
 		"serve metrics over TLS, and only to bearer tokens of those who may get the path: see the ClusterRole podmanager-metrics-reader")

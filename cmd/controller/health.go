@@ -14,30 +14,29 @@ import (
 const livenessGrace = 20 * time.Second
 
 // liveChecks fail when only a restart helps.
-func (p *process) liveChecks() []serve.Check {
-	return p.leaderChecks(livenessGrace)
+func (r *controllerRole) liveChecks() []serve.Check {
+	return r.leaderChecks(livenessGrace)
 }
 
 // readyChecks fail while no namespace is served. They do not fail if the API server cannot be reached: a restart would not help, and a
 // standby can still take over with its caches.
-func (p *process) readyChecks() []serve.Check {
-	checks := []serve.Check{{Name: "namespaces", Run: p.checkNamespaces}}
-	if states := p.scopes.States(); len(states) > 1 {
+func (r *controllerRole) readyChecks() []serve.Check {
+	checks := []serve.Check{{Name: "namespaces", Run: r.checkNamespaces}}
+	if states := r.scopes.States(); len(states) > 1 {
 		for i, state := range states {
-			checks = append(checks, serve.Check{Name: state.Name(), Run: func() (string, error) { return p.scopes.States()[i].Why, nil }})
+			checks = append(checks, serve.Check{Name: state.Name(), Run: func() (string, error) { return r.scopes.States()[i].Why, nil }})
 		}
 	}
-	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return p.contact.Warning(), nil }})
-	checks = append(checks, p.webhooks.readyChecks()...)
-	if p.shards != nil {
-		checks = append(checks, p.shards.checks()...)
+	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return r.contact.Warning(), nil }})
+	if r.shards != nil {
+		checks = append(checks, r.shards.checks()...)
 	}
-	return append(checks, p.leaderChecks(0)...)
+	return append(checks, r.leaderChecks(0)...)
 }
 
 // checkNamespaces fails while no namespace is served.
-func (p *process) checkNamespaces() (string, error) {
-	states := p.scopes.States()
+func (r *controllerRole) checkNamespaces() (string, error) {
+	states := r.scopes.States()
 	isServed := func(s source.ScopeState) bool { return s.Phase == source.ScopeServed }
 	switch {
 	case len(states) == 1 && isServed(states[0]):
@@ -51,9 +50,9 @@ func (p *process) checkNamespaces() (string, error) {
 }
 
 // leaderChecks fail for a leader that has not renewed its lease for longer than the lease duration plus grace, never for a standby.
-func (p *process) leaderChecks(grace time.Duration) []serve.Check {
-	if p.election == nil {
+func (r *controllerRole) leaderChecks(grace time.Duration) []serve.Check {
+	if r.election == nil {
 		return nil
 	}
-	return []serve.Check{{Name: "leaderElection", Run: func() (string, error) { return "", p.election.Check(grace) }}}
+	return []serve.Check{{Name: "leaderElection", Run: func() (string, error) { return "", r.election.Check(grace) }}}
 }

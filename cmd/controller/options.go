@@ -48,6 +48,7 @@ type Options struct {
 	Lease       leader.Config
 	Shards      int
 
+	Serve              string
 	MetricsAddress     string
 	MetricsSecure      bool
 	MetricsCertificate string
@@ -64,6 +65,9 @@ type Options struct {
 
 	Logging *logsapi.LoggingConfiguration
 	Version bool
+
+	// changed are the names of the flags that Parse has found with another value than the default.
+	changed []string
 }
 
 // NewOptions returns the defaults.
@@ -97,6 +101,7 @@ func NewOptions() *Options {
 			RetryPeriod:   time.Second,
 		},
 
+		Serve:          serveAll,
 		MetricsAddress: ":8080",
 		HealthAddress:  ":8081",
 
@@ -149,6 +154,7 @@ func (o *Options) Validate() error {
 	p.refuse(format == "json" && len(o.Logging.VModule) > 0,
 		"-vmodule works with -logging-format text only: leave one of the two out")
 	p = append(p, o.validateAddresses()...)
+	p = append(p, o.validateRole()...)
 	p = append(p, o.validateWebhooks()...)
 	if o.LeaderElect {
 		p = append(p, validateLease(o.Lease)...)
@@ -240,7 +246,8 @@ type Config struct {
 	ObjectMetrics      bool
 	HealthAddress      string
 
-	Webhook WebhookConfig
+	WebhooksOnly bool // whether there is no controller
+	Webhook      WebhookConfig
 }
 
 // Config turns valid options into a Config.
@@ -266,7 +273,9 @@ func (o *Options) Config() *Config {
 		MetricsCertificate: o.MetricsCertificate,
 		ObjectMetrics:      o.ObjectMetrics,
 		HealthAddress:      o.HealthAddress,
-		Webhook:            o.webhookConfig(),
+
+		WebhooksOnly: o.Serve == serveWebhook,
+		Webhook:      o.webhookConfig(),
 	}
 	if len(config.Namespaces) == 0 {
 		config.Namespaces = []string{metav1.NamespaceAll}

@@ -92,7 +92,8 @@ func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) 
 	t.Helper()
 	worker := &fakeController{}
 	scopes := &fakeScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
-	p := &process{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &clients.Contact{}, examine: func(context.Context) {}}
+	role := &controllerRole{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &clients.Contact{}, examine: func(context.Context) {}}
+	p := &process{servers: &servers{}, role: role}
 	if server == nil {
 		return p, worker, scopes
 	}
@@ -101,7 +102,7 @@ func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.election, err = leader.New(ctx, lock, lease); err != nil {
+	if role.election, err = leader.New(ctx, lock, lease); err != nil {
 		t.Fatal(err)
 	}
 	return p, worker, scopes
@@ -168,7 +169,7 @@ func TestHealth(t *testing.T) {
 		expect := func(when, path string, code int, parts ...string) {
 			t.Helper()
 			answer := httptest.NewRecorder()
-			serve.Health(p.liveChecks(), p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
+			p.servers.healthHandler(p.role).ServeHTTP(answer, httptest.NewRequest("GET", path, nil))
 			if answer.Code != code {
 				t.Errorf("%s: %s answers %d, want %d", when, path, answer.Code, code)
 			}
@@ -184,7 +185,7 @@ func TestHealth(t *testing.T) {
 		expect("at the start", "/livez", 200, "ok")
 		expect("at the start", "/readyz", 500, "[+]ping ok\n[-]namespaces failed: all namespaces: not yet\n", "[+]leaderElection ok", "readyz check failed")
 		scopes.serve()
-		p.contact.Answered()
+		p.role.(*controllerRole).contact.Answered()
 		pass(time.Second)
 		expect("when leading", "/healthz", 200, "ok")
 		expect("when leading", "/readyz", 200, "ok")
@@ -238,11 +239,11 @@ func TestReady(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &process{scopes: &fakeScopes{states: test.states}, contact: &clients.Contact{}}
-				p.contact.Answered()
+				role := &controllerRole{scopes: &fakeScopes{states: test.states}, contact: &clients.Contact{}}
+				role.contact.Answered()
 				time.Sleep(test.silent)
 				answer := httptest.NewRecorder()
-				serve.Health(nil, p.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
+				serve.Health(nil, role.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
 				if answer.Code != test.code || answer.Body.String() != test.want {
 					t.Errorf("answers %d %q, want %d %q", answer.Code, answer.Body, test.code, test.want)
 				}
@@ -256,11 +257,11 @@ func TestObjectMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
 		p, _, scopes := testProcess(ctx, t, kubefake.NewClientset())
-		p.config.ObjectMetrics = true
+		p.role.(*controllerRole).config.ObjectMetrics = true
 		scopes.managers = []*v1.PodManager{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}}
 		tells := func() bool {
 			answer := httptest.NewRecorder()
-			p.metricsHandler().ServeHTTP(answer, httptest.NewRequest("GET", serve.ObjectMetricsPath, nil))
+			p.servers.metricsHandler(p.role).ServeHTTP(answer, httptest.NewRequest("GET", serve.ObjectMetricsPath, nil))
 			if answer.Code != 200 {
 				t.Errorf("answers %d", answer.Code)
 			}

@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/mycompany/podmanager/pkg/clients"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/serve"
 	"github.com/mycompany/podmanager/pkg/webhook"
 	"github.com/mycompany/podmanager/pkg/webhook/certificates"
@@ -47,6 +49,7 @@ func newWebhooks(config *Config, c *clients.Clients) (*webhooks, error) {
 	if config.Webhook.Address == serve.Off {
 		return nil, nil
 	}
+	metrics.RegisterWebhooks()
 	routes, err := webhookRoutes(config, c)
 	if err != nil {
 		return nil, err
@@ -82,34 +85,24 @@ func (w *webhooks) encryption(config *Config, c *clients.Clients) (encryption *t
 	return encryption, nil
 }
 
-// start serves until shutDown.
-func (w *webhooks) start(ctx context.Context) {
-	if w != nil {
-		w.server.Start(ctx, w.handler)
-	}
-}
-
-// run keeps the certificate until ctx is done.
+// run serves until ctx is done, and for a while after that, in which it asks clients to go elsewhere.
 func (w *webhooks) run(ctx context.Context) {
-	if w != nil && w.certificates != nil {
-		w.certificates.Run(ctx)
-	}
-}
-
-// linger keeps serving for a while after stopping is done, and asks clients to go elsewhere meanwhile.
-func (w *webhooks) linger(stopping context.Context) {
 	if w == nil {
 		return
 	}
-	<-stopping.Done()
+	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	w.server.Start(outlivingCtx, w.handler)
+	var keeping sync.WaitGroup
+	if w.certificates != nil {
+		keeping.Go(func() { w.certificates.Run(outlivingCtx) })
+	}
+	<-ctx.Done()
 	w.handler.End()
 	time.Sleep(webhookLinger)
-}
-
-func (w *webhooks) shutDown(ctx context.Context) {
-	if w != nil {
-		w.server.ShutDown(ctx)
-	}
+	w.server.ShutDown(outlivingCtx)
+	stop()
+	keeping.Wait()
 }
 
 // readyChecks fail while there is no certificate.

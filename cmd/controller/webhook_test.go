@@ -19,7 +19,6 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller/source"
-	"github.com/mycompany/podmanager/pkg/serve"
 	"github.com/mycompany/podmanager/pkg/webhook"
 	"github.com/mycompany/podmanager/pkg/webhook/certificates"
 )
@@ -36,15 +35,19 @@ func (idleController) Run(ctx context.Context, _ int) error {
 
 // Webhooks are served for a while after the signal, because API servers may still call, and clients are asked to go elsewhere.
 func TestWebhooksLinger(t *testing.T) {
-	for name, isOn := range map[string]bool{"with webhooks": true, "without": false} {
+	for name, isAlone := range map[string]bool{"with webhooks": false, "webhooks alone": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := testContext(t)
 				p, _, scopes := testProcess(ctx, t, nil)
-				p.controller = idleController{}
+				p.role.(*controllerRole).controller = idleController{}
+				if isAlone {
+					p.role = webhookRole{}
+				}
 				handler := webhook.NewHandler(nil)
+				isOn := name != "without"
 				if isOn {
-					p.webhooks = &webhooks{handler: handler}
+					p.servers.webhooks = &webhooks{handler: handler}
 				}
 				scopes.serve()
 				var ended atomic.Pointer[time.Time]
@@ -85,22 +88,26 @@ func TestReadyNeedsCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	manager := certificates.New(certificates.Clients{Kube: kubefake.NewClientset(), Dynamic: unused}, NewOptions().Config().Webhook.Certificates)
-	p := &process{
-		scopes:   &fakeScopes{states: []source.ScopeState{{Phase: source.ScopeServed}}},
-		contact:  &clients.Contact{},
-		webhooks: &webhooks{handler: webhook.NewHandler(nil), certificates: manager},
-	}
-	for path, want := range map[string]int{"/readyz": 500, "/livez": 200} {
-		answer := httptest.NewRecorder()
-		serve.Health(p.liveChecks(), p.readyChecks()).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
-		if answer.Code != want {
-			t.Errorf("%s answers %d, want %d: %s", path, answer.Code, want, answer.Body)
-		}
-		if want == 500 && !strings.Contains(answer.Body.String(), "[-]webhookCertificate failed: no certificate yet") {
-			t.Errorf("%s answers %s", path, answer.Body)
+	servers := &servers{webhooks: &webhooks{handler: webhook.NewHandler(nil), certificates: manager}}
+	served := &controllerRole{scopes: &fakeScopes{states: []source.ScopeState{{Phase: source.ScopeServed}}}, contact: &clients.Contact{}}
+	for _, role := range []role{served, webhookRole{}} {
+		for path, want := range map[string]int{"/readyz": 500, "/livez": 200} {
+			answer := httptest.NewRecorder()
+			servers.healthHandler(role).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+			if answer.Code != want {
+				t.Errorf("%T: %s answers %d, want %d: %s", role, path, answer.Code, want, answer.Body)
+			}
+			if want == 500 && !strings.Contains(answer.Body.String(), "[-]webhookCertificate failed: no certificate yet") {
+				t.Errorf("%T: %s answers %s", role, path, answer.Body)
+			}
 		}
 	}
 }
+
+// review asks about a PodManager.
+const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"ns",` +
+	`"kind":{"group":"apps.mycompany.com","version":"v1","kind":"PodManager"},"object":{"metadata":{"name":"web"},"spec":{"image":"nginx",` +
+	`"updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}}}}`
 
 // The pod that a webhook tries is made with the controller's means.
 func TestTrialHasTheControllersMeans(t *testing.T) {
@@ -115,9 +122,6 @@ func TestTrialHasTheControllersMeans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"ns",` +
-		`"kind":{"group":"apps.mycompany.com","version":"v1","kind":"PodManager"},"object":{"metadata":{"name":"web"},"spec":{"image":"nginx",` +
-		`"updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}}}}`
 	for drains, want := range map[bool]int{true: 1, false: 0} {
 		options := NewOptions()
 		options.ResizeAndDrain = drains

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"flag"
 	"net"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -22,6 +24,12 @@ const (
 	webhookClientsFlag   = "webhook-client-ca-file"
 )
 
+// The values of -serve.
+const (
+	serveAll     = "all"
+	serveWebhook = "webhook"
+)
+
 // webhookSuffix is what the names of the webhooks' Service and Secret end with.
 const webhookSuffix = "-webhook"
 
@@ -37,12 +45,31 @@ func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
 	flags.DurationVar(&o.WebhookLifetime, webhookLifetimeFlag, o.WebhookLifetime,
 		"`time` for which a certificate is good; a CA is good for four times as long; both are renewed after two thirds of it")
 	flags.StringVar(&o.WebhookClients, webhookClientsFlag, o.WebhookClients,
-		"`file` with CAs: only API servers with a certificate of theirs have PodManagers tried; without it, whoever can connect")
+		"`file` with CAs: only API servers with a certificate of theirs have PodManagers tried; without it, every client that can connect")
+}
+
+// validateRole refuses flags that mean nothing to a process without a controller: who gives them expects one.
+func (o *Options) validateRole() problems {
+	var p problems
+	if o.Serve != serveWebhook {
+		p.refuse(o.Serve != serveAll, "-%s must be %s or %s, not %q", serveFlag, serveAll, serveWebhook, o.Serve)
+		return p
+	}
+	p.refuse(o.hasNoWebhooks(), "-%s=%s needs -%s, such as :9443", serveFlag, serveWebhook, webhookFlag)
+	for _, name := range o.changed {
+		isForController := strings.HasPrefix(name, "leader-elect") || slices.Contains([]string{"workers", "resync", shardsFlag, objectsFlag}, name)
+		p.refuse(isForController, "-%s is for the controller, which -%s=%s leaves out: leave out one of the two", name, serveFlag, serveWebhook)
+	}
+	return p
+}
+
+func (o *Options) hasNoWebhooks() bool {
+	return cmp.Or(o.WebhookAddress, serve.Off) == serve.Off
 }
 
 func (o *Options) validateWebhooks() problems {
 	var p problems
-	if cmp.Or(o.WebhookAddress, serve.Off) == serve.Off {
+	if o.hasNoWebhooks() {
 		p.refuse(o.WebhookFolder != "", "-%s needs -%s", webhookFolderFlag, webhookFlag)
 		p.refuse(o.WebhookClients != "", "-%s needs -%s", webhookClientsFlag, webhookFlag)
 		return p

@@ -43,7 +43,7 @@ type testServer struct {
 
 func startServer(t *testing.T, limits serve.Limits) *testServer {
 	t.Helper()
-	metrics.Register()
+	metrics.RegisterWebhooks()
 	s := &testServer{t: t, release: make(chan struct{})}
 	var err error
 	if s.Server, err = serve.Listen("webhooks", "flag", "127.0.0.1:0"); err != nil {

@@ -104,15 +104,22 @@ func histogram(name, help string, buckets []float64) *metrics.Histogram {
 	})
 }
 
-var registerOnce sync.Once
+var registerOnce, registerWebhooksOnce sync.Once
 
-// Register adds the controller's metrics to the registry that /metrics serves.
+// RegisterWebhooks adds the webhooks' metrics to the registry that /metrics serves. They are apart from the controller's: a process that
+// only serves webhooks would otherwise look like a controller, and no alert would tell that there is none.
+func RegisterWebhooks() {
+	registerWebhooksOnce.Do(func() {
+		legacyregistry.MustRegister(webhookRequests, WebhookPanics, WebhookCertificateEnd, WebhookCertificateStart, webhookSeconds)
+	})
+}
+
+// Register adds the controller's metrics to the registry.
 func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
 			Triggers, EchoSkips, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces,
-			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds,
-			webhookRequests, WebhookPanics, WebhookCertificateEnd, WebhookCertificateStart, webhookSeconds)
+			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds)
 		// A series that begins at 1 shows no increase.
 		for _, result := range status.Results {
 			rollouts.WithLabelValues(string(result))
