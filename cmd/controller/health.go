@@ -28,6 +28,9 @@ func (p *process) readyChecks() []serve.Check {
 		}
 	}
 	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return p.contact.Warning(), nil }})
+	if p.policies != nil {
+		checks = append(checks, serve.Check{Name: "policy", Run: func() (string, error) { return p.policies.Warning(), nil }})
+	}
 	checks = append(checks, p.webhooks.readyChecks()...)
 	if p.shards != nil {
 		checks = append(checks, p.shards.checks()...)

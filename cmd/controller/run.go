@@ -34,6 +34,7 @@ type process struct {
 	scopes     scopes
 	contact    *clients.Contact
 	examine    func(context.Context) // logs which features the API server lacks
+	policies   *clients.Policies     // nil if turned off
 	election   *leader.Election      // nil without leader election
 	metrics    *serve.Server         // nil if turned off
 	health     *serve.Server         // nil if turned off
@@ -91,6 +92,7 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	if config.ResizeAndDrain { // all features are for that
 		p.examine = c.LogMissingFeatures
 	}
+	p.policies = newPolicies(config, c)
 	if err := p.addController(ctx, c); err != nil {
 		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
 	}
@@ -105,6 +107,18 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 		p.election.OnRewind(p.scopes.Relist)
 	}
 	return p, nil
+}
+
+// newPolicies looks at policies only with rights in the cluster: without, the API server would refuse every look.
+func newPolicies(config *Config, c *clients.Clients) *clients.Policies {
+	switch {
+	case config.PolicyName == "":
+		return nil
+	case config.hasAllNamespaces():
+		return clients.NewPolicies(c.Kube.AdmissionregistrationV1(), config.PolicyName)
+	default:
+		return clients.UnknownPolicies()
+	}
 }
 
 // addController makes the informers of each namespace, and the controller on top of them.
@@ -156,6 +170,7 @@ func (p *process) run(ctx context.Context) error {
 		select {
 		case <-p.scopes.Served(): // nothing is in a hurry before that but the caches
 			p.examine(outlivingCtx)
+			p.policies.Run(outlivingCtx)
 		case <-outlivingCtx.Done():
 		}
 	})
