@@ -21,6 +21,7 @@ var layers = []string{
 	"pkg/bounds",
 	"pkg/generated",
 	"pkg/consistency",
+	"pkg/policy",
 	"pkg/shard",
 
 	"pkg/plan/podstate",

@@ -31,6 +31,7 @@ type controllerRole struct {
 	scopes     scopes
 	contact    *clients.Contact
 	examine    func(context.Context) // logs which features the API server lacks
+	policies   *clients.Policies     // nil if turned off
 	election   *leader.Election      // nil without leader election
 	leading    atomic.Bool           // whether the workers run
 }
@@ -52,7 +53,7 @@ type scopes interface {
 
 func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) (*controllerRole, error) {
 	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
-	r := &controllerRole{config: config, contact: c.Contact, examine: func(context.Context) {}}
+	r := &controllerRole{config: config, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c)}
 	if config.ResizeAndDrain { // all features are for that
 		r.examine = c.LogMissingFeatures
 	}
@@ -70,6 +71,18 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 		r.election.OnRewind(r.scopes.Relist)
 	}
 	return r, nil
+}
+
+// newPolicies looks at policies only with rights in the cluster: without, the API server would refuse every look.
+func newPolicies(config *Config, c *clients.Clients) *clients.Policies {
+	switch {
+	case config.PolicyName == "":
+		return nil
+	case config.hasAllNamespaces():
+		return clients.NewPolicies(c.Kube.AdmissionregistrationV1(), config.PolicyName)
+	default:
+		return clients.UnknownPolicies()
+	}
 }
 
 // addController makes the informers of each namespace, and the controller on top of them.
@@ -118,6 +131,7 @@ func (r *controllerRole) run(ctx context.Context) error {
 		select {
 		case <-r.scopes.Served(): // nothing is in a hurry before that but the caches
 			r.examine(outlivingCtx)
+			r.policies.Run(outlivingCtx)
 		case <-outlivingCtx.Done():
 		}
 	})

@@ -28,6 +28,9 @@ func (r *controllerRole) readyChecks() []serve.Check {
 		}
 	}
 	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return r.contact.Warning(), nil }})
+	if r.policies != nil {
+		checks = append(checks, serve.Check{Name: "policy", Run: func() (string, error) { return r.policies.Warning(), nil }})
+	}
 	if r.shards != nil {
 		checks = append(checks, r.shards.checks()...)
 	}

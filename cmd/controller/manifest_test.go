@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
+
+	"github.com/mycompany/podmanager/pkg/policy"
 )
 
 // readManifest reads the first object of a file.
@@ -140,5 +142,37 @@ func TestWebhookManifests(t *testing.T) {
 		if !slices.Equal(rule.Verbs, []string{"create"}) && !slices.Equal(rule.ResourceNames, []string{names.Secret}) {
 			t.Errorf("the controller may %v %v of the names %v", rule.Verbs, rule.Resources, rule.ResourceNames)
 		}
+	}
+}
+
+// The controller may get the rules that it looks for, and none of the others.
+func TestPolicyRights(t *testing.T) {
+	data, err := os.ReadFile("../../artifacts/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, name := range policy.Names {
+		want = append(want, policy.FullName(NewOptions().PolicyName, name))
+	}
+	found := 0
+	for document := range strings.SplitSeq(string(data), "\n---\n") {
+		var role rbacv1.ClusterRole
+		if err := yaml.Unmarshal([]byte(document), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			if !slices.Contains(rule.APIGroups, admissionregistrationv1.GroupName) {
+				continue
+			}
+			found++
+			if role.Name != programName || !slices.Equal(rule.ResourceNames, want) || !slices.Equal(rule.Verbs, []string{"get"}) ||
+				!slices.Equal(rule.Resources, []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"}) {
+				t.Errorf("%s may %v %v of the names %v, want to get those of %v", role.Name, rule.Verbs, rule.Resources, rule.ResourceNames, want)
+			}
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d rules are about policies", found)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/leader"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/policy"
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
@@ -43,6 +44,7 @@ type Options struct {
 	Resync     time.Duration
 
 	ResizeAndDrain bool
+	PolicyName     string
 
 	LeaderElect bool
 	Lease       leader.Config
@@ -87,6 +89,7 @@ func NewOptions() *Options {
 		Resync: 0,
 
 		ResizeAndDrain: true,
+		PolicyName:     policy.DefaultPrefix,
 
 		// Two controllers without leader election would get in each other's way, but `go run` on a laptop should not
 		// need a namespace for a Lease. The Deployment turns it on.
@@ -149,6 +152,8 @@ func (o *Options) Validate() error {
 	if _, err := labels.Parse(o.Selector); err != nil {
 		p.refuse(true, "-selector must be a label selector such as team=a,env!=test: %w", err)
 	}
+	p.refuse(o.PolicyName != "" && len(validation.IsDNS1123Subdomain(o.PolicyName)) > 0,
+		"-%s must be the beginning of a ValidatingAdmissionPolicy's name such as %s, not %q", policyFlag, policy.DefaultPrefix, o.PolicyName)
 	format := o.Logging.Format
 	p.refuse(format != "text" && format != "json", "-logging-format must be text or json, not %q", format)
 	p.refuse(format == "json" && len(o.Logging.VModule) > 0,
@@ -236,6 +241,7 @@ type Config struct {
 	Resync     time.Duration
 
 	ResizeAndDrain bool
+	PolicyName     string // empty for not to look
 
 	Lease  *leader.Config // nil without leader election
 	Shards int            // 0 for one leader
@@ -266,6 +272,7 @@ func (o *Options) Config() *Config {
 		Resync:     o.Resync,
 
 		ResizeAndDrain: o.ResizeAndDrain,
+		PolicyName:     o.PolicyName,
 		Shards:         o.Shards,
 
 		MetricsAddress:     o.MetricsAddress,
@@ -288,6 +295,9 @@ func (o *Options) Config() *Config {
 
 // means are what the controller may do to a pod besides patching it.
 func (c *Config) means() inplace.Means { return inplace.Means{PatchesOnly: !c.ResizeAndDrain} }
+
+// hasAllNamespaces reports whether the controller serves all namespaces, for which it needs rights in the cluster.
+func (c *Config) hasAllNamespaces() bool { return slices.Contains(c.Namespaces, metav1.NamespaceAll) }
 
 // namespaces describes the namespaces for the log.
 func (c *Config) namespaces() string {

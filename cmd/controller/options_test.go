@@ -35,6 +35,8 @@ func TestFlags(t *testing.T) {
 		"resync":                    {"-resync -1s", []string{"-resync must be 0"}},
 		"namespace":                 {"-namespace Team_A", []string{`-namespace "Team_A" is not`}},
 		"namespaces with a comma":   {"-namespace a,b", []string{`-namespace "a,b" is not`}},
+		"name of policies":          {"-policy-name Second_", []string{`-policy-name must be the beginning of a ValidatingAdmissionPolicy's name such as podmanager, not "Second_"`}},
+		"no name of policies":       {"-policy-name=", nil},
 		"empty namespace":           {"-namespace=", []string{`-namespace "" is not`}},
 		"selector wrong":            {"-selector a=b=c", []string{"-selector must be a label selector"}},
 		"logging format":            {"-logging-format xml", []string{"-logging-format must be text or json"}},

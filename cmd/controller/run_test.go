@@ -252,6 +252,53 @@ func TestReady(t *testing.T) {
 	}
 }
 
+// A missing policy is a note, and never keeps the controller from being ready. A controller of single namespaces does not ask.
+func TestPolicyNote(t *testing.T) {
+	tests := map[string]struct {
+		args, want string
+		asks       bool
+	}{
+		"all namespaces": {"", "[!]policy: there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that", true},
+		"another name":   {"-policy-name=second", "[!]policy: there is no ValidatingAdmissionPolicy second-pod-rights, so that", true},
+		"one namespace":  {"-namespace=team-a", "[!]policy: not known, since the controller has no rights outside its namespaces", false},
+		"turned off":     {"-policy-name=", "", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := testContext(t)
+				p, _, scopes := testProcess(ctx, t, nil)
+				options := NewOptions()
+				if err := options.Parse(strings.Fields(test.args)); err != nil {
+					t.Fatal(err)
+				}
+				server := kubefake.NewClientset()
+				p.role.(*controllerRole).policies = newPolicies(options.Config(), &clients.Clients{Clients: source.Clients{Kube: server}})
+				ended := make(chan error)
+				go func() { ended <- p.run(ctx) }()
+				pass(time.Minute)
+				if asked := len(server.Actions()); asked > 0 {
+					t.Errorf("%d requests before the caches are filled", asked)
+				}
+				scopes.serve()
+				pass(time.Second)
+				answer := httptest.NewRecorder()
+				serve.Health(nil, p.role.readyChecks()).ServeHTTP(answer, httptest.NewRequest("GET", "/readyz?verbose", nil))
+				if body := answer.Body.String(); answer.Code != 200 || !strings.Contains(body, test.want) || strings.Contains(body, "policy") != (test.want != "") {
+					t.Errorf("answers %d %q, want %q in it", answer.Code, body, test.want)
+				}
+				if asks := len(server.Actions()) > 0; asks != test.asks {
+					t.Errorf("the requests are %v", server.Actions())
+				}
+				stop()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // Only the leader tells of single objects, and only while it leads.
 func TestObjectMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/mycompany/podmanager/pkg/policy"
 )
 
 var testBundling = bundling{
@@ -64,7 +66,11 @@ func TestBundleFiles(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"Namespace podmanager-system", "ResourceQuota podmanager-controller", "NetworkPolicy podmanager-controller"} {
+	if description := text(serviceVersionOf(t, files), "spec", "description"); !strings.Contains(description, policy.Apply) {
+		t.Errorf("how to apply the policies is not told in\n%s", description)
+	}
+	for _, want := range []string{"ValidatingAdmissionPolicy podmanager-pod-rights", "ValidatingAdmissionPolicyBinding podmanager-revision-rights",
+		"Namespace podmanager-system", "ResourceQuota podmanager-controller", "NetworkPolicy podmanager-controller"} {
 		if !strings.Contains(told, want+" is left out: ") {
 			t.Errorf("that %s is left out is not told in\n%s", want, told)
 		}

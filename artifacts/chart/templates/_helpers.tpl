@@ -71,6 +71,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.webhook" . }}
 {{- end -}}
 
+{{/* The beginning of the names of the rules beyond RBAC. A release without them looks for those of artifacts/policy.yaml. */}}
+{{- define "podmanager.policy" -}}
+{{ and .Values.admissionPolicy.enabled (not .Values.namespaces) | ternary (include "podmanager.fullname" .) "podmanager" }}
+{{- end -}}
+
 {{/* Flags that are given, by their names at the controller. */}}
 {{- define "podmanager.args" -}}
 {{- $flags := .Values.flags -}}
@@ -79,6 +84,9 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{- end }}
 {{- if not .Values.inPlace }}
 - -resize-and-drain=false
+{{- end }}
+{{- if ne (include "podmanager.policy" .) "podmanager" }}
+- -policy-name={{ include "podmanager.policy" . }}
 {{- end }}
 {{- if .Values.metrics.secure }}
 - -metrics-secure

@@ -60,7 +60,7 @@ func TestValues(t *testing.T) {
 			"{{ $labels.podmanager }}", "name: podmanager-dashboard", `grafana_dashboard: "1"`, "grafana_folder: Operators", `"uid": "podmanager"`}},
 		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role", "allow-deletion: "}},
 		"names": {
-			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "policyName: second-pod-rights\n", "name: 'podmanager-plain'", "name: second-text"},
+			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "policyName: second-pod-rights\n", "-policy-name=second\n", "resourceNames: [second-pod-rights, second-revision-rights]", "name: 'podmanager-plain'", "name: second-text"},
 			lacks: []string{"name: podmanager-controller"},
 		},
 		"webhook": {

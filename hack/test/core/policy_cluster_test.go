@@ -4,6 +4,7 @@ package core
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,7 +29,9 @@ const (
 func TestPoliciesOnOwnCluster(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "policies")
+	s.tellsOfPolicies("[!]policy: there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that ", 2)
 	s.Kubectl("apply", "-f", "artifacts/policy.yaml")
+	s.tellsOfPolicies("[+]policy ok\n", 0)
 	s.grant("jane", "create", "podmanagers")
 	s.awaitPodRights("jane")
 	s.apply("web", "{image: nginx}")
@@ -36,6 +39,23 @@ func TestPoliciesOnOwnCluster(t *testing.T) {
 	s.knowsOtherVersions()
 	s.keepsCRD()
 	s.uninstalls()
+}
+
+// tellsOfPolicies checks the note of a controller that starts now, and how many rules its metric misses.
+func (s *space) tellsOfPolicies(note string, missing float64) {
+	s.T.Helper()
+	p, err := startController("policies", "-kubeconfig", s.Cluster.Kubeconfig, "-selector", "nobody=has-this")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	defer func() { _ = p.Kill() }()
+	s.Await("the note about policies", func() (any, bool) {
+		seen, err := p.Ready()
+		return fmt.Sprint(seen, err), err == nil && strings.Contains(seen, note)
+	})
+	if got := metric(s.T, p, "podmanager_policy_missing", ""); got != missing {
+		s.T.Errorf("%v rules are missing, want %v", got, missing)
+	}
 }
 
 // knowsOtherVersions checks that the policy holds in each version of the API.

@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	s.apply("web", "{replicas: 1, image: 'app:1', updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceIfPossible}}}")
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	got := s.pm("check", "web", "--controller-namespace", s.Name)
-	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place",
+	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place", "Policy       ok",
 		"the controller has seen generation", "nobody holds the Lease in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
 		s.wants("check", got, want)
 	}
@@ -146,11 +146,28 @@ func TestCheckRights(t *testing.T) {
 	})
 	got := s.pm("check", "--controller-namespace", s.Name)
 	for _, want := range []string{"you may not list pods", "you may not list controllerrevisions", "you may not get pods/log", "you may not patch podmanagers",
-		"you may not update podmanagers/scale", "you may not create pods", "the role edit has it", "Leader       unknown", "Controller   unknown"} {
+		"you may not update podmanagers/scale", "you may not create pods", "the role edit has it", "Leader       unknown", "Controller   unknown", "Policy       unknown"} {
 		admin.wants("check", got, want)
 	}
 	if strings.Contains(got, "you may not list podmanagers") {
 		t.Errorf("it may:\n%s", got)
+	}
+}
+
+// A cluster without one of the rules, and what to do.
+func TestCheckPolicy(t *testing.T) {
+	s := newSpace(t)
+	without, _ := s.withMiddle(func(path string, body []byte) []byte {
+		if strings.HasSuffix(path, "/validatingadmissionpolicies") { // other words of the same length, for protobuf
+			return bytes.ReplaceAll(body, []byte("podmanager-pod-rights"), []byte("podmanager-pod-others"))
+		}
+		return body
+	})
+	s.wants("no rule", without.finding("Policy"), "Policy warning there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that")
+	got := without.try("check")
+	s.wants("no rule", got.out, "kubectl apply -f artifacts/policy.yaml")
+	if got.code != 0 || strings.Contains(got.out, "podmanager-revision-rights") {
+		t.Errorf("a missing rule fails nothing, and the other one is there: %v", got)
 	}
 }
 

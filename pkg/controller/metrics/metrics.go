@@ -31,6 +31,11 @@ var (
 		Help: "Namespaces that were asked for (all of them count as one), by state: starting, served, forbidden, missing or noCRD.",
 	}, []string{"state"})
 
+	PolicyMissing = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Subsystem: subsystem, Name: "policy_missing", StabilityLevel: metrics.ALPHA,
+		Help: "Whether a rule that keeps users from gaining rights is not in force: 1 or 0, by policy. Without a right to read them there is no such series.",
+	}, []string{"policy"})
+
 	PodsCreated        = counter("pods_created_total", "Pods created.")
 	PodsDeleted        = counter("pods_deleted_total", "Pods deleted.")
 	PodsUpdatedInPlace = counter("pods_updated_in_place_total", "Pods given another revision in place.")
@@ -118,7 +123,7 @@ func RegisterWebhooks() {
 func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
-			Triggers, EchoSkips, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces,
+			Triggers, EchoSkips, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces, PolicyMissing,
 			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds)
 		// A series that begins at 1 shows no increase.
 		for _, result := range status.Results {

@@ -39,7 +39,7 @@ func Judge(f Facts) []Finding {
 	if f.ShardCount() > 0 {
 		findings = append(findings, judgeShards(f))
 	}
-	findings = append(findings, judgeControllers(f))
+	findings = append(findings, judgeControllers(f), judgePolicy(f))
 	findings = append(findings, judgeRights(f)...)
 	if f.Manager != nil {
 		findings = append(findings, judgeObject(f), judgeResize(f))

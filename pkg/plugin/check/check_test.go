@@ -15,6 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/plantest"
 	. "github.com/mycompany/podmanager/pkg/plugin/check"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
+	"github.com/mycompany/podmanager/pkg/policy"
 )
 
 // facts are those of a cluster in which all is well.
@@ -23,6 +24,7 @@ func facts(changes ...func(*Facts)) Facts {
 		Server: "https://server", ServerVersion: "v1.36.3", Resources: []string{"podmanagers", "podmanagers/status", "podmanagers/scale"},
 		Namespace: "podmanager-system", Lease: lease(time.Second), Resizes: true, Now: plantest.Now,
 		Controllers: []Controller{{Name: "podmanager-controller", Args: []string{"-leader-elect"}, Available: 2}},
+		Rules:       []policy.Rule{{Name: "pod-rights"}, {Name: "revision-rights"}},
 		Rights:      []Right{{Verb: "list", Resource: "pods", For: "get", Role: "view", Allowed: true}},
 		Manager: plantest.Manager(3, func(m *v1.PodManager) {
 			m.Status.ObservedGeneration, m.Labels = 7, map[string]string{"team": "a"}
@@ -88,21 +90,25 @@ func TestJudge(t *testing.T) {
 			shared()(f)
 			f.ShardsError = errors.New("forbidden")
 		}, "Shards", Unknown, "cannot be read: forbidden"},
-		"a controller":        {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its flags cover web"},
-		"no controller":       {func(f *Facts) { f.Controllers = nil }, "Controller", Warning, "it may run outside of the cluster"},
-		"none available":      {func(f *Facts) { f.Controllers[0].Available = 0 }, "Controller", Failure, "none of its pods is available"},
-		"another namespace":   {args("-namespace=a", "-namespace", "b"), "Controller", Failure, "-namespace is a, b, and not ns"},
-		"its own namespace":   {args("-namespace=a", "--namespace", "ns"), "Controller", OK, "its flags cover web"},
-		"another label":       {args("-selector", "team in (b,c)"), "Controller", Failure, "-selector team in (b,c) does not select web"},
-		"its own label":       {args("-selector=team=a"), "Controller", OK, "its flags cover web"},
-		"a right":             {func(*Facts) {}, "Right", OK, "you may list pods"},
-		"no right":            {func(f *Facts) { f.Rights[0].Allowed = false }, "Right", Warning, "you may not list pods"},
-		"a right not known":   {func(f *Facts) { f.Rights[0].Err = errors.New("broken") }, "Right", Unknown, "whether you may list pods is not known: broken"},
-		"seen":                {func(*Facts) {}, "Object", OK, "the controller has seen generation 7 of web"},
-		"never seen":          {func(f *Facts) { f.Manager.Status.ObservedGeneration = -1 }, "Object", Failure, "no controller has ever seen web"},
-		"not seen yet":        {func(f *Facts) { f.Manager.Status.ObservedGeneration = 6 }, "Object", Warning, "has seen generation 6 of web, and not yet 7"},
-		"no updates in place": {func(*Facts) {}, "Resize", OK, "does not ask for updates in place"},
-		"a resize":            {func(f *Facts) { plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager) }, "Resize", OK, "can resize pods in place"},
+		"a controller":      {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its flags cover web"},
+		"no controller":     {func(f *Facts) { f.Controllers = nil }, "Controller", Warning, "it may run outside of the cluster"},
+		"none available":    {func(f *Facts) { f.Controllers[0].Available = 0 }, "Controller", Failure, "none of its pods is available"},
+		"another namespace": {args("-namespace=a", "-namespace", "b"), "Controller", Failure, "-namespace is a, b, and not ns"},
+		"its own namespace": {args("-namespace=a", "--namespace", "ns"), "Controller", OK, "its flags cover web"},
+		"another label":     {args("-selector", "team in (b,c)"), "Controller", Failure, "-selector team in (b,c) does not select web"},
+		"its own label":     {args("-selector=team=a"), "Controller", OK, "its flags cover web"},
+		"the policy":        {func(*Facts) {}, "Policy", OK, "only those who may create pods can have PodManagers create them"},
+		"no policy": {func(f *Facts) { f.Rules = policy.Judge("podmanager", nil, nil) }, "Policy", Warning,
+			"there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that who may write PodManagers can have pods made"},
+		"a policy not to read": {func(f *Facts) { f.RulesError = errors.New("forbidden") }, "Policy", Unknown, "is not known: forbidden"},
+		"a right":              {func(*Facts) {}, "Right", OK, "you may list pods"},
+		"no right":             {func(f *Facts) { f.Rights[0].Allowed = false }, "Right", Warning, "you may not list pods"},
+		"a right not known":    {func(f *Facts) { f.Rights[0].Err = errors.New("broken") }, "Right", Unknown, "whether you may list pods is not known: broken"},
+		"seen":                 {func(*Facts) {}, "Object", OK, "the controller has seen generation 7 of web"},
+		"never seen":           {func(f *Facts) { f.Manager.Status.ObservedGeneration = -1 }, "Object", Failure, "no controller has ever seen web"},
+		"not seen yet":         {func(f *Facts) { f.Manager.Status.ObservedGeneration = 6 }, "Object", Warning, "has seen generation 6 of web, and not yet 7"},
+		"no updates in place":  {func(*Facts) {}, "Resize", OK, "does not ask for updates in place"},
+		"a resize":             {func(f *Facts) { plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager) }, "Resize", OK, "can resize pods in place"},
 		"no resize": {func(f *Facts) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			f.Resizes = false
@@ -133,11 +139,15 @@ func TestJudge(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	got := text.Join(Lines(Judge(facts(func(f *Facts) { f.Rights[0].Allowed, f.Manager = false, nil })), text.Style{}))
+	got := text.Join(Lines(Judge(facts(func(f *Facts) {
+		f.Rights[0].Allowed, f.Manager, f.Rules[0].Missing = false, nil, "no policy"
+	})), text.Style{}))
 	want := `CHECK        RESULT    WHAT
 CRD          ok        PodManagers v1 are served by https://server (v1.36.3)
 Leader       ok        pod-1 holds the Lease for 60m
 Controller   ok        Deployment podmanager-controller has 2 pods available
+Policy       warning   no policy, so that who may write PodManagers can have pods made without a right to pods
+                         kubectl apply -f artifacts/policy.yaml
 Right        warning   you may not list pods
                          needed for get; the role view has it
 `

@@ -7,6 +7,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/policy"
 )
 
 // Facts are what was read of a cluster.
@@ -29,6 +30,10 @@ type Facts struct {
 	// Controllers are the Deployments of the controller; ControllersError is why they could not be read.
 	Controllers      []Controller
 	ControllersError error
+
+	// Rules are those of artifacts/policy.yaml that keep users from gaining rights; RulesError is why they could not be read.
+	Rules      []policy.Rule
+	RulesError error
 
 	// Rights are what the verbs need.
 	Rights []Right

@@ -6,10 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -78,5 +82,32 @@ func TestOwnedBy(t *testing.T) {
 		if got := ownedBy(Selection{Names: names}); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// The rules are found by their label, whatever the chart has called them; a user who may not read them gets the API server's words.
+func TestRules(t *testing.T) {
+	meta := func(name string, labels map[string]string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: name, Labels: labels}
+	}
+	ours := map[string]string{"app.kubernetes.io/name": "podmanager"}
+	objects := []runtime.Object{
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("second-pod-rights", ours)},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta("second-pod-rights", ours), Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: "second-pod-rights", ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		}},
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("others-revision-rights", nil)},
+	}
+	kube := kubefake.NewClientset(objects...)
+	c := &Cluster{Kube: kube}
+	rules, err := c.rules(t.Context())
+	if err != nil || rules[0].Missing != "" || rules[1].Missing != "there is no ValidatingAdmissionPolicy podmanager-revision-rights" {
+		t.Errorf("got %+v, %v", rules, err)
+	}
+	kube.PrependReactor("list", "validatingadmissionpolicybindings", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "validatingadmissionpolicybindings"}, "", errors.New("no"))
+	})
+	if rules, err := c.rules(t.Context()); !apierrors.IsForbidden(err) {
+		t.Errorf("got %+v, %v", rules, err)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/why"
+	"github.com/mycompany/podmanager/pkg/policy"
 )
 
 // leaseName is the default of the controller's -leader-elect-resource-name.
@@ -51,6 +52,7 @@ func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, 
 		}
 	})
 	wait.Go(func() { f.Controllers, f.ControllersError = c.controllers(ctx, controllerNamespace) })
+	wait.Go(func() { f.Rules, f.RulesError = c.rules(ctx) })
 	for i := range f.Rights {
 		wait.Go(func() { c.review(ctx, &f.Rights[i], namespace) })
 	}
@@ -94,6 +96,20 @@ func (c *Cluster) controllers(ctx context.Context, namespace string) ([]check.Co
 		controllers = append(controllers, controller)
 	}
 	return controllers, nil
+}
+
+// rules are those of artifacts/policy.yaml, under any name that the chart may have given them.
+func (c *Cluster) rules(ctx context.Context) ([]policy.Rule, error) {
+	client, options := c.Kube.AdmissionregistrationV1(), metav1.ListOptions{LabelSelector: policy.Label}
+	policies, err := client.ValidatingAdmissionPolicies().List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	bindings, err := client.ValidatingAdmissionPolicyBindings().List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Judge(policy.DefaultPrefix, policies.Items, bindings.Items), nil
 }
 
 func (c *Cluster) review(ctx context.Context, right *check.Right, namespace string) {

@@ -1,0 +1,122 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2/ktesting"
+
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+)
+
+// ruleObjects are the policy and the binding of a rule.
+func ruleObjects(name string) []runtime.Object {
+	meta := metav1.ObjectMeta{Name: name}
+	return []runtime.Object{
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta, Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		}},
+	}
+}
+
+// missingSeries are the series of podmanager_policy_missing, by policy.
+func missingSeries(t *testing.T) map[string]float64 {
+	t.Helper()
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() == "podmanager_policy_missing" {
+			for _, metric := range family.GetMetric() {
+				series[metric.GetLabel()[0].GetValue()] = metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return series
+}
+
+// Rules come and go, are forbidden, and cannot be read for a while: note and metric follow, and one look in five minutes is enough.
+func TestPolicies(t *testing.T) {
+	metrics.Register()
+	synctest.Test(t, func(t *testing.T) {
+		_, ctx := ktesting.NewTestContext(t)
+		ctx, stop := context.WithCancel(ctx)
+		kube := kubefake.NewClientset()
+		var failure error
+		kube.PrependReactor("get", "validatingadmissionpolicybindings", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return failure != nil, nil, failure
+		})
+		p := NewPolicies(kube.AdmissionregistrationV1(), "second")
+		if got := p.Warning(); got != "not looked at yet" {
+			t.Errorf("before the first look: %q", got)
+		}
+		ended := make(chan struct{})
+		go func() { defer close(ended); p.Run(ctx) }()
+		nextLook := func() { time.Sleep(policyInterval + policyInterval/5) }
+		isNow := func(when, warning string, series map[string]float64) {
+			t.Helper()
+			synctest.Wait()
+			if got := p.Warning(); (got == "") != (warning == "") || !strings.Contains(got, warning) {
+				t.Errorf("%s: the note is %q, want %q in it", when, got, warning)
+			}
+			if got := missingSeries(t); !maps.Equal(got, series) {
+				t.Errorf("%s: the series are %v, want %v", when, got, series)
+			}
+		}
+		add := func(name string) {
+			for _, object := range ruleObjects(name) {
+				if err := kube.Tracker().Add(object); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		isNow("without rules", "second-pod-rights, so that", map[string]float64{"pod-rights": 1, "revision-rights": 1})
+		add("second-pod-rights")
+		nextLook()
+		isNow("with one", "no ValidatingAdmissionPolicy second-revision-rights", map[string]float64{"pod-rights": 0, "revision-rights": 1})
+		add("second-revision-rights")
+		nextLook()
+		isNow("with both", "", map[string]float64{"pod-rights": 0, "revision-rights": 0})
+		failure = apierrors.NewInternalError(errors.New("etcd is away"))
+		nextLook()
+		isNow("while the API server fails", "", map[string]float64{"pod-rights": 0, "revision-rights": 0})
+		failure = apierrors.NewForbidden(schema.GroupResource{Resource: "validatingadmissionpolicybindings"}, "second-pod-rights", errors.New("no"))
+		nextLook()
+		isNow("without the right", "not known: ", nil)
+
+		kube.ClearActions()
+		time.Sleep(time.Hour)
+		if got := len(kube.Actions()); got > 12*2 || got < 10*2 { // the first rule is refused already
+			t.Errorf("%d requests within an hour", got)
+		}
+		stop()
+		<-ended
+	})
+}
+
+// A controller with rights in single namespaces says that it does not know, and asks nothing.
+func TestUnknownPolicies(t *testing.T) {
+	p := UnknownPolicies()
+	p.Run(t.Context()) // returns
+	if got := p.Warning(); !strings.Contains(got, "not known, since the controller has no rights outside its namespaces") {
+		t.Errorf("the note is %q", got)
+	}
+	var none *Policies
+	none.Run(t.Context())
+}

@@ -1,0 +1,18 @@
+package check
+
+import "github.com/mycompany/podmanager/pkg/policy"
+
+// judgePolicy reports whether users can gain rights through PodManagers. That is no failure: all works without the policy, and where users
+// trust each other it may be left out. Most users may not read policies.
+func judgePolicy(f Facts) Finding {
+	finding := Finding{Check: "Policy", Result: OK, Says: "only those who may create pods can have PodManagers create them"}
+	if f.RulesError != nil {
+		finding.Result, finding.Says = Unknown, "whether the rules of artifacts/policy.yaml are in force is not known: "+f.RulesError.Error()
+		finding.Advice = "an administrator of the cluster may read ValidatingAdmissionPolicies and their bindings"
+		return finding
+	}
+	if missing := policy.Describe(f.Rules); missing != "" {
+		finding.Result, finding.Says, finding.Advice = Warning, missing, policy.Apply
+	}
+	return finding
+}
