@@ -72,6 +72,7 @@ var layers = []string{
 	"pkg/plugin/cluster",
 	"pkg/plugin",
 
+	"cmd/controller/app",
 	"cmd/controller",
 	"cmd/kubectl-podmanager",
 }

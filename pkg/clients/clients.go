@@ -20,9 +20,11 @@ import (
 type Config struct {
 	Kubeconfig string
 	Master     string
-	UserAgent  string
-	QPS        float32
-	Burst      int
+	// REST, if not nil, is used instead of a kubeconfig. If it has a ContentType, all clients keep to that.
+	REST      *rest.Config
+	UserAgent string
+	QPS       float32
+	Burst     int
 	// RenewDeadline is how long a leader may take to renew the Lease; 0 without leader election.
 	RenewDeadline time.Duration
 	// Wrap, if not nil, wraps the transport of the clients that the controller works with.
@@ -54,7 +56,7 @@ type Clients struct {
 
 // Connect makes the clients, and checks that the API server can be reached and serves PodManagers.
 func Connect(ctx context.Context, config Config) (*Clients, error) {
-	restConfig, err := loadRESTConfig(config.Kubeconfig, config.Master)
+	restConfig, err := loadRESTConfig(config)
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +137,9 @@ func (c *Clients) addLeaseClients(config *rest.Config, renewDeadline time.Durati
 
 func withProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
+	if config.ContentType != "" {
+		return config
+	}
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return config

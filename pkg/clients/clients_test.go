@@ -115,7 +115,7 @@ func TestLoadRESTConfig(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			config, err := loadRESTConfig(test.kubeconfig, test.master)
+			config, err := loadRESTConfig(Config{Kubeconfig: test.kubeconfig, Master: test.master})
 			expectError(t, err, test.want, test.kubeconfig)
 			if err == nil && config.Host != test.host {
 				t.Errorf("leads to %s, want %s", config.Host, test.host)

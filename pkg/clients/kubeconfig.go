@@ -11,7 +11,11 @@ import (
 
 // loadRESTConfig does not use clientcmd.BuildConfigFromFlags, which logs a warning in a cluster, and falls back to the in-cluster
 // config if a kubeconfig is empty.
-func loadRESTConfig(kubeconfig, master string) (*rest.Config, error) {
+func loadRESTConfig(c Config) (*rest.Config, error) {
+	kubeconfig, master := c.Kubeconfig, c.Master
+	if c.REST != nil {
+		return rest.CopyConfig(c.REST), nil
+	}
 	if kubeconfig == "" && master == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ const asController = "PODMANAGER_TEST_AS_CONTROLLER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asController) != "" {
-		main()
+		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	os.Exit(m.Run())
 }

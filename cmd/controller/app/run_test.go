@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -88,12 +88,12 @@ func pass(duration time.Duration) {
 }
 
 // testProcess is a process that stands for election on an API server, or works without an election if that is nil.
-func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) (*process, *fakeController, *fakeScopes) {
+func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) (*Process, *fakeController, *fakeScopes) {
 	t.Helper()
 	worker := &fakeController{}
 	scopes := &fakeScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
 	role := &controllerRole{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &clients.Contact{}, examine: func(context.Context) {}}
-	p := &process{servers: &servers{}, role: role}
+	p := &Process{servers: &servers{}, role: role}
 	if server == nil {
 		return p, worker, scopes
 	}
@@ -116,7 +116,7 @@ func TestRun(t *testing.T) {
 				p, worker, scopes := testProcess(ctx, t, server)
 				scopes.serve()
 				ended := make(chan error)
-				go func() { ended <- p.run(ctx) }()
+				go func() { ended <- p.Run(ctx) }()
 				pass(time.Minute)
 				if worker.workers != 100 || scopes.started.IsZero() {
 					t.Fatalf("%d workers, informers started at %v", worker.workers, scopes.started)
@@ -144,7 +144,7 @@ func TestCandidateNeedsCaches(t *testing.T) {
 		server := kubefake.NewClientset()
 		p, worker, scopes := testProcess(ctx, t, server)
 		ended := make(chan error)
-		go func() { ended <- p.run(ctx) }()
+		go func() { ended <- p.Run(ctx) }()
 		pass(time.Minute)
 		if asked := server.Actions(); len(asked) > 0 || scopes.started.IsZero() {
 			t.Errorf("%d requests for the lease, informers started at %v; want none, and started", len(asked), scopes.started)
@@ -180,7 +180,7 @@ func TestHealth(t *testing.T) {
 			}
 		}
 		ended := make(chan error)
-		go func() { ended <- p.run(ctx) }()
+		go func() { ended <- p.Run(ctx) }()
 
 		expect("at the start", "/livez", 200, "ok")
 		expect("at the start", "/readyz", 500, "[+]ping ok\n[-]namespaces failed: all namespaces: not yet\n", "[+]leaderElection ok", "readyz check failed")
@@ -275,7 +275,7 @@ func TestPolicyNote(t *testing.T) {
 				server := kubefake.NewClientset()
 				p.role.(*controllerRole).policies = newPolicies(options.Config(), &clients.Clients{Clients: source.Clients{Kube: server}})
 				ended := make(chan error)
-				go func() { ended <- p.run(ctx) }()
+				go func() { ended <- p.Run(ctx) }()
 				pass(time.Minute)
 				if asked := len(server.Actions()); asked > 0 {
 					t.Errorf("%d requests before the caches are filled", asked)
@@ -315,7 +315,7 @@ func TestObjectMetrics(t *testing.T) {
 			return strings.Contains(answer.Body.String(), `kube_podmanager_spec_replicas{namespace="ns",podmanager="web"} 3`)
 		}
 		ended := make(chan error)
-		go func() { ended <- p.run(ctx) }()
+		go func() { ended <- p.Run(ctx) }()
 		pass(time.Minute)
 		if tells() {
 			t.Error("a standby tells of objects")

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ import (
 // readManifest reads the first object of a file.
 func readManifest(t *testing.T, file string, object any) {
 	t.Helper()
-	data, err := os.ReadFile("../../artifacts/" + file)
+	data, err := os.ReadFile("../../../artifacts/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestWebhookManifests(t *testing.T) {
 
 // The controller may get the rules that it looks for, and none of the others.
 func TestPolicyRights(t *testing.T) {
-	data, err := os.ReadFile("../../artifacts/rbac.yaml")
+	data, err := os.ReadFile("../../../artifacts/rbac.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// process is everything that runs, ready to be started.
-type process struct {
+// Process is everything that runs, ready to be started.
+type Process struct {
 	servers *servers
 	role    role
 }
@@ -43,14 +43,14 @@ func (webhookRole) liveChecks() []serve.Check        { return nil }
 func (webhookRole) readyChecks() []serve.Check       { return nil }
 func (webhookRole) objects() func() []*v1.PodManager { return nil }
 
-// prepare does everything at the start that can fail. Nothing runs yet when it returns.
-func prepare(ctx context.Context, config *Config) (*process, error) {
+// Prepare does everything at the start that can fail. Nothing runs yet when it returns.
+func Prepare(ctx context.Context, config *Config) (*Process, error) {
 	config.Cluster.Wrap = leader.GuardWrites
 	c, err := clients.Connect(ctx, config.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	p := &process{role: webhookRole{}}
+	p := &Process{role: webhookRole{}}
 	if p.servers, err = listen(config, c); err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func prepare(ctx context.Context, config *Config) (*process, error) {
 	return p, nil
 }
 
-// run runs the process until ctx is done. The work and the webhooks stop at the same time, health and metrics after both.
-func (p *process) run(ctx context.Context) error {
+// Run runs the process until ctx is done. The work and the webhooks stop at the same time, health and metrics after both.
+func (p *Process) Run(ctx context.Context) error {
 	p.servers.start(ctx, p.role)
 	serving, stopServing := context.WithCancel(ctx)
 	defer stopServing()

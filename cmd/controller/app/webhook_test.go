@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func TestWebhooksLinger(t *testing.T) {
 				scopes.serve()
 				var ended atomic.Pointer[time.Time]
 				go func() {
-					if err := p.run(ctx); err != nil {
+					if err := p.Run(ctx); err != nil {
 						t.Errorf("ended with %v", err)
 					}
 					ended.Store(new(time.Now()))

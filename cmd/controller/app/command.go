@@ -1,0 +1,74 @@
+package app
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	logsapi "k8s.io/component-base/logs/api/v1"
+	_ "k8s.io/component-base/logs/json/register" // -logging-format json
+	"k8s.io/klog/v2"
+)
+
+const programName = "podmanager-controller"
+
+// Exit codes, so that a script can tell wrong flags from a cluster that cannot be reached.
+const (
+	exitOK = iota
+	exitFailure
+	exitUsage
+)
+
+// Main runs the program, and returns its exit code.
+func Main(args []string, stdout, stderr io.Writer) int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	return command(args, stdout, stderr)
+}
+
+func command(args []string, stdout, stderr io.Writer) int {
+	options := NewOptions()
+	err := options.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		NewOptions().PrintHelp(stdout) // with the defaults, not what was given before -help
+		return exitOK
+	}
+	if err == nil && options.Version {
+		fmt.Fprintln(stdout, programName, readBuild())
+		return exitOK
+	}
+	if err = errors.Join(err, options.Validate()); err == nil {
+		err = logsapi.ValidateAndApply(options.Logging, nil)
+	}
+	if err != nil {
+		return usageError(stderr, err)
+	}
+	defer klog.Flush()
+
+	ctx := signalContext()
+	process, err := Prepare(ctx, options.Config())
+	if err != nil && ctx.Err() != nil {
+		return exitOK // told to stop while still starting
+	}
+	if err != nil {
+		// A person reads this on a terminal, or at the end of the pod's log: one plain line.
+		fmt.Fprintf(stderr, "%s: %s\n", programName, strings.Join(strings.Fields(err.Error()), " "))
+		return exitFailure
+	}
+	if err := process.Run(ctx); err != nil {
+		klog.FromContext(ctx).Error(err, "Exiting")
+		return exitFailure
+	}
+	return exitOK
+}
+
+func usageError(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "%s: the flags are not right:\n  %s\nSee %[1]s -help\n",
+		programName, strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	return exitUsage
+}
