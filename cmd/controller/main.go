@@ -1,4 +1,3 @@
-// Command controller is the process of the PodManager controller. Its manual is README.md, its code is in app.
 package main
 
 import (

@@ -15,15 +15,33 @@
 {{ include "podmanager.fullname" . }}-controller
 {{- end -}}
 
+{{/* The Deployments of the release, as the ends of their names. What is about one of them takes a list of the root and this. */}}
+{{- define "podmanager.components" -}}
+controller {{- if and .Values.webhook.enabled .Values.webhook.deployment.enabled }} webhook {{- end }}
+{{- end -}}
+
+{{/* The Deployment that serves the webhooks. */}}
+{{- define "podmanager.webhookComponent" -}}
+{{ last (splitList " " (include "podmanager.components" .)) }}
+{{- end -}}
+
+{{/* Not empty for the Deployment that serves webhooks. */}}
+{{- define "podmanager.servesWebhooks" -}}
+{{- $root := first . }}
+{{- if and $root.Values.webhook.enabled (eq (last .) (include "podmanager.webhookComponent" $root)) -}} true {{- end }}
+{{- end -}}
+
 {{- define "podmanager.serviceAccount" -}}
-{{- default (include "podmanager.controller" .) .Values.serviceAccount.name -}}
+{{- $root := first . }}
+{{- $given := eq (last .) "webhook" | ternary $root.Values.webhook.deployment.serviceAccountName $root.Values.serviceAccount.name }}
+{{- default (printf "%s-%s" (include "podmanager.fullname" $root) (last .)) $given }}
 {{- end -}}
 
 {{/* What tells the replicas from all other pods. A Deployment's selector cannot be changed: these stay as they are. */}}
 {{- define "podmanager.selectorLabels" -}}
 app.kubernetes.io/name: podmanager
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: controller
+app.kubernetes.io/instance: {{ (first .).Release.Name }}
+app.kubernetes.io/component: {{ last . }}
 {{- end -}}
 
 {{- define "podmanager.labels" -}}
@@ -42,9 +60,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- end -}}
 
-{{/* Nine tenths of the memory limit, for GOMEMLIMIT: collect garbage harder rather than be killed. Empty without a limit. */}}
+{{/* Nine tenths of the memory limit among resources, for GOMEMLIMIT: collect garbage harder rather than be killed. Empty without a limit. */}}
 {{- define "podmanager.memoryLimit" -}}
-{{- $limit := dig "limits" "memory" "" .Values.resources | toString -}}
+{{- $limit := dig "limits" "memory" "" . | toString -}}
 {{- $factors := dict "Ki" 0.0009765625 "Mi" 1.0 "Gi" 1024.0 "k" 0.00095367431640625 "M" 0.95367431640625 "G" 953.67431640625 -}}
 {{- $unit := regexFind "[A-Za-z]+$" $limit -}}
 {{- if hasKey $factors $unit -}}
@@ -76,69 +94,118 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{ and .Values.admissionPolicy.enabled (not .Values.namespaces) | ternary (include "podmanager.fullname" .) "podmanager" }}
 {{- end -}}
 
-{{/* Flags that are given, by their names at the controller. */}}
+{{/* The arguments of a Deployment. */}}
 {{- define "podmanager.args" -}}
-{{- $flags := .Values.flags -}}
-{{- if $flags.leaderElect }}
+{{- $root := first . }}
+{{- $flags := $root.Values.flags }}
+{{- $isController := eq (last .) "controller" }}
+{{- $webhook := dict }}
+{{- if include "podmanager.servesWebhooks" . }}
+{{- $webhook = $root.Values.webhook }}
+{{- end }}
+{{- if not $isController }}
+- -serve=webhook
+{{- else if $flags.leaderElect }}
 - -leader-elect
 {{- end }}
-{{- if not .Values.inPlace }}
+{{- if not $root.Values.inPlace }}
 - -resize-and-drain=false
 {{- end }}
-{{- if ne (include "podmanager.policy" .) "podmanager" }}
-- -policy-name={{ include "podmanager.policy" . }}
+{{- if and $isController (ne (include "podmanager.policy" $root) "podmanager") }}
+- -policy-name={{ include "podmanager.policy" $root }}
 {{- end }}
-{{- if .Values.metrics.secure }}
+{{- with $root.Values.metrics }}
+{{- if .secure }}
 - -metrics-secure
 - -metrics-bind-address=:8443
-{{- if .Values.metrics.certificateSecret }}
+{{- if .certificateSecret }}
 - -metrics-cert-dir=/etc/podmanager/metrics
 {{- end }}
 {{- end }}
-{{- if .Values.metrics.objects }}
+{{- if and .objects $isController }}
 - -object-metrics
 {{- end }}
-{{- range $flag, $value := dict
+{{- end }}
+{{- $given := dict
       "v" $flags.verbosity
       "vmodule" $flags.vmodule
       "logging-format" $flags.loggingFormat
-      "workers" $flags.workers
       "selector" $flags.selector
-      "resync" $flags.resync
       "kube-api-qps" $flags.kubeAPIQPS
-      "kube-api-burst" $flags.kubeAPIBurst
+      "kube-api-burst" $flags.kubeAPIBurst }}
+{{- if $isController }}
+{{- $given = merge $given (dict
+      "workers" $flags.workers
+      "resync" $flags.resync
       "leader-elect-lease-duration" $flags.leaderElectLeaseDuration
       "leader-elect-renew-deadline" $flags.leaderElectRenewDeadline
-      "leader-elect-retry-period" $flags.leaderElectRetryPeriod
-      "webhook-cert-lifetime" (and .Values.webhook.enabled (not .Values.webhook.certManager.enabled) | ternary .Values.webhook.certificateLifetime nil) }}
+      "leader-elect-retry-period" $flags.leaderElectRetryPeriod) }}
+{{- end }}
+{{- if and $webhook (not $root.Values.webhook.certManager.enabled) }}
+{{- $_ := set $given "webhook-cert-lifetime" $webhook.certificateLifetime }}
+{{- end }}
+{{- range $flag, $value := $given }}
 {{- if not (kindIs "invalid" $value) }}
 - {{ printf "-%s=%s" $flag (kindIs "string" $value | ternary $value (toJson $value)) | quote }}
 {{- end }}
 {{- end }}
+{{- if $isController }}
+{{- include "podmanager.shareArgs" $root }}
+{{- end }}
+{{- with $webhook }}
+- -webhook-bind-address=:9443
+{{- if .certManager.enabled }}
+- -webhook-cert-dir=/etc/podmanager/webhook
+{{- end }}
+{{- if or .clientCA.configMap .clientCA.secret }}
+- -webhook-client-ca-file=/etc/podmanager/webhook-client/{{ .clientCA.key }}
+{{- end }}
+{{- if ne (include "podmanager.fullname" $root) "podmanager" }}
+- -webhook-name={{ include "podmanager.fullname" $root }}
+{{- end }}
+{{- end }}
+{{- range $isController | ternary $root.Values.extraArgs $root.Values.webhook.deployment.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* The controller's arguments that say what it shares with others. */}}
+{{- define "podmanager.shareArgs" }}
 {{- if .Values.shards }}
 - -shards={{ .Values.shards }}
 {{- end }}
 {{- /* Two releases in one namespace must not share a Lease. */}}
 {{- $name := include "podmanager.controller" . }}
-{{- if and $flags.leaderElect (ne $name "podmanager-controller") }}
+{{- if and .Values.flags.leaderElect (ne $name "podmanager-controller") }}
 - -leader-elect-resource-name={{ $name }}
 {{- end }}
 {{- range .Values.namespaces }}
 - -namespace={{ . }}
 {{- end }}
-{{- if .Values.webhook.enabled }}
-- -webhook-bind-address=:9443
-{{- if .Values.webhook.certManager.enabled }}
-- -webhook-cert-dir=/etc/podmanager/webhook
+{{- end -}}
+
+{{/* What a Deployment mounts below /etc/podmanager, by folder. */}}
+{{- define "podmanager.folders" -}}
+{{- $root := first . }}
+{{- $folders := dict }}
+{{- with $root.Values.metrics }}
+{{- if and .secure .certificateSecret }}
+{{- $_ := set $folders "metrics" (dict "secret" (dict "secretName" .certificateSecret)) }}
 {{- end }}
-{{- if or .Values.webhook.clientCA.configMap .Values.webhook.clientCA.secret }}
-- -webhook-client-ca-file=/etc/podmanager/webhook-client/{{ .Values.webhook.clientCA.key }}
 {{- end }}
-{{- if ne (include "podmanager.fullname" .) "podmanager" }}
-- -webhook-name={{ include "podmanager.fullname" . }}
+{{- if include "podmanager.servesWebhooks" . }}
+{{- with $root.Values.webhook }}
+{{- if .certManager.enabled }}
+{{- $_ := set $folders "webhook" (dict "secret" (dict "secretName" (include "podmanager.webhookCertificate" $root))) }}
+{{- end }}
+{{- if .clientCA.configMap }}
+{{- $_ := set $folders "webhook-client" (dict "configMap" (dict "name" .clientCA.configMap)) }}
+{{- else if .clientCA.secret }}
+{{- /* Only the CAs: a Secret of cert-manager has a key, too. */}}
+{{- $items := list (dict "key" .clientCA.key "path" .clientCA.key) }}
+{{- $_ := set $folders "webhook-client" (dict "secret" (dict "secretName" .clientCA.secret "items" $items)) }}
 {{- end }}
 {{- end }}
-{{- range .Values.extraArgs }}
-- {{ . | quote }}
 {{- end }}
+{{- toYaml $folders }}
 {{- end -}}

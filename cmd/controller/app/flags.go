@@ -66,6 +66,7 @@ func (o *Options) PrintHelp(out io.Writer) {
 Usage:
   %[1]s -kubeconfig FILE [flags]   against any cluster
   %[1]s -leader-elect [flags]      in a cluster, as its own ServiceAccount
+  %[1]s -serve webhook [flags]     the webhooks alone, without the controller
 `, programName)
 	for _, group := range o.flagGroups() {
 		fmt.Fprintf(out, "\n%s:\n", group.heading)

@@ -102,22 +102,26 @@ func TestSchema(t *testing.T) {
 		}
 		delete(known, name)
 	}
-	checkSchema(t, "", values, schema)
+	checkSchema(t, "", values, schema, known)
 }
 
 // ofKubernetes are mappings whose keys Kubernetes or the user decides.
 var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig",
 	"metrics.prometheusRule.labels", "metrics.prometheusRule.annotations", "metrics.dashboard.labels", "metrics.dashboard.annotations"}
 
-func checkSchema(t *testing.T, path string, values, schema map[string]any) {
+// checkSchema checks the values below a path. A schema that only refers to another has that of known, the schemas at the top.
+func checkSchema(t *testing.T, path string, values, schema, known map[string]any) {
 	t.Helper()
+	if reference, ok := schema["$ref"].(string); ok {
+		schema, _ = known[strings.TrimPrefix(reference, "#/properties/")].(map[string]any)
+	}
 	properties, _ := schema["properties"].(map[string]any)
 	if schema["additionalProperties"] != false {
 		t.Errorf("%q may have unknown values", path)
 	}
 	for name := range properties {
 		// A user may leave out resources.limits and the like, and so may values.yaml.
-		if _, ok := values[name]; !ok && !strings.HasPrefix(path, ".resources") {
+		if _, ok := values[name]; !ok && !strings.Contains(path, ".resources") {
 			t.Errorf("the schema has %s.%s, which values.yaml has not", path, name)
 		}
 	}
@@ -129,7 +133,7 @@ func checkSchema(t *testing.T, path string, values, schema map[string]any) {
 		}
 		below := path + "." + name
 		if mapping, ok := value.(map[string]any); ok && !slices.Contains(ofKubernetes, below[1:]) {
-			checkSchema(t, below, mapping, property)
+			checkSchema(t, below, mapping, property, known)
 		}
 	}
 }

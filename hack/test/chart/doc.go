@@ -8,6 +8,7 @@
 //	install_test.go     what tests share: Helm, kubectl, the controller of a Deployment
 //	values_test.go      value files: rendered, and tried on the API server; values that are refused
 //	lifecycle_test.go   install, upgrade, rollback, uninstall
+//	webhook_test.go     webhooks in a Deployment of their own
 //	namespaced_test.go  one namespace, for those without rights in the cluster
 //	testdata            value files, and what a ServiceMonitor may have
 package chart

@@ -69,15 +69,22 @@ func newNamespace(t *testing.T) string {
 	return harness.NewSpace(t, shared.cluster).Name
 }
 
-// runDeployed starts the controller as a Deployment would: with its arguments, and as its ServiceAccount.
+// runDeployed starts the controller as its Deployment would.
 func runDeployed(t *testing.T, namespace string) *lab.Process {
 	t.Helper()
-	deployment, err := shared.cluster.Kube.AppsV1().Deployments(namespace).Get(t.Context(), controllerName, metav1.GetOptions{})
+	return runDeployment(t, namespace, controllerName, "-leader-elect-resource-namespace", namespace)
+}
+
+// runDeployment starts the program as a Deployment would: with its arguments, and as its ServiceAccount. What it would find out in a pod it is
+// told by more flags, which win.
+func runDeployment(t *testing.T, namespace, name string, more ...string) *lab.Process {
+	t.Helper()
+	deployment, err := shared.cluster.Kube.AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	spec := deployment.Spec.Template.Spec
-	flags := []string{"-kubeconfig", accountConfig(t, namespace, spec.ServiceAccountName), "-leader-elect-resource-namespace", namespace}
+	flags := []string{"-kubeconfig", accountConfig(t, namespace, spec.ServiceAccountName)}
 	for _, argument := range spec.Containers[0].Args {
 		if !strings.HasPrefix(argument, "-metrics-bind-address=") { // on this machine, any free port
 			flags = append(flags, strings.ReplaceAll(argument, "$(POD_NAMESPACE)", namespace))
@@ -85,7 +92,7 @@ func runDeployed(t *testing.T, namespace string) *lab.Process {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
 	defer cancel()
-	process, err := shared.cluster.Start(ctx, namespace, flags...)
+	process, err := shared.cluster.Start(ctx, namespace, append(flags, more...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +100,7 @@ func runDeployed(t *testing.T, namespace string) *lab.Process {
 	return process
 }
 
-// stop ends a controller, which has to give its Lease back: the next one leads at once.
+// stop ends a process. A controller has to give its Lease back: the next one leads at once.
 func stop(t *testing.T, process *lab.Process) {
 	t.Helper()
 	if err := process.Stop(); err != nil || process.Err != nil {

@@ -70,6 +70,15 @@ func TestValues(t *testing.T) {
 				"-webhook-client-ca-file=/etc/podmanager/webhook-client/ca.crt\n", "mountPath: /etc/podmanager/webhook-client\n", "configMap:\n            name: api-servers"},
 			lacks: []string{"cert-manager", "-webhook-cert-dir", "webhook-certificate"},
 		},
+		"webhook-deployment": {
+			has: []string{"-serve=webhook\n", "-webhook-bind-address=:9443", "-webhook-name=second\n", `"-selector=team=a"`, `"-webhook-cert-lifetime=720h"`, "-webhook-host=example.com",
+				"kind: Deployment\nmetadata:\n  name: second-webhook\n", "replicas: 3\n", "value: 230MiB", "serviceAccountName: hooks\n", "kind: ServiceAccount\nmetadata:\n  name: hooks\n",
+				"kind: PodDisruptionBudget\nmetadata:\n  name: second-webhook\n", "kind: NetworkPolicy\nmetadata:\n  name: second-webhook\n",
+				"kind: ServiceMonitor\nmetadata:\n  name: second-webhook\n", "resources: [pods]\n    verbs: [create]\n", "name: second-webhook-trials\n",
+				"'system:serviceaccount:podmanager-system:hooks'", "-webhook-client-ca-file=/etc/podmanager/webhook-client/ca.crt\n",
+				"app.kubernetes.io/component: webhook\n  ports:\n    - name: webhook\n", "-leader-elect-resource-name=second-controller", "path: /metrics/objects\n"},
+			lacks: []string{"-webhook-cert-dir"},
+		},
 		"cert-manager": {
 			has: []string{"-webhook-bind-address=:9443", "-webhook-cert-dir=/etc/podmanager/webhook", "mountPath: /etc/podmanager/webhook", "secretName: podmanager-webhook-tls",
 				"cert-manager.io/inject-ca-from: podmanager-system/podmanager-webhook", "kind: Certificate", "podmanager-webhook.podmanager-system.svc", "kind: ClusterIssuer",
@@ -130,12 +139,13 @@ func TestFlags(t *testing.T) {
 	expected := []string{"kubeconfig", "master", "version", "health-probe-bind-address", "namespace",
 		"leader-elect-resource-namespace", "leader-elect-resource-name", "webhook-namespace", "webhook-host"}
 	// Nobody can have both ways to certificates at once, nor all rights and the flag for those who have not.
-	files := []string{"everything", "minimal", "webhook", "cert-manager", "shards"}
-	for _, values := range files {
-		for _, argument := range deploymentArguments(t, render(t, values)) {
-			name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
-			expected = append(expected, name)
-		}
+	var all [][]string
+	for _, values := range []string{"everything", "minimal", "webhook", "webhook-deployment", "cert-manager", "shards"} {
+		all = append(all, deploymentArguments(t, render(t, values))...)
+	}
+	for _, argument := range slices.Concat(all...) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+		expected = append(expected, name)
 	}
 	slices.Sort(expected)
 	expected = slices.Compact(expected)
@@ -149,26 +159,29 @@ func TestFlags(t *testing.T) {
 		t.Errorf("the controller has the flags\n%q, the chart knows\n%q", flags, expected)
 	}
 	// Of all that could be wrong, only the kubeconfig is.
-	for _, values := range files {
-		arguments := append(deploymentArguments(t, render(t, values)), "-leader-elect-resource-namespace=a", "-webhook-namespace=a", "-kubeconfig=/no/such/file")
-		out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput()
+	for _, arguments := range all {
+		command := exec.CommandContext(t.Context(), program, append(arguments, "-kubeconfig=/no/such/file")...)
+		command.Env = append(os.Environ(), "POD_NAMESPACE=a")
+		out, err := command.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "/no/such/file") {
 			t.Errorf("the controller does not take %q: %v\n%s", arguments, err, out)
 		}
 	}
 }
 
-// deploymentArguments are the controller's arguments in a rendered chart.
-func deploymentArguments(t *testing.T, rendered string) []string {
+// deploymentArguments are the arguments of each Deployment in a rendered chart.
+func deploymentArguments(t *testing.T, rendered string) (all [][]string) {
 	t.Helper()
 	for document := range strings.SplitSeq(rendered, "\n---\n") {
 		var deployment appsv1.Deployment
 		if err := yaml.Unmarshal([]byte(document), &deployment); err == nil && deployment.Kind == "Deployment" {
-			return deployment.Spec.Template.Spec.Containers[0].Args
+			all = append(all, deployment.Spec.Template.Spec.Containers[0].Args)
 		}
 	}
-	t.Fatal("there is no Deployment")
-	return nil
+	if len(all) == 0 {
+		t.Fatal("there is no Deployment")
+	}
+	return all
 }
 
 // Helm refuses typing errors and what cannot work, and says where.
@@ -204,11 +217,16 @@ func TestRefusedValues(t *testing.T) {
 		"webhook.certificateLifetime=soon":        "/webhook/certificateLifetime",
 		"webhook.certManager.issuer=a":            "'issuer' not allowed",
 		"webhook.enabled=true,namespaces={a}":     "webhook.enabled needs rights in the whole cluster",
+		"webhook.deployment.replicas=3":           "'replicas' not allowed",
+		"webhook.deployment.extraArgs={v=2}":      "/webhook/deployment/extraArgs/0",
 		"admissionPolicy=false":                   "/admissionPolicy",
 		"admissionPolicy.enable=false":            "'enable' not allowed",
 
 		"webhook.clientCA.secret=a,webhook.clientCA.configMap=b": "/webhook/clientCA",
 		"networkPolicy.webhookFrom[0]=everyone":                  "/networkPolicy/webhookFrom",
+		"webhook.deployment.resources.limits.memory=1 GB":        "/resources/limits/memory",
+
+		"webhook.enabled=true,webhook.deployment.enabled=true,webhook.deployment.serviceAccountName=podmanager-controller": "webhook.deployment.serviceAccountName is that of the controller",
 	} {
 		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
 		if err == nil || !strings.Contains(out, want) {

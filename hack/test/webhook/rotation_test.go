@@ -84,10 +84,10 @@ func TestSecretDeleted(t *testing.T) {
 	}
 }
 
-// Two controllers that start at the same moment agree on one Secret.
+// Two processes that start at the same moment agree on one Secret, whether or not they have a controller.
 func TestStartTogether(t *testing.T) {
 	clean(t)
-	first, second := start(t), start(t)
+	first, second := start(t), start(t, "-serve=webhook")
 	kubectl(t, manifest(t, first), "apply", "-f", "-")
 	first.ready(t)
 	second.ready(t)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -109,5 +110,23 @@ func TestRules(t *testing.T) {
 	})
 	if rules, err := c.rules(t.Context()); !apierrors.IsForbidden(err) {
 		t.Errorf("got %+v, %v", rules, err)
+	}
+}
+
+// A Deployment that only serves webhooks is no controller; one without the label of a component may be one.
+func TestControllers(t *testing.T) {
+	deployment := func(name string, labels map[string]string) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels}}
+	}
+	const name, component = "app.kubernetes.io/name", "app.kubernetes.io/component"
+	c := &Cluster{Kube: kubefake.NewClientset(
+		deployment("a", map[string]string{name: "podmanager", component: "controller"}),
+		deployment("b", map[string]string{name: "podmanager", component: "webhook"}),
+		deployment("c", map[string]string{name: "podmanager"}),
+		deployment("d", map[string]string{name: "other", component: "controller"}),
+	)}
+	found, err := c.controllers(t.Context(), "ns")
+	if err != nil || len(found) != 2 || found[0].Name != "a" || found[1].Name != "c" {
+		t.Errorf("got %+v, error %v, want a and c", found, err)
 	}
 }

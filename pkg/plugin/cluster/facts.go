@@ -82,8 +82,11 @@ func (c *Cluster) shardLeases(ctx context.Context, namespace string) ([]coordina
 	return slices.DeleteFunc(list.Items, func(lease coordinationv1.Lease) bool { return !strings.HasPrefix(lease.Name, leaseName+"-") }), nil
 }
 
+// controllerLabels selects the Deployments of controllers. One of webhooks alone serves no PodManager.
+const controllerLabels = "app.kubernetes.io/name=podmanager,app.kubernetes.io/component!=webhook"
+
 func (c *Cluster) controllers(ctx context.Context, namespace string) ([]check.Controller, error) {
-	list, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=podmanager"})
+	list, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{LabelSelector: controllerLabels})
 	if err != nil {
 		return nil, err
 	}
