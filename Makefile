@@ -82,7 +82,9 @@ lint-changed:
 GO_TEST := go test -v -vet=off -ldflags='-s -w'
 unit: ## Run the unit tests; ARGS='-run Partition' narrows
 	@$(GO_TEST) ./pkg/... ./cmd/... ./hack/... $(ARGS)
-	@$(MODULE_GO) -C hack/tools/kstatus test -v -vet=off -trimpath -buildvcs=false ./...
+	@for module in hack/release/attest hack/tools/kstatus; do \
+		$(MODULE_GO) -C $$module test -v -vet=off -trimpath -buildvcs=false ./...; \
+	done
 
 ##@ Test it
 .PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck fuzz fuzz-short cover
@@ -247,8 +249,8 @@ docker-push: ## Push what docker-build has built: IMG
 	$(DOCKER) push $(IMG)
 
 ##@ Release
-.PHONY: release release-test release-short bundle
-release: ## Build all files of a release into .release/, the same bytes whoever builds: make release VERSION=v0.2.0
+.PHONY: release release-verify release-test release-short bundle
+release: ## Build all files of a release into .release/, the same bytes for everyone: make release VERSION=v0.2.0
 	@$(release) check -version '$(asked)' -ref '$(IMG)'
 	@rm -rf .bin/release
 	@$(MAKE) image IMAGE_DIR=.bin/release/image
@@ -259,6 +261,11 @@ release: ## Build all files of a release into .release/, the same bytes whoever 
 	done
 	@$(release) pack -version $(VERSION) -ref '$(IMG)' -commit $(COMMIT) -created $(DATE) -url '$(RELEASE_URL)' -work .bin/release \
 		-out .release -helm "$$(hack/tool.sh helm)" -image-tool "$$(hack/tool.sh image)"
+
+# The keys that sign releases. Users have the file from the repository, and so not from where they have the release.
+SIGNERS ?= .github/allowed_signers
+release-verify: ## Check signature, checksums and provenance of all files of a release: FOLDER=.release
+	@"$$(hack/tool.sh attest)" verify -folder '$(or $(FOLDER),.release)' -signers '$(SIGNERS)'
 
 release = $(PLAIN_GO) run -mod=vendor -trimpath -buildvcs=false ./hack/release
 
