@@ -250,7 +250,7 @@ docker-push: ## Push what docker-build has built: IMG
 
 ##@ Release
 .PHONY: release release-verify release-test release-short bundle
-release: ## Build all files of a release into .release/, the same bytes for everyone: make release VERSION=v0.2.0
+release: ## Build all files of a release into .release/, the same bytes for everyone: make release VERSION=v0.2.0 SIGNING_KEY=KEY.pub
 	@$(release) check -version '$(asked)' -ref '$(IMG)'
 	@rm -rf .bin/release
 	@$(MAKE) image IMAGE_DIR=.bin/release/image
@@ -260,7 +260,8 @@ release: ## Build all files of a release into .release/, the same bytes for ever
 			-ldflags "-s -w $(LDFLAGS)" -o .bin/release/plugin/$$platform/ ./cmd/kubectl-podmanager; \
 	done
 	@$(release) pack -version $(VERSION) -ref '$(IMG)' -commit $(COMMIT) -created $(DATE) -url '$(RELEASE_URL)' -work .bin/release \
-		-out .release -helm "$$(hack/tool.sh helm)" -image-tool "$$(hack/tool.sh image)"
+		-out .release -helm "$$(hack/tool.sh helm)" -image-tool "$$(hack/tool.sh image)" \
+		-attest-tool "$$(hack/tool.sh attest)" -key '$(SIGNING_KEY)' -signers '$(SIGNERS)'
 
 # The keys that sign releases. Users have the file from the repository, and so not from where they have the release.
 SIGNERS ?= .github/allowed_signers
@@ -277,6 +278,6 @@ release-short: ## The same with one platform (linux/amd64) of image and plugin
 
 release-tests = go test -tags e2e -count 1 -timeout 60m -run '^TestE2E' -v ./hack/release
 
-bundle: ## Make a bundle for OLM into .release/bundle: VERSION, IMG, and REPLACES=v0.1.0 for the bundle before
-	@$(release) bundle -version $(VERSION) -ref '$(IMG)' -created $(DATE) -platforms '$(PLATFORMS)' $(if $(REPLACES),-replaces $(REPLACES)) \
+bundle: ## Make a bundle for OLM into .release/bundle, after make release: VERSION, IMG, and REPLACES=v0.1.0 for the bundle before
+	@$(release) bundle -version $(VERSION) -ref '$(IMG)' -created $(DATE) -layout .bin/release/image/layout -platforms '$(PLATFORMS)' $(if $(REPLACES),-replaces $(REPLACES)) \
 		-out .release/bundle
