@@ -1,5 +1,6 @@
 # The controller as a static program in an image with nothing else: no shell, no package manager, no root.
-ARG GO_IMAGE=golang:1.26
+# By digest, so that the same sources are always compiled by the same Go. It only compiles: nothing of it is in the image.
+ARG GO_IMAGE=golang:1.26.8@sha256:3c3e25a4da13fd0478eed2df1eb35a0e667094a7124d3993a6a1d30f71c17e79
 # On nothing at all, as the image of make image: the controller needs no file but what Kubernetes mounts.
 ARG BASE_IMAGE=scratch
 # The stamps of -version; see the Makefile. VERSION must look like v1.2.3.

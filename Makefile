@@ -82,7 +82,9 @@ lint-changed:
 GO_TEST := go test -v -vet=off -ldflags='-s -w'
 unit: ## Run the unit tests; ARGS='-run Partition' narrows
 	@$(GO_TEST) ./pkg/... ./cmd/... ./hack/... $(ARGS)
-	@$(MODULE_GO) -C hack/tools/kstatus test -v -vet=off -trimpath -buildvcs=false ./...
+	@for module in hack/release/attest hack/tools/kstatus; do \
+		$(MODULE_GO) -C $$module test -v -vet=off -trimpath -buildvcs=false ./...; \
+	done
 
 ##@ Test it
 .PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck fuzz fuzz-short cover
@@ -247,8 +249,8 @@ docker-push: ## Push what docker-build has built: IMG
 	$(DOCKER) push $(IMG)
 
 ##@ Release
-.PHONY: release release-test release-short bundle
-release: ## Build all files of a release into .release/, the same bytes whoever builds: make release VERSION=v0.2.0
+.PHONY: release release-verify release-test release-short bundle
+release: ## Build all files of a release into .release/, the same bytes for everyone: make release VERSION=v0.2.0 SIGNING_KEY=KEY.pub
 	@$(release) check -version '$(asked)' -ref '$(IMG)'
 	@rm -rf .bin/release
 	@$(MAKE) image IMAGE_DIR=.bin/release/image
@@ -258,7 +260,13 @@ release: ## Build all files of a release into .release/, the same bytes whoever 
 			-ldflags "-s -w $(LDFLAGS)" -o .bin/release/plugin/$$platform/ ./cmd/kubectl-podmanager; \
 	done
 	@$(release) pack -version $(VERSION) -ref '$(IMG)' -commit $(COMMIT) -created $(DATE) -url '$(RELEASE_URL)' -work .bin/release \
-		-out .release -helm "$$(hack/tool.sh helm)" -image-tool "$$(hack/tool.sh image)"
+		-out .release -helm "$$(hack/tool.sh helm)" -image-tool "$$(hack/tool.sh image)" \
+		-attest-tool "$$(hack/tool.sh attest)" -key '$(SIGNING_KEY)' -signers '$(SIGNERS)'
+
+# The keys that sign releases. Users have the file from the repository, and so not from where they have the release.
+SIGNERS ?= .github/allowed_signers
+release-verify: ## Check signature, checksums and provenance of all files of a release: FOLDER=.release
+	@"$$(hack/tool.sh attest)" verify -folder '$(or $(FOLDER),.release)' -signers '$(SIGNERS)'
 
 release = $(PLAIN_GO) run -mod=vendor -trimpath -buildvcs=false ./hack/release
 
@@ -270,6 +278,6 @@ release-short: ## The same with one platform (linux/amd64) of image and plugin
 
 release-tests = go test -tags e2e -count 1 -timeout 60m -run '^TestE2E' -v ./hack/release
 
-bundle: ## Make a bundle for OLM into .release/bundle: VERSION, IMG, and REPLACES=v0.1.0 for the bundle before
-	@$(release) bundle -version $(VERSION) -ref '$(IMG)' -created $(DATE) -platforms '$(PLATFORMS)' $(if $(REPLACES),-replaces $(REPLACES)) \
+bundle: ## Make a bundle for OLM into .release/bundle, after make release: VERSION, IMG, and REPLACES=v0.1.0 for the bundle before
+	@$(release) bundle -version $(VERSION) -ref '$(IMG)' -created $(DATE) -layout .bin/release/image/layout -platforms '$(PLATFORMS)' $(if $(REPLACES),-replaces $(REPLACES)) \
 		-out .release/bundle

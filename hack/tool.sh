@@ -11,7 +11,7 @@ name=${1:-}
 module=$hack/tools/dev
 pattern=tool
 takes=
-own="release/bundlecheck release/image release/registry tools/kstatus"
+own="release/attest release/bundlecheck release/image release/registry tools/kstatus"
 apart="golangci-lint helm krew"
 for folder in $own; do
 	if [ "${folder#*/}" = "$name" ]; then

@@ -19,11 +19,16 @@ func bundleCommand(args []string) error {
 	flags.Var(&b.version, "version", "the version, such as v0.2.0")
 	flags.Var(&b.image, "ref", "name and tag of the controller's image")
 	flags.StringVar(&b.created, "created", "", "the commit's time, for example 2026-01-31T12:00:00Z")
+	layout := flags.String("layout", "", "the image, as make release has built it")
 	flags.StringVar(&b.platforms, "platforms", "", "the platforms of the image, such as 'linux/amd64 linux/arm64'")
 	flags.Var(&b.replaces, "replaces", "the version of the bundle before, if there is one")
 	out := flags.String("out", "", "the folder to write; an older bundle there is replaced")
 	if err := parse(flags, args, "replaces"); err != nil {
 		return err
+	}
+	var err error
+	if b.image.digest, err = imageDigest(*layout, b.image.tag); err != nil {
+		return fmt.Errorf("a bundle names the image by its digest, so make release VERSION=%s comes first: %w", b.version, err)
 	}
 	files, err := b.files("artifacts", os.Stdout)
 	if err != nil {
@@ -53,6 +58,9 @@ type bundling struct {
 	created           string
 	platforms         string
 }
+
+// pinned is the image by its digest alone: skopeo, and mirrors that are made with it, refuse a name with both tag and digest.
+func (b bundling) pinned() string { return b.image.name + "@" + b.image.digest }
 
 // carried are the kinds that OLM applies from a bundle beside the ClusterServiceVersion (olm.operatorframework.io, Packaging additional
 // objects alongside an operator). Newer ones take NetworkPolicies, too, and older ones then refuse the whole bundle. None takes a

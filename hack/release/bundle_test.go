@@ -17,7 +17,7 @@ import (
 )
 
 var testBundling = bundling{
-	version: "v0.2.0", image: image{"registry.example.com/podmanager", "v0.2.0"}, created: "2026-01-31T12:00:00Z", platforms: "linux/amd64 linux/arm64",
+	version: "v0.2.0", image: image{"registry.example.com/podmanager", "v0.2.0", testDigest}, created: "2026-01-31T12:00:00Z", platforms: "linux/amd64 linux/arm64",
 }
 
 // testBundle is the bundle of the tree by the names of its files, and what was told of it.
@@ -128,6 +128,8 @@ func TestBundleServiceVersion(t *testing.T) {
 	csv := serviceVersionOf(t, files)
 	deployments, _ := at(csv, "spec", "install", "spec", "deployments").([]any)
 	containers, _ := at(deployments[0], "spec", "template", "spec", "containers").([]any)
+	related, _ := at(csv, "spec", "relatedImages").([]any)
+	const pinned = "registry.example.com/podmanager@" + testDigest
 	for _, check := range []struct {
 		what, got, want string
 	}{
@@ -136,8 +138,9 @@ func TestBundleServiceVersion(t *testing.T) {
 		{"replaces", text(csv, "spec", "replaces"), "podmanager.v0.1.0"},
 		{"minKubeVersion", text(csv, "spec", "minKubeVersion"), "1.34.0"},
 		{"createdAt", text(csv, "metadata", "annotations", "createdAt"), "2026-01-31T12:00:00Z"},
-		{"containerImage", text(csv, "metadata", "annotations", "containerImage"), "registry.example.com/podmanager:v0.2.0"},
-		{"image", text(containers[0], "image"), "registry.example.com/podmanager:v0.2.0"},
+		{"containerImage", text(csv, "metadata", "annotations", "containerImage"), pinned},
+		{"image", text(containers[0], "image"), pinned},
+		{"relatedImages", text(related[0], "image"), pinned},
 		{"arm64", text(csv, "metadata", "labels", "operatorframework.io/arch.arm64"), "supported"},
 		{"namespace", text(csv, "metadata", "annotations", "operatorframework.io/suggested-namespace"), "podmanager-system"},
 	} {

@@ -25,6 +25,9 @@ func packChart(helm, chart, work string, stamps stamps) (file, error) {
 	if err := setRepository(source, stamps.image.name); err != nil {
 		return file{}, err
 	}
+	if err := setDigest(source, stamps.image.digest); err != nil {
+		return file{}, err
+	}
 	command := exec.Command(helm, "package", source, "--destination", work,
 		"--version", stamps.version.number(), "--app-version", string(stamps.version))
 	if output, err := command.CombinedOutput(); err != nil {
@@ -72,6 +75,22 @@ func setRepository(chart, repository string) error {
 		}
 	}
 	return nil
+}
+
+// setDigest puts the image's digest into a copy of the chart. It is no value, because helm upgrade --reuse-values keeps the values of the chart
+// before, and would run its image under the new version's rights.
+func setDigest(chart, digest string) error {
+	path := filepath.Join(chart, "Chart.yaml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	const before = "\nannotations:\n"
+	if strings.Count(string(data), before) != 1 {
+		return fmt.Errorf("%q is not once in %s", before, path)
+	}
+	changed := strings.Replace(string(data), before, before+"  apps.mycompany.com/image-digest: "+digest+"\n", 1)
+	return os.WriteFile(path, []byte(changed), 0o644)
 }
 
 // unpackChart reads the files of a package in Helm's order, and the header that tells what the package is.

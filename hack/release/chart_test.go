@@ -5,9 +5,12 @@ import (
 	"compress/gzip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // TestSetRepository: a release for another registry has charts that pull from there.
@@ -30,6 +33,40 @@ func TestSetRepository(t *testing.T) {
 			t.Errorf("%s does not have %q", file, want)
 		}
 	}
+}
+
+// TestSetDigest: a release adds one annotation to the chart, and changes nothing else.
+func TestSetDigest(t *testing.T) {
+	chart := filepath.Join(t.TempDir(), "chart")
+	if err := os.CopyFS(chart, os.DirFS(artifacts+"/chart")); err != nil {
+		t.Fatal(err)
+	}
+	before := readChart(t, chart)
+	if err := setDigest(chart, testDigest); err != nil {
+		t.Fatal(err)
+	}
+	after := readChart(t, chart)
+	annotations := after["annotations"].(map[string]any)
+	if annotations["apps.mycompany.com/image-digest"] != testDigest {
+		t.Errorf("the annotations are %v", annotations)
+	}
+	delete(annotations, "apps.mycompany.com/image-digest")
+	if !reflect.DeepEqual(before, after) {
+		t.Errorf("the rest is %v, and was %v", after, before)
+	}
+}
+
+func readChart(t *testing.T, chart string) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(chart, "Chart.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read map[string]any
+	if err := yaml.Unmarshal(data, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read
 }
 
 // TestUnpackChart reads a package as Helm writes it: what marks it as Helm's is kept, its times are not.

@@ -46,8 +46,10 @@ func commit(t *testing.T, tree repository, subject string, files ...string) {
 	mustGit(t, tree, "commit", "--quiet", "--allow-empty", "--message", subject)
 }
 
+const testDigest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 func testStamps(v version) stamps {
-	return stamps{version: v, image: image{"mycompany/podmanager", string(v)}, commit: "0123456789012345678901234567890123456789", created: testTime}
+	return stamps{version: v, image: image{"mycompany/podmanager", string(v), testDigest}, commit: "0123456789012345678901234567890123456789", created: testTime}
 }
 
 func TestCheck(t *testing.T) {

@@ -70,7 +70,7 @@ func installYAML(manifests []manifest, stamps stamps, url string) (string, error
 			if found := len(imageLine.FindAllString(content, -1)); found != 1 {
 				return "", fmt.Errorf("the Deployment %s has %d images, want one", one.name(), found)
 			}
-			content = imageLine.ReplaceAllString(content, "${1}"+stamps.image.String())
+			content = imageLine.ReplaceAllString(content, "${1}"+stamps.image.pinned())
 		}
 		if i > 0 {
 			all.WriteString("---\n")

@@ -39,7 +39,7 @@ func TestInstallYAML(t *testing.T) {
 			}
 		}
 	}
-	if len(changed) != 1 || changed[0] != "image: registry.example.com/podmanager:v0.2.0" {
+	if len(changed) != 1 || changed[0] != "image: registry.example.com/podmanager:v0.2.0@"+testDigest {
 		t.Errorf("changed are the lines %q, want the image alone", changed)
 	}
 }

@@ -85,7 +85,7 @@ func (c change) heading() string {
 const mostLines = 15
 
 // notes tell what has changed since the tag before, how to install, and where the files come from.
-func notes(changes []change, since string, stamps stamps, url, digest string) string {
+func notes(changes []change, since string, stamps stamps, url string) string {
 	byHeading := map[string][]string{}
 	for _, change := range changes {
 		byHeading[change.heading()] = append(byHeading[change.heading()], "- "+change.subject)
@@ -107,7 +107,7 @@ func notes(changes []change, since string, stamps stamps, url, digest string) st
 		}
 		fmt.Fprintf(&text, "\n## %s\n\n%s\n", group.heading, strings.Join(lines, "\n"))
 	}
-	fmt.Fprintf(&text, installation, url, stamps.version.number(), url, digest, stamps.image.String(), runtime.Version(), stamps.commit, stamps.version)
+	fmt.Fprintf(&text, installation, url, stamps.version.number(), url, stamps.image.pinned(), runtime.Version(), stamps.commit, stamps.version)
 	return text.String()
 }
 
@@ -122,6 +122,6 @@ helm upgrade --install podmanager %[1]s/podmanager-%[2]s.tgz --namespace podmana
 kubectl krew install --manifest-url %[3]s/podmanager.yaml
 ` + "```" + `
 
-The image is ` + "`%[5]s`, `%[4]s`" + `. ` + "`sha256sum -c SHA256SUMS`" + ` checks what was downloaded. %[6]s has compiled it from commit
-%[7]s; with the same Go, ` + "`make release VERSION=%[8]s`" + ` gives the same files.
+The image is ` + "`%[4]s`" + `. ` + "`sha256sum -c SHA256SUMS`" + ` checks what was downloaded; the README tells how to check who made it.
+%[5]s has compiled it from commit %[6]s; with the same Go, ` + "`make release VERSION=%[7]s`" + ` gives the same files.
 `

@@ -60,12 +60,12 @@ func TestNotes(t *testing.T) {
 	for i := range mostLines + 3 {
 		changes = append(changes, change{fmt.Sprintf("plan: step %d", i), []string{"pkg/plan/plan.go"}})
 	}
-	text := notes(changes, "v0.1.0", testStamps("v0.2.0"), "https://example.com/v0.2.0", "sha256:abc")
+	text := notes(changes, "v0.1.0", testStamps("v0.2.0"), "https://example.com/v0.2.0")
 	for _, want := range []string{
 		"# PodManager v0.2.0\n", "Changes since v0.1.0: 20 commits, of which 1 are to tests, tools and docs only.",
 		"## Controller\n\n- plan: step 0\n", "- plan: step 14\n- and 3 more: `git log v0.1.0..v0.2.0`\n\n## Install\n\n- chart: a value\n",
 		"kubectl apply -f https://example.com/v0.2.0/install.yaml", " https://example.com/v0.2.0/podmanager-0.2.0.tgz ",
-		"--manifest-url https://example.com/v0.2.0/podmanager.yaml", "`mycompany/podmanager:v0.2.0`, `sha256:abc`",
+		"--manifest-url https://example.com/v0.2.0/podmanager.yaml", "`mycompany/podmanager:v0.2.0@" + testDigest + "`",
 		"0123456789012345678901234567890123456789", "`make release VERSION=v0.2.0`",
 	} {
 		if !strings.Contains(text, want) {

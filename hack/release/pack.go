@@ -30,6 +30,7 @@ type packing struct {
 	out       string
 	helm      string
 	imageTool string
+	attest    attestation
 }
 
 func packCommand(args []string) error {
@@ -41,27 +42,28 @@ func packCommand(args []string) error {
 	flags.StringVar(&p.out, "out", "", "the folder to write; the files of an older release there go")
 	flags.StringVar(&p.helm, "helm", "", "the program helm")
 	flags.StringVar(&p.imageTool, "image-tool", "", "the program of hack/release/image")
+	p.attest.addFlags(flags)
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	p.url = strings.TrimSuffix(p.url, "/")
-	digest, err := imageDigest(filepath.Join(p.work, "image", "layout"))
-	if err != nil {
+	var err error
+	if p.image.digest, err = imageDigest(filepath.Join(p.work, "image", "layout"), p.image.tag); err != nil {
 		return err
 	}
-	files, err := p.files(digest)
+	files, err := p.files()
 	if err != nil {
 		return err
 	}
 	if err := replaceFiles(p.out, files); err != nil {
 		return err
 	}
-	p.tell(os.Stdout, files, digest)
-	return nil
+	p.tell(os.Stdout, files)
+	return p.attest.sign(os.Stdout, p.out, p.stamps)
 }
 
 // files are all files of the release. Their checksums come last.
-func (p packing) files(digest string) ([]file, error) {
+func (p packing) files() ([]file, error) {
 	files, err := p.images()
 	if err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func (p packing) files(digest string) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := p.texts(plugins, digest)
+	texts, err := p.texts(plugins)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,7 @@ func (p packing) images() ([]file, error) {
 }
 
 // texts are the files that are written and not compiled.
-func (p packing) texts(plugins []pluginArchive, digest string) ([]file, error) {
+func (p packing) texts(plugins []pluginArchive) ([]file, error) {
 	manifests, err := readManifests("artifacts")
 	if err != nil {
 		return nil, err
@@ -137,19 +139,20 @@ func (p packing) texts(plugins []pluginArchive, digest string) ([]file, error) {
 	return []file{
 		{installFile, 0o644, []byte(install)},
 		{pluginName + ".yaml", 0o644, krew},
-		{notesFile, 0o644, []byte(notes(changes, since, p.stamps, p.url, digest))},
+		{notesFile, 0o644, []byte(notes(changes, since, p.stamps, p.url))},
 	}, nil
 }
 
-// imageDigest is what the image is known by in a registry: that of the index of all platforms.
-func imageDigest(layout string) (string, error) {
+// imageDigest is what the image is known by in a registry: that of the index of all platforms. The layout must be of the image with this tag.
+func imageDigest(layout, tag string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {
 		return "", err
 	}
 	var index struct {
 		Manifests []struct {
-			Digest string `json:"digest"`
+			Digest      string            `json:"digest"`
+			Annotations map[string]string `json:"annotations"`
 		} `json:"manifests"`
 	}
 	if err := json.Unmarshal(data, &index); err != nil {
@@ -157,6 +160,9 @@ func imageDigest(layout string) (string, error) {
 	}
 	if len(index.Manifests) != 1 {
 		return "", fmt.Errorf("%s has %d images, want one", layout, len(index.Manifests))
+	}
+	if of := index.Manifests[0].Annotations["org.opencontainers.image.ref.name"]; of != tag {
+		return "", fmt.Errorf("%s has the image of %q, want that of %s", layout, of, tag)
 	}
 	return index.Manifests[0].Digest, nil
 }
@@ -195,7 +201,7 @@ func replaceFiles(folder string, files []file) error {
 }
 
 // tell says what was made, and what is left to do by hand.
-func (p packing) tell(to io.Writer, files []file, digest string) {
+func (p packing) tell(to io.Writer, files []file) {
 	longest := slices.MaxFunc(files, func(a, b file) int { return cmp.Compare(len(a.name), len(b.name)) })
 	fmt.Fprintf(to, "\nPodManager %s of commit %s, in %s:\n\n", p.version, p.commit, p.out)
 	for _, file := range files {
@@ -203,10 +209,10 @@ func (p packing) tell(to io.Writer, files []file, digest string) {
 	}
 	fmt.Fprintf(to, `
 Next:
-  read %[1]s/%[2]s, and shorten it
+  copy %[1]s/%[2]s into the text of the release, and shorten it there: the file is one of %[8]s
   make image-push VERSION=%[3]s IMG=%[4]s, which must end with %[5]s
   git tag -a %[3]s -m 'PodManager %[3]s' %[6]s && git push origin %[3]s
   upload all files of %[1]s to %[7]s
   make bundle VERSION=%[3]s, if a catalogue of OLM is to have it
-`, p.out, notesFile, p.version, &p.image, digest, p.commit, p.url)
+`, p.out, notesFile, p.version, &p.image, p.image.digest, p.commit, p.url, sumsFile)
 }

@@ -47,12 +47,15 @@ func TestImageDigest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(`{"manifests": [{"digest": "sha256:abc", "size": 1}]}`)
-	if got, err := imageDigest(folder); err != nil || got != "sha256:abc" {
+	write(`{"manifests": [{"digest": "sha256:abc", "size": 1, "annotations": {"org.opencontainers.image.ref.name": "v0.2.0"}}]}`)
+	if got, err := imageDigest(folder, "v0.2.0"); err != nil || got != "sha256:abc" {
 		t.Errorf("got %q (error %v)", got, err)
 	}
+	if got, err := imageDigest(folder, "v0.3.0"); err == nil {
+		t.Errorf("got %q from the layout of another version", got)
+	}
 	write(`{"manifests": []}`)
-	if got, err := imageDigest(folder); err == nil {
+	if got, err := imageDigest(folder, "v0.2.0"); err == nil {
 		t.Errorf("got %q from a layout without an image", got)
 	}
 }
@@ -61,9 +64,9 @@ func TestImageDigest(t *testing.T) {
 func TestTell(t *testing.T) {
 	p := packing{stamps: testStamps("v0.2.0"), url: "https://example.com/v0.2.0", out: ".release"}
 	var told strings.Builder
-	p.tell(&told, []file{{"install.yaml", 0o644, make([]byte, 12345)}, {"SHA256SUMS", 0o644, nil}}, "sha256:abc")
+	p.tell(&told, []file{{"install.yaml", 0o644, make([]byte, 12345)}, {"SHA256SUMS", 0o644, nil}})
 	for _, want := range []string{
-		"  install.yaml      12.3 kB\n", "make image-push VERSION=v0.2.0 IMG=mycompany/podmanager:v0.2.0", "sha256:abc",
+		"  install.yaml      12.3 kB\n", "make image-push VERSION=v0.2.0 IMG=mycompany/podmanager:v0.2.0", testDigest,
 		"git tag -a v0.2.0 ", "upload all files of .release to https://example.com/v0.2.0\n", "make bundle VERSION=v0.2.0",
 	} {
 		if !strings.Contains(told.String(), want) {

@@ -18,12 +18,14 @@ import (
 // TestE2ERelease makes a release, and again in another place as another person, and lets those who will read its files read them.
 func TestE2ERelease(t *testing.T) {
 	first, second := twoTrees(t)
-	folder := makeRelease(t, first, "022")
-	again := makeRelease(t, second, "077",
+	key := newKey(t)
+	folder := makeRelease(t, first, key, "022")
+	again := makeRelease(t, second, key, "077",
 		"TZ=Asia/Kathmandu", "LANG=C", "GOFLAGS=-tags=mine -buildvcs=auto", "GOAMD64=v3", "GOARM64=v8.5", "CGO_ENABLED=1")
 	t.Run("the same twice", func(t *testing.T) { checkSame(t, folder, again) })
 	t.Run("names", func(t *testing.T) { checkNames(t, folder) })
 	t.Run("checksums", func(t *testing.T) { checkSums(t, folder) })
+	t.Run("signature", func(t *testing.T) { checkSignature(t, first, key, folder) })
 	t.Run("plugin", func(t *testing.T) { checkPlugin(t, folder) })
 	t.Run("krew", func(t *testing.T) { checkKrew(t, folder) })
 	t.Run("chart", func(t *testing.T) { checkChart(t, folder) })
@@ -77,7 +79,10 @@ func archiveName(platform string) string {
 }
 
 func checkNames(t *testing.T, folder string) {
-	want := []string{"RELEASE_NOTES.md", "SHA256SUMS", "install.yaml", "podmanager-0.2.0.tgz", "podmanager-image_v0.2.0.tar", "podmanager.yaml"}
+	want := []string{
+		"RELEASE_NOTES.md", "SHA256SUMS", "SHA256SUMS.sig", "install.yaml", "podmanager-0.2.0.tgz", "podmanager-image_v0.2.0.tar", "podmanager.yaml",
+		"provenance.sigstore.json",
+	}
 	images, plugins := platforms()
 	for _, platform := range images {
 		stem := "podmanager-image_v0.2.0_" + strings.ReplaceAll(platform, "/", "_")
@@ -103,8 +108,31 @@ func checkSums(t *testing.T, folder string) {
 		program, args = "shasum", []string{"-a", "256", "-c", sumsFile}
 	}
 	output := command(t, folder, program, args...)
-	if good, want := strings.Count(output, ": OK\n"), len(contents(t, folder))-1; good != want {
+	if good, want := strings.Count(output, ": OK\n"), len(contents(t, folder))-3; good != want {
 		t.Errorf("%d files are right, want all %d:\n%s", good, want, output)
+	}
+}
+
+// checkSignature: what was made is verified, and with a key that is not trusted, or with another file, it is not.
+func checkSignature(t *testing.T, tree repository, key, folder string) {
+	verify := func(signers, folder string) (string, error) {
+		return makeTarget(tree, nil, "022", "release-verify", "SIGNERS="+signers, "FOLDER="+folder)
+	}
+	if output, err := verify(key+".signers", folder); err != nil || !strings.Contains(output, "Verified: PodManager v0.2.0 of commit ") {
+		t.Errorf("make release-verify: %v\n%s", err, output)
+	}
+	if output, err := verify(newKey(t)+".signers", folder); err == nil || !strings.Contains(output, "is not trusted") {
+		t.Errorf("by another key: error %v\n%s", err, output)
+	}
+	changed := t.TempDir()
+	if err := os.CopyFS(changed, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(changed, installFile), []byte("kind: Pod\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if output, err := verify(key+".signers", changed); err == nil || !strings.Contains(output, installFile) {
+		t.Errorf("with another file: error %v\n%s", err, output)
 	}
 }
 
@@ -171,9 +199,31 @@ func checkChart(t *testing.T, folder string) {
 	install := filepath.Join(folder, installFile)
 	command(t, "../..", "go", "run", "./hack/release/chart", "compare", install, rendered)
 	data, err := os.ReadFile(install)
-	if err != nil || !bytes.Contains(data, []byte(" image: mycompany/podmanager:v0.2.0\n")) {
+	if err != nil || !bytes.Contains(data, []byte(" image: mycompany/podmanager:v0.2.0@"+releasedDigest(t, folder)+"\n")) {
 		t.Errorf("both install another image than that of the release (error %v)", err)
 	}
+	// A mirror has the same image, and what is given by hand counts in place of the digest.
+	for set, want := range map[string]string{
+		"image.repository=mirror.example.com/podmanager": "mirror.example.com/podmanager:v0.2.0@" + releasedDigest(t, folder),
+		"image.tag=v9":               "mycompany/podmanager:v9",
+		"image.digest=" + testDigest: "mycompany/podmanager@" + testDigest,
+	} {
+		if objects := command(t, folder, helm, "template", chart, "--set", set); !strings.Contains(objects, ` image: "`+want+"\"\n") {
+			t.Errorf("with %s there is no image %s in\n%s", set, want, objects)
+		}
+	}
+}
+
+// releasedDigest is that of the image in the release.
+func releasedDigest(t *testing.T, folder string) string {
+	t.Helper()
+	unpacked := t.TempDir()
+	command(t, folder, "tar", "-xf", "podmanager-image_v0.2.0.tar", "-C", unpacked)
+	digest, err := imageDigest(unpacked, string(testVersion))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest
 }
 
 func checkNotes(t *testing.T, folder string) {
@@ -181,13 +231,7 @@ func checkNotes(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unpacked := t.TempDir()
-	command(t, folder, "tar", "-xf", "podmanager-image_v0.2.0.tar", "-C", unpacked)
-	digest, err := imageDigest(unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Changes since v0.1.0: 1 commits", "\n- " + testChange + "\n", digest} {
+	for _, want := range []string{"Changes since v0.1.0: 1 commits", "\n- " + testChange + "\n", releasedDigest(t, folder)} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%q is not in\n%s", want, data)
 		}

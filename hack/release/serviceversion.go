@@ -99,7 +99,7 @@ func (b bundling) serviceVersion(operator operator, artifacts string) (map[strin
 	spec["minKubeVersion"] = least
 	spec["icon"] = []any{map[string]any{"base64data": base64.StdEncoding.EncodeToString(icon), "mediatype": "image/svg+xml"}}
 	spec["install"] = deployment
-	spec["relatedImages"] = []any{map[string]any{"name": "controller", "image": b.image.String()}}
+	spec["relatedImages"] = []any{map[string]any{"name": "controller", "image": b.pinned()}}
 	if b.replaces != "" {
 		spec["replaces"] = "podmanager." + string(b.replaces)
 	}
@@ -129,7 +129,7 @@ func (b bundling) addMetadata(csv map[string]any, operator operator, artifacts s
 	metadata["labels"] = labels
 	annotations := metadata["annotations"].(map[string]any)
 	annotations["alm-examples"] = examples
-	annotations["containerImage"] = b.image.String()
+	annotations["containerImage"] = b.pinned()
 	annotations["createdAt"] = b.created
 	annotations["operatorframework.io/suggested-namespace"] = operator.namespace.name()
 	// With its labels: they say which pods may run there.
@@ -188,7 +188,7 @@ func (b bundling) install(operator operator) (map[string]any, error) {
 	if len(containers) != 1 {
 		return nil, fmt.Errorf("the Deployment has %d containers, want one", len(containers))
 	}
-	containers[0].(map[string]any)["image"] = b.image.String()
+	containers[0].(map[string]any)["image"] = b.pinned()
 	account := at(deployment, "spec", "template", "spec", "serviceAccountName")
 	return map[string]any{
 		"strategy": "deployment",

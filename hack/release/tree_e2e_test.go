@@ -69,10 +69,22 @@ func makeTarget(tree repository, env []string, umask string, args ...string) (st
 	return string(output), err
 }
 
-// makeRelease makes the release in a tree and returns its folder.
-func makeRelease(t *testing.T, tree repository, umask string, env ...string) string {
+// newKey is the file of a key for this test alone. Beside it, with .signers at its end, is the file that says that it is trusted.
+func newKey(t *testing.T) string {
 	t.Helper()
-	args := []string{"release", "VERSION=" + string(testVersion)}
+	key := filepath.Join(t.TempDir(), "release")
+	command(t, ".", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+	signer, _, _ := strings.Cut(command(t, ".", tool(t, "attest"), "key", "-key", key+".pub"), "\n")
+	if err := os.WriteFile(key+".signers", []byte(signer+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// makeRelease makes the release in a tree, signed with a key, and returns its folder.
+func makeRelease(t *testing.T, tree repository, key, umask string, env ...string) string {
+	t.Helper()
+	args := []string{"release", "VERSION=" + string(testVersion), "SIGNING_KEY=" + key, "SIGNERS=" + key + ".signers"}
 	if !*all {
 		args = append(args, "PLATFORMS="+shortList, "PLUGIN_PLATFORMS="+shortList)
 	}

@@ -40,8 +40,8 @@ func (v version) follows(other string) (bool, error) {
 	return before.LessThan(own), nil
 }
 
-// image is the name and tag of an image.
-type image struct{ name, tag string }
+// image is the name and tag of an image, and, once it is built, its digest.
+type image struct{ name, tag, digest string }
 
 func (i *image) String() string {
 	if i.tag == "" {
@@ -49,6 +49,9 @@ func (i *image) String() string {
 	}
 	return i.name + ":" + i.tag
 }
+
+// pinned is the image by its digest. The tag is for people to read: a node pulls by the digest alone.
+func (i *image) pinned() string { return i.String() + "@" + i.digest }
 
 func (i *image) Set(text string) error {
 	colon := strings.LastIndex(text, ":")

@@ -33,9 +33,9 @@ func TestVersionOrder(t *testing.T) {
 
 func TestImages(t *testing.T) {
 	for text, want := range map[string]image{
-		"mycompany/podmanager:v0.2.0":     {"mycompany/podmanager", "v0.2.0"},
-		"127.0.0.1:5000/podmanager:v1":    {"127.0.0.1:5000/podmanager", "v1"},
-		"registry.example.com/a/b:v0.2.0": {"registry.example.com/a/b", "v0.2.0"},
+		"mycompany/podmanager:v0.2.0":     {"mycompany/podmanager", "v0.2.0", ""},
+		"127.0.0.1:5000/podmanager:v1":    {"127.0.0.1:5000/podmanager", "v1", ""},
+		"registry.example.com/a/b:v0.2.0": {"registry.example.com/a/b", "v0.2.0", ""},
 	} {
 		var got image
 		if err := got.Set(text); err != nil || got != want || got.String() != text {
@@ -57,7 +57,7 @@ func TestUsage(t *testing.T) {
 		`"" is no version`:             {"check", "-version", "", "-ref", "a:v0.2.0"},
 		"needs -ref":                   {"check", "-version", "v0.2.0"},
 		"takes flags only":             {"check", "-version", "v0.2.0", "now"},
-		"needs -commit":                {"pack", "-version", "v0.2.0", "-ref", "a:v0.2.0", "-created", "2026-01-31T12:00:00Z"},
+		"needs -attest-tool":           {"pack", "-version", "v0.2.0", "-ref", "a:v0.2.0", "-created", "2026-01-31T12:00:00Z"},
 		`cannot parse "yesterday"`:     {"pack", "-created", "yesterday"},
 		"needs -created":               {"bundle", "-version", "v0.2.0", "-ref", "a:v0.2.0"},
 		`"v1" is no version: say VERS`: {"bundle", "-replaces", "v1"},

@@ -52,11 +52,15 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end -}}
 
+{{/* A release writes the digest of its image into the chart's annotations. It holds until a digest or a tag is given. */}}
 {{- define "podmanager.image" -}}
+{{- $released := index .Chart.Annotations "apps.mycompany.com/image-digest" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}
-{{- else -}}
+{{- else if or .Values.image.tag (not $released) -}}
 {{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Chart.AppVersion }}@{{ $released }}
 {{- end -}}
 {{- end -}}
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,10 +31,13 @@ import (
 
 var buildArgs = map[string]string{"VERSION": testVersion, "COMMIT": testRevision, "TREE": "clean", "DATE": testDate}
 
-// offline answers for the image of Go, which only a registry far away could do.
+// offline answers for the image of Go, which only a registry far away could do. It knows no image that is not named by its digest.
 type offline struct{}
 
 func (offline) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
+	if !strings.Contains(ref, "@sha256:") {
+		return "", "", nil, fmt.Errorf("the Dockerfile takes the image %s, and a tag can become another image: add its digest", ref)
+	}
 	config, err := json.Marshal(specs.Image{Platform: specs.Platform{OS: "linux", Architecture: "amd64"}})
 	return ref, digest.FromBytes(config), config, err
 }
