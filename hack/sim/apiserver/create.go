@@ -20,15 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// fromCoreEvent is the reverse of toCoreEvent.
-var fromCoreEvent = func() map[string]string {
-	names := map[string]string{}
-	for name, inCore := range toCoreEvent {
-		names[inCore] = name
-	}
-	return names
-}()
-
 // decode reads an object as the API server does: it drops unknown fields and fills in defaults. The object is in the form in which it is stored.
 func (r *Resource) decode(body []byte) (map[string]any, error) {
 	content := map[string]any{}
@@ -57,9 +48,6 @@ func (r *Resource) decode(body []byte) (map[string]any, error) {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the kind in the data (%s) does not match the expected kind (%s)", named, r.Kind))
 	}
 	content["kind"], content["apiVersion"] = r.Kind, r.GroupVersion().String()
-	if r.storedAs != "" {
-		content = renameFields(content, r.storedAs+"/"+r.Version, fromCoreEvent)
-	}
 	metadata, _ := content["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -29,11 +28,7 @@ func (s *Server) delete(ctx context.Context, r *Request) (*answer, error) {
 	if isGone && !r.Resource.has(returnsDeleted) {
 		return object200(success(&metav1.StatusDetails{Name: r.Name, Group: r.Resource.Group, Kind: r.Resource.Name, UID: deleted.GetUID()})), nil
 	}
-	code := http.StatusOK
-	if !isGone && options.OrphanDependents != nil && !*options.OrphanDependents { //nolint:staticcheck // the API server still knows it
-		code = http.StatusAccepted
-	}
-	return s.object(r, code, deleted), nil
+	return s.object(r, http.StatusOK, deleted), nil
 }
 
 // deleteOptions are those of the body, or of the query without a body.
@@ -44,20 +39,15 @@ func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
 			return nil, err
 		}
 	} else {
-		options.PropagationPolicy = propagation(r.query)
+		if policy := metav1.DeletionPropagation(r.query.Get("propagationPolicy")); policy != "" {
+			options.PropagationPolicy = &policy
+		}
 		if seconds, err := strconv.ParseInt(r.query.Get("gracePeriodSeconds"), 10, 64); err == nil {
 			options.GracePeriodSeconds = &seconds
 		}
 	}
 	r.DryRun = r.DryRun || slices.Contains(options.DryRun, metav1.DryRunAll)
 	return options, nil
-}
-
-func propagation(query url.Values) *metav1.DeletionPropagation {
-	if policy := query.Get("propagationPolicy"); policy != "" {
-		return ptr.To(metav1.DeletionPropagation(policy))
-	}
-	return nil
 }
 
 // remove deletes an object, or makes it terminate. isGone is false if it is still there.
@@ -206,20 +196,13 @@ func finalizersFor(options *metav1.DeleteOptions, present []string) []string {
 	if policy := options.PropagationPolicy; policy != nil {
 		orphans, foreground = *policy == metav1.DeletePropagationOrphan, *policy == metav1.DeletePropagationForeground
 	}
-	if old := options.OrphanDependents; old != nil { //nolint:staticcheck // the API server still knows it
-		orphans, foreground = *old, false
-	}
-	var finalizers []string
-	for _, name := range present {
-		isKept := name == metav1.FinalizerOrphanDependents && orphans || name == metav1.FinalizerDeleteDependents && foreground
-		if isKept || name != metav1.FinalizerOrphanDependents && name != metav1.FinalizerDeleteDependents {
-			finalizers = append(finalizers, name)
-		}
-	}
-	if orphans && !slices.Contains(finalizers, metav1.FinalizerOrphanDependents) {
+	finalizers := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
+		return name == metav1.FinalizerOrphanDependents || name == metav1.FinalizerDeleteDependents
+	})
+	if orphans {
 		finalizers = append(finalizers, metav1.FinalizerOrphanDependents)
 	}
-	if foreground && !slices.Contains(finalizers, metav1.FinalizerDeleteDependents) {
+	if foreground {
 		finalizers = append(finalizers, metav1.FinalizerDeleteDependents)
 	}
 	return finalizers

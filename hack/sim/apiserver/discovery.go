@@ -70,31 +70,16 @@ func (s *Server) resourceList(group, version string) *answer {
 			continue
 		}
 		list.GroupVersion = r.GroupVersion().String()
-		list.APIResources = append(list.APIResources, metav1.APIResource{
-			Name: r.Name, SingularName: strings.ToLower(r.Kind), Namespaced: !r.has(clusterWide), Kind: r.Kind,
-			Verbs: metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
-		})
+		own := metav1.APIResource{Name: r.Name, SingularName: strings.ToLower(r.Kind), Namespaced: !r.has(clusterWide), Kind: r.Kind,
+			Verbs: metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}}
+		list.APIResources = append(list.APIResources, own)
 		for _, name := range r.subresources() {
-			list.APIResources = append(list.APIResources, subresource(r, name))
+			own.Name, own.SingularName, own.Verbs = r.Name+"/"+name, "", metav1.Verbs{"create", "get", "patch", "update"}
+			list.APIResources = append(list.APIResources, own)
 		}
 	}
 	if list.GroupVersion == "" {
 		return notFound()
 	}
 	return object200(list)
-}
-
-func subresource(r *Resource, name string) metav1.APIResource {
-	found := metav1.APIResource{Name: r.Name + "/" + name, Namespaced: !r.has(clusterWide), Kind: r.Kind, Verbs: metav1.Verbs{"get", "patch", "update"}}
-	switch name {
-	case "scale":
-		found.Group, found.Version, found.Kind = "autoscaling", "v1", "Scale"
-	case "binding":
-		found.Kind, found.Verbs = "Binding", metav1.Verbs{"create"}
-	case "eviction":
-		found.Group, found.Version, found.Kind, found.Verbs = "policy", "v1", "Eviction", metav1.Verbs{"create"}
-	case "finalize":
-		found.Verbs = metav1.Verbs{"update"}
-	}
-	return found
 }

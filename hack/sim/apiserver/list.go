@@ -53,21 +53,14 @@ func (s selection) matches(o *object) bool {
 	switch {
 	case o == nil, s.namespace != "" && !strings.HasPrefix(o.key, s.namespace+"/"), !s.labels.Matches(o.labels):
 		return false
-	case s.fields.Empty():
-		return true
-	case s.view == coreEvent:
-		return s.fields.Matches(fieldsOf(s.view.of(o.Object)))
 	}
-	return s.fields.Matches(fieldsOf(o.Object))
+	return s.fields.Empty() || s.fields.Matches(fieldsOf(o.Object))
 }
 
 // fieldsOf are the fields of an object for a selector.
 type fieldsOf map[string]any
 
-func (f fieldsOf) Has(path string) bool {
-	_, found, err := unstructured.NestedFieldNoCopy(f, strings.Split(path, ".")...)
-	return found && err == nil
-}
+func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
 
 func (f fieldsOf) Get(path string) string {
 	value, found, err := unstructured.NestedFieldNoCopy(f, strings.Split(path, ".")...)
@@ -152,9 +145,6 @@ func newPage(r *Request) (page, error) {
 	if err != nil {
 		return p, err
 	}
-	if errs := validateList(r, match); len(errs) > 0 {
-		return p, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
-	}
 	switch {
 	case token != "" && version != 0:
 		return p, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
@@ -179,30 +169,6 @@ func parseVersion(r *Request) (int64, error) {
 			field.Invalid(field.NewPath("resourceVersion"), text, fmt.Sprintf("strconv.ParseUint: parsing %q: invalid syntax", text))})
 	}
 	return version, nil
-}
-
-func validateList(r *Request, match metav1.ResourceVersionMatch) (errs field.ErrorList) {
-	path := field.NewPath("resourceVersionMatch")
-	if r.query.Get("sendInitialEvents") != "" {
-		errs = append(errs, field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for list"))
-	}
-	if match == "" {
-		return errs
-	}
-	version := r.query.Get("resourceVersion")
-	if version == "" {
-		errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
-	}
-	if r.query.Get("continue") != "" {
-		errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
-	}
-	if match != metav1.ResourceVersionMatchExact && match != metav1.ResourceVersionMatchNotOlderThan {
-		errs = append(errs, field.NotSupported(path, match, []string{string(metav1.ResourceVersionMatchExact), string(metav1.ResourceVersionMatchNotOlderThan), ""}))
-	}
-	if match == metav1.ResourceVersionMatchExact && version == "0" {
-		errs = append(errs, field.Forbidden(path, `resourceVersionMatch "exact" is forbidden for resourceVersion "0"`))
-	}
-	return errs
 }
 
 // token is the content of a continue token, as the API server writes it.

@@ -19,20 +19,11 @@ var errModified = errors.New("the object has been modified; please apply your ch
 
 // patched is the present state with the patch of the request.
 func (r *Request) patched(present *object) (map[string]any, error) {
-	original := encode(r.view.inClientTerms(present.Object))
-	document, err := r.applyPatch(original, r.Resource.newTyped())
+	document, err := r.applyPatch(encode(present.Object), r.Resource.newTyped())
 	if err != nil {
 		return nil, err
 	}
 	return r.Resource.decode(document)
-}
-
-// inClientTerms is the whole object in the terms of the client's API group.
-func (v view) inClientTerms(content map[string]any) map[string]any {
-	if v == coreEvent {
-		return v.of(content)
-	}
-	return content
 }
 
 // applyPatch patches a document. typed is nil for a document that has no strategic merge patch.

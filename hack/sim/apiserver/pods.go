@@ -113,18 +113,14 @@ func keepUnlessResized(next *unstructured.Unstructured, present *object) field.E
 	path := field.NewPath("spec")
 	pod, old := podOf(next.Object), podOf(present.Object)
 	resized := old.DeepCopy()
-	if len(pod.Spec.Containers) != len(old.Spec.Containers) {
+	hasSameName := func(a, b corev1.Container) bool { return a.Name == b.Name }
+	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, hasSameName) {
 		return field.ErrorList{field.Forbidden(path, "containers may not be added, removed, reordered or renamed on resize")}
 	}
-	var errs field.ErrorList
-	for i := range resized.Spec.Containers {
-		c, wanted := &resized.Spec.Containers[i], pod.Spec.Containers[i]
-		if c.Name != wanted.Name {
-			return field.ErrorList{field.Forbidden(path, "containers may not be added, removed, reordered or renamed on resize")}
-		}
-		errs = append(errs, validateResize(path.Child("containers").Index(i).Child("resources"), wanted.Resources, c.Resources)...)
-		c.Resources, c.ResizePolicy = wanted.Resources, wanted.ResizePolicy
+	for i, c := range pod.Spec.Containers {
+		resized.Spec.Containers[i].Resources, resized.Spec.Containers[i].ResizePolicy = c.Resources, c.ResizePolicy
 	}
+	var errs field.ErrorList
 	if qosOf(old) != qosOf(resized) {
 		errs = append(errs, field.Invalid(path, old.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
 	}
@@ -133,25 +129,6 @@ func keepUnlessResized(next *unstructured.Unstructured, present *object) field.E
 	next.SetGroupVersionKind(present.GroupVersionKind())
 	if uid, found := metadata["uid"].(string); found {
 		_ = unstructured.SetNestedField(next.Object, uid, "metadata", "uid") // so that the UID of another pod is refused
-	}
-	return errs
-}
-
-// validateResize refuses changes of other resources than CPU and memory, and their removal.
-func validateResize(path *field.Path, wanted, old corev1.ResourceRequirements) (errs field.ErrorList) {
-	lists := []struct {
-		name        string
-		wanted, old corev1.ResourceList
-	}{{"requests", wanted.Requests, old.Requests}, {"limits", wanted.Limits, old.Limits}}
-	for _, list := range lists {
-		for name, before := range list.old {
-			now, found := list.wanted[name]
-			if !found {
-				errs = append(errs, field.Forbidden(path.Child(list.name), "resource "+list.name+" cannot be removed"))
-			} else if name != corev1.ResourceCPU && name != corev1.ResourceMemory && now.Cmp(before) != 0 {
-				errs = append(errs, field.Forbidden(field.NewPath("spec"), "only cpu and memory resources are mutable"))
-			}
-		}
 	}
 	return errs
 }

@@ -73,41 +73,19 @@ func add(sum, more corev1.ResourceList) {
 
 func checkQuota(quota *corev1.ResourceQuota, pod *corev1.Pod, used corev1.ResourceList) error {
 	wanted := usageOf(pod)
-	var missing, exceeded []corev1.ResourceName
+	var asked, before, limited []string
 	for _, name := range slices.Sorted(maps.Keys(quota.Spec.Hard)) {
-		request, isAsked := wanted[name]
-		if !isAsked {
-			missing = append(missing, name)
-			continue
-		}
-		total := used[name].DeepCopy()
-		if total.Add(request); total.Cmp(quota.Spec.Hard[name]) > 0 {
-			exceeded = append(exceeded, name)
+		request, present, hard := wanted[name], used[name], quota.Spec.Hard[name]
+		total := present.DeepCopy()
+		if total.Add(request); total.Cmp(hard) > 0 {
+			asked = append(asked, fmt.Sprintf("%s=%s", name, request.String()))
+			before = append(before, fmt.Sprintf("%s=%s", name, present.String()))
+			limited = append(limited, fmt.Sprintf("%s=%s", name, hard.String()))
 		}
 	}
-	switch {
-	case len(missing) > 0:
-		var containers []string
-		for _, c := range pod.Spec.Containers {
-			containers = append(containers, c.Name)
-		}
-		for i, name := range missing {
-			missing[i] = corev1.ResourceName(fmt.Sprintf("%s for: %s", name, strings.Join(containers, ",")))
-		}
-		return fmt.Errorf("failed quota: %s: must specify %s", quota.Name, join(missing, func(name corev1.ResourceName) string { return string(name) }, "; "))
-	case len(exceeded) > 0:
-		list := func(of corev1.ResourceList) string {
-			return join(exceeded, func(name corev1.ResourceName) string { q := of[name]; return fmt.Sprintf("%s=%s", name, q.String()) }, ",")
-		}
-		return fmt.Errorf("exceeded quota: %s, requested: %s, used: %s, limited: %s", quota.Name, list(wanted), list(used), list(quota.Spec.Hard))
+	if len(asked) == 0 {
+		return nil
 	}
-	return nil
-}
-
-func join(names []corev1.ResourceName, text func(corev1.ResourceName) string, separator string) string {
-	var parts []string
-	for _, name := range names {
-		parts = append(parts, text(name))
-	}
-	return strings.Join(parts, separator)
+	return fmt.Errorf("exceeded quota: %s, requested: %s, used: %s, limited: %s",
+		quota.Name, strings.Join(asked, ","), strings.Join(before, ","), strings.Join(limited, ","))
 }

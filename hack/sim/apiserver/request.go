@@ -93,9 +93,6 @@ func (s *Server) resolve(r *Request, method string) {
 		return
 	}
 	r.Resource = s.resources[i]
-	if r.Resource.storedAs != "" && r.view == whole {
-		r.view = coreEvent
-	}
 	rest = append(rest, "", "")
 	r.Name, r.Subresource = rest[1], rest[2]
 	r.Verb = r.verb(method)

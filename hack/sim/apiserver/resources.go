@@ -25,12 +25,11 @@ const (
 type Resource struct {
 	schema.GroupVersionKind
 	// Name is the plural, as in paths.
-	Name     string
-	traits   traits
-	more     []string // further subresources
-	fields   []string // what field selectors can select, besides the name and the namespace
-	schema   *Schema  // nil for built-in kinds
-	storedAs string   // the resource whose objects these are, in another group; empty for its own
+	Name   string
+	traits traits
+	more   []string // further subresources
+	fields []string // what field selectors can select, besides the name and the namespace
+	schema *Schema  // nil for built-in kinds
 }
 
 var workload = hasStatus | hasGeneration
@@ -43,8 +42,6 @@ var builtIn = []Resource{
 	{GroupVersionKind: core("Namespace"), Name: "namespaces", traits: clusterWide | hasStatus | returnsDeleted, more: []string{"finalize"}, fields: []string{"status.phase"}},
 	{GroupVersionKind: core("ResourceQuota"), Name: "resourcequotas", traits: hasStatus | returnsDeleted},
 	{GroupVersionKind: core("ConfigMap"), Name: "configmaps"},
-	{GroupVersionKind: core("Event"), Name: "events", traits: createsOnUpdate, storedAs: "events.k8s.io",
-		fields: []string{"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid", "reason", "reportingComponent", "type"}},
 	{GroupVersionKind: kind("events.k8s.io", "v1", "Event"), Name: "events", traits: createsOnUpdate,
 		fields: []string{"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "reason", "reportingController", "type"}},
 	{GroupVersionKind: kind("apps", "v1", "ControllerRevision"), Name: "controllerrevisions"},
@@ -95,9 +92,4 @@ func (r *Resource) newTyped() runtime.Object {
 }
 
 // storage is the name under which the store keeps the objects.
-func (r *Resource) storage() string {
-	if r.storedAs != "" {
-		return r.Name + "." + r.storedAs
-	}
-	return r.groupResource().String()
-}
+func (r *Resource) storage() string { return r.groupResource().String() }

@@ -30,7 +30,7 @@ type Server struct {
 	version   int64 // of the last write
 	tables    map[string]*table
 	admission []Admission
-	observers []func(Change)
+	observers []func(*Change)
 	// compacted is the oldest version whose state is known. watchable is the oldest version from which a watch can resume.
 	compacted, watchable int64
 	// epoch counts the restarts. restarted is closed at the next one.
@@ -54,9 +54,7 @@ func New(config Config) *Server {
 	}
 	s.resources = append(s.resources, config.Custom...)
 	for _, r := range s.resources {
-		if r.storedAs == "" {
-			s.tables[r.storage()] = &table{}
-		}
+		s.tables[r.storage()] = &table{}
 	}
 	if err := s.CreateNamespace("default"); err != nil {
 		panic(err) // cannot happen: there is no other yet
@@ -64,28 +62,8 @@ func New(config Config) *Server {
 	return s
 }
 
-// Change is a write, as observers see it. They must not change the objects.
-type Change struct {
-	Version int64
-	// Request is what was asked for. One request may be several writes.
-	Request *Request
-	// Old and New are the states before and after; nil before the creation and after the deletion.
-	Old, New map[string]any
-}
-
-func newChange(r *Request, c *change) Change {
-	seen := Change{Version: c.version, Request: r}
-	if c.old != nil {
-		seen.Old = c.old.Object
-	}
-	if c.new != nil {
-		seen.New = c.new.Object
-	}
-	return seen
-}
-
-// Observe has a function called for each write, in order. It must not send requests or wait.
-func (s *Server) Observe(observe func(Change)) {
+// Observe has a function called for each write, in order. It must not send requests, wait, or change objects.
+func (s *Server) Observe(observe func(*Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.observers = append(s.observers, observe)
@@ -105,7 +83,7 @@ func (s *Server) Compact(version int64) {
 	s.compacted = min(max(s.compacted, version), s.version)
 	s.watchable = max(s.watchable, s.compacted)
 	for _, t := range s.tables {
-		t.history = slices.DeleteFunc(t.history, func(c *change) bool { return c.version <= s.compacted })
+		t.history = slices.DeleteFunc(t.history, func(c *Change) bool { return c.Version <= s.compacted })
 	}
 }
 
@@ -138,7 +116,7 @@ func (s *Server) Restore(version, ahead int64) error {
 	}
 	for _, t := range s.tables {
 		t.objects = t.at(version)
-		t.history = slices.DeleteFunc(t.history, func(c *change) bool { return c.version > version })
+		t.history = slices.DeleteFunc(t.history, func(c *Change) bool { return c.Version > version })
 	}
 	s.version = version + ahead
 	s.restart()

@@ -47,7 +47,6 @@ type view int
 const (
 	whole view = iota
 	metadataOnly
-	coreEvent
 	views
 )
 
@@ -59,14 +58,10 @@ func (o *object) in(v view) []byte {
 }
 
 func (v view) of(content map[string]any) map[string]any {
-	switch v {
-	case metadataOnly:
+	if v == metadataOnly {
 		return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": content["metadata"]}
-	case coreEvent:
-		return renameFields(content, "v1", toCoreEvent)
-	default:
-		return content
 	}
+	return content
 }
 
 func encode(content any) []byte {
@@ -77,35 +72,22 @@ func encode(content any) []byte {
 	return encoded
 }
 
-// toCoreEvent are the fields of an events.k8s.io/v1 Event that have another name in a core/v1 Event.
-var toCoreEvent = map[string]string{
-	"regarding": "involvedObject", "note": "message", "reportingController": "reportingComponent", "deprecatedSource": "source",
-	"deprecatedFirstTimestamp": "firstTimestamp", "deprecatedLastTimestamp": "lastTimestamp", "deprecatedCount": "count",
-}
+// Change is one write, and a version in the history of a resource.
+type Change struct {
+	Version int64
+	// Request is what was asked for. One request may be several writes.
+	Request *Request
+	// Old and New are the states before and after; nil before the creation and after the deletion.
+	Old, New map[string]any
 
-func renameFields(content map[string]any, apiVersion string, names map[string]string) map[string]any {
-	renamed := make(map[string]any, len(content))
-	for name, value := range content {
-		if other, found := names[name]; found {
-			name = other
-		}
-		renamed[name] = value
-	}
-	renamed["apiVersion"] = apiVersion
-	return renamed
-}
-
-// change is one version in the history of a resource: created if there is no old state, deleted if there is no new one.
-type change struct {
-	version  int64
 	old, new *object
 	gone     *object // the old state with this version, once it was asked for
 	lines    map[line][]byte
 }
 
-func (c *change) departed() *object {
+func (c *Change) departed() *object {
 	if c.gone == nil {
-		c.gone = c.old.at(c.version)
+		c.gone = c.old.at(c.Version)
 	}
 	return c.gone
 }
@@ -113,7 +95,7 @@ func (c *change) departed() *object {
 // table has the objects of one resource.
 type table struct {
 	objects []*object // sorted by key
-	history []*change
+	history []*Change
 	streams []*Stream
 }
 
@@ -144,7 +126,7 @@ func (t *table) put(key string, o *object) {
 func (t *table) at(version int64) []*object {
 	past := table{objects: slices.Clone(t.objects)}
 	for _, c := range slices.Backward(t.history) {
-		if c.version <= version {
+		if c.Version <= version {
 			break
 		}
 		if c.old != nil {
@@ -171,7 +153,10 @@ func (s *Server) commit(r *Request, old *object, content map[string]any) *object
 	}
 	t := s.tables[r.Resource.storage()]
 	s.version++
-	c := &change{version: s.version, old: old}
+	c := &Change{Version: s.version, Request: r, New: content, old: old}
+	if old != nil {
+		c.Old = old.Object
+	}
 	if content != nil {
 		c.new = newObject(content, s.version)
 		t.put(c.new.key, c.new)
@@ -187,7 +172,7 @@ func (s *Server) commit(r *Request, old *object, content map[string]any) *object
 		s.versionReached = nil
 	}
 	for _, observe := range s.observers {
-		observe(newChange(r, c))
+		observe(c)
 	}
 	if c.new == nil {
 		return c.departed()

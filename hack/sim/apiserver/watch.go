@@ -60,8 +60,9 @@ func (s *Server) watch(ctx context.Context, r *Request) (*answer, error) {
 		return nil, err
 	}
 	initial := r.query.Get("sendInitialEvents")
-	if errs := validateWatch(r); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	if initial != "" && r.query.Get("resourceVersionMatch") != string(metav1.ResourceVersionMatchNotOlderThan) {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
+			field.Forbidden(field.NewPath("resourceVersionMatch"), "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")})
 	}
 	stream := &Stream{
 		request: r, server: s, selected: selected, ctx: ctx, wake: make(chan struct{}, 1), bookmarks: isTrue(r.query.Get("allowWatchBookmarks")),
@@ -96,21 +97,6 @@ func (s *Server) watch(ctx context.Context, r *Request) (*answer, error) {
 	return &answer{code: http.StatusOK, stream: stream}, nil
 }
 
-func validateWatch(r *Request) (errs field.ErrorList) {
-	const notOlder = string(metav1.ResourceVersionMatchNotOlderThan)
-	path, match, initial := field.NewPath("resourceVersionMatch"), r.query.Get("resourceVersionMatch"), r.query.Get("sendInitialEvents")
-	if initial != "" && match != notOlder {
-		errs = append(errs, field.Forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to "+notOlder))
-	}
-	if match != "" && initial == "" {
-		errs = append(errs, field.Forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
-	}
-	if match != "" && match != notOlder {
-		errs = append(errs, field.NotSupported(path, metav1.ResourceVersionMatch(match), []string{notOlder}))
-	}
-	return errs
-}
-
 func tooOld(version, oldest int64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", version, oldest))
 }
@@ -131,15 +117,15 @@ func (s *Stream) start(t *table, marksEnd bool) {
 // resume sends what has happened since a version.
 func (s *Stream) resume(t *table, version int64) {
 	s.after = version
-	first, _ := slices.BinarySearchFunc(t.history, version+1, func(c *change, version int64) int { return int(c.version - version) })
+	first, _ := slices.BinarySearchFunc(t.history, version+1, func(c *Change, version int64) int { return int(c.Version - version) })
 	for _, c := range t.history[first:] {
 		s.see(c)
 	}
 }
 
 // see takes a change. With a selector, an object comes and goes with its match.
-func (s *Stream) see(c *change) {
-	if c.version <= s.after || s.end != nil {
+func (s *Stream) see(c *Change) {
+	if c.Version <= s.after || s.end != nil {
 		return
 	}
 	was, is := s.selected.matches(c.old), s.selected.matches(c.new)
@@ -154,7 +140,7 @@ func (s *Stream) see(c *change) {
 }
 
 // send appends an event, which is encoded once for all streams.
-func (s *Stream) send(c *change, event watch.EventType, o *object) {
+func (s *Stream) send(c *Change, event watch.EventType, o *object) {
 	id := line{event, s.selected.view}
 	if c.lines[id] == nil {
 		if c.lines == nil {

@@ -1,14 +1,12 @@
 package apiserver_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -223,7 +221,7 @@ func TestPodManager(t *testing.T) {
 	})
 }
 
-// Leases and events are created by an update, unless it is of an object that was deleted. Events of both groups are the same.
+// Leases and events are created by an update, unless it is of an object that was deleted.
 func TestCreateByUpdate(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()
@@ -236,26 +234,5 @@ func TestCreateByUpdate(t *testing.T) {
 		checkError(t, err, 409, "UID in object meta: ")
 		_, err = s.kube.AppsV1().ControllerRevisions("default").Update(ctx, &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, update)
 		checkError(t, err, 404, `controllerrevisions.apps "a" not found`)
-	})
-}
-
-func TestEventsOfBothGroups(t *testing.T) {
-	simulate(t, nil, func(t *testing.T, s sim) {
-		ctx := t.Context()
-		event := &eventsv1.Event{
-			ObjectMeta: metav1.ObjectMeta{Name: "a"}, Note: "hello", Reason: "Because", ReportingController: "test",
-			Regarding: corev1.ObjectReference{Kind: "Pod", Name: "web", UID: "x"},
-		}
-		must(s.kube.EventsV1().Events("default").Create(ctx, event, create))
-		old := s.kube.CoreV1().Events("default")
-		found := must(old.List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.uid=x,reason=Because"}))
-		if len(found.Items) != 1 || found.Items[0].Message != "hello" || found.Items[0].InvolvedObject.Name != "web" {
-			t.Errorf("found %+v", found.Items)
-		}
-		must(old.Create(ctx, &corev1.Event{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Message: "hi", InvolvedObject: corev1.ObjectReference{Name: "web"}}, create))
-		patched := must(s.kube.EventsV1().Events("default").Patch(context.Background(), "b", types.StrategicMergePatchType, []byte(`{"series":{"count":2}}`), patch))
-		if patched.Note != "hi" || patched.Regarding.Name != "web" || patched.Series.Count != 2 {
-			t.Errorf("it is patched to %+v", patched)
-		}
 	})
 }
