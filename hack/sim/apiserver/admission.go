@@ -1,0 +1,71 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Operation is what a request does to an object.
+type Operation string
+
+const (
+	Create Operation = "CREATE"
+	Update Operation = "UPDATE"
+	Delete Operation = "DELETE"
+)
+
+// Review is what an admission hook is asked about.
+type Review struct {
+	Request   *Request
+	Operation Operation
+	// Object is what would be stored; nil for a deletion. A hook may change it.
+	Object *unstructured.Unstructured
+	// Old is the present state; nil for a creation. A hook must not change it.
+	Old *unstructured.Unstructured
+}
+
+// Admission is a hook that refuses a write by an error of apierrors, or changes the object. It may wait, as a slow webhook does.
+type Admission func(ctx context.Context, review *Review) error
+
+// Admit adds an admission hook. Hooks are asked in the order in which they were added.
+func (s *Server) Admit(hook Admission) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.admission = append(s.admission, hook)
+}
+
+func (s *Server) admit(ctx context.Context, review *Review) error {
+	s.mu.Lock()
+	hooks := s.admission
+	s.mu.Unlock()
+	for _, hook := range hooks {
+		if err := hook(ctx, review); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNamespace refuses to create an object in a namespace that is not there, or that is being deleted.
+func (s *Server) checkNamespace(r *Request) error {
+	if r.Resource.has(clusterWide) {
+		return nil
+	}
+	namespace := s.get(s.resource("namespaces"), keyOf("", r.Namespace))
+	switch {
+	case namespace == nil:
+		return apierrors.NewNotFound(corev1.Resource("namespaces"), r.Namespace)
+	case namespace.GetDeletionTimestamp() == nil:
+		return nil
+	}
+	refusal := apierrors.NewForbidden(r.Resource.groupResource(), r.Name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", r.Namespace))
+	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
+		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", r.Namespace), Field: "metadata.namespace",
+	})
+	return refusal
+}

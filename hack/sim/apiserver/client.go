@@ -1,0 +1,162 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Faults decide what goes wrong between a client and the server. The methods are called without a lock, each in the goroutine of its
+// request, and may wait.
+type Faults interface {
+	// Before is called before the server sees a request. If it returns an API error, such as one of apierrors, the client gets that as the
+	// answer. Any other error breaks the connection. If the client gives up meanwhile, ctx is done; the request still reaches the server if
+	// Before returns nil.
+	Before(ctx context.Context, r *Request) error
+	// After is called with the status of the answer once the request was carried out. If it returns an error, the client gets that error
+	// instead of the answer.
+	After(ctx context.Context, r *Request, status int) error
+	// Watch is called when a watch begins. The Stream can be paused and cut at any time.
+	Watch(stream *Stream)
+}
+
+// Client is the transport of one process.
+type Client struct {
+	server *Server
+	name   string
+	faults Faults
+}
+
+// Client returns the transport of a process. faults may be nil.
+func (s *Server) Client(name string, faults Faults) *Client {
+	return &Client{server: s, name: name, faults: faults}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *Client) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx := request.Context()
+	r, err := c.server.parse(c.name, request)
+	if err != nil {
+		return nil, err
+	}
+	if c.faults == nil {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		got, err := c.server.serve(ctx, r)
+		return got.response(request), err
+	}
+	type result struct {
+		*answer
+		error
+	}
+	done := make(chan result, 1)
+	go func() { // it may go on when the client has given up: the request is on its way
+		got, err := c.exchange(ctx, r)
+		if ctx.Err() != nil && got != nil && got.stream != nil {
+			_ = got.stream.Close()
+		}
+		done <- result{got, err}
+	}()
+	select {
+	case got := <-done:
+		return got.response(request), got.error
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-r.cut:
+		return nil, errCut
+	}
+}
+
+// exchange serves a request with faults.
+func (c *Client) exchange(ctx context.Context, r *Request) (*answer, error) {
+	if err := c.faults.Before(ctx, r); err != nil {
+		if _, isAnswer := err.(apierrors.APIStatus); isAnswer { //nolint:errorlint // a wrapped one is not meant as an answer
+			return failure(err), nil
+		}
+		return nil, err
+	}
+	got, err := c.server.serve(context.WithoutCancel(ctx), r)
+	if err != nil {
+		return nil, err
+	}
+	if got.stream != nil {
+		got.stream.ctx = ctx
+		c.faults.Watch(got.stream)
+	}
+	if err := c.faults.After(ctx, r, got.code); err != nil {
+		if got.stream != nil {
+			_ = got.stream.Close()
+		}
+		return nil, err
+	}
+	return got, nil
+}
+
+// answer is what the server answers.
+type answer struct {
+	code   int
+	body   []byte
+	text   bool    // not JSON
+	stream *Stream // instead of the body
+	// retryAfter is in seconds; 0 for none.
+	retryAfter int32
+}
+
+func (a *answer) response(request *http.Request) *http.Response {
+	if a == nil {
+		return nil
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if a.text {
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	if a.retryAfter > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(a.retryAfter)))
+	}
+	response := &http.Response{
+		Status: strconv.Itoa(a.code) + " " + http.StatusText(a.code), StatusCode: a.code, Header: header, Request: request,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
+	}
+	if response.Body = io.NopCloser(bytes.NewReader(a.body)); a.stream != nil {
+		response.Body = a.stream
+	}
+	return response
+}
+
+// failure is the answer for an error, as the API server words it.
+func failure(err error) *answer {
+	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
+	var known apierrors.APIStatus
+	if errors.As(err, &known) {
+		status = known.Status()
+	}
+	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	a := object200(status)
+	a.code = int(status.Code)
+	if status.Details != nil {
+		a.retryAfter = status.Details.RetryAfterSeconds
+	}
+	return a
+}
+
+// object200 is the answer with a Go value.
+func object200(value any) *answer {
+	body, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // cannot happen: API types can be encoded
+	}
+	return &answer{code: http.StatusOK, body: body}
+}
+
+// notFound is the answer for a path that is not served.
+func notFound() *answer {
+	return &answer{code: http.StatusNotFound, body: []byte("404 page not found\n"), text: true}
+}

@@ -1,0 +1,240 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+)
+
+func (s *Server) delete(ctx context.Context, r *Request) (*answer, error) {
+	options, err := r.deleteOptions()
+	if err != nil {
+		return nil, err
+	}
+	deleted, isGone, err := s.remove(ctx, r, options)
+	if err != nil {
+		return nil, err
+	}
+	if isGone && !r.Resource.has(returnsDeleted) {
+		return object200(success(&metav1.StatusDetails{Name: r.Name, Group: r.Resource.Group, Kind: r.Resource.Name, UID: deleted.GetUID()})), nil
+	}
+	return s.object(r, http.StatusOK, deleted), nil
+}
+
+// deleteOptions are those of the body, or of the query without a body.
+func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
+	options := &metav1.DeleteOptions{}
+	if len(r.Body) > 0 {
+		if err := decodeInto(r.Body, options); err != nil {
+			return nil, err
+		}
+	} else {
+		if policy := metav1.DeletionPropagation(r.query.Get("propagationPolicy")); policy != "" {
+			options.PropagationPolicy = &policy
+		}
+		if seconds, err := strconv.ParseInt(r.query.Get("gracePeriodSeconds"), 10, 64); err == nil {
+			options.GracePeriodSeconds = &seconds
+		}
+	}
+	r.DryRun = r.DryRun || slices.Contains(options.DryRun, metav1.DryRunAll)
+	return options, nil
+}
+
+// remove deletes an object, or makes it terminate. isGone is false if it is still there.
+func (s *Server) remove(ctx context.Context, r *Request, options *metav1.DeleteOptions) (deleted *object, isGone bool, err error) {
+	for {
+		present := s.get(r.Resource, r.key())
+		if present == nil {
+			return nil, false, apierrors.NewNotFound(r.Resource.groupResource(), r.Name)
+		}
+		if err := checkPreconditions(r, options.Preconditions, present); err != nil {
+			return nil, false, err
+		}
+		if err := s.admit(ctx, &Review{Request: r, Operation: Delete, Old: present.Unstructured}); err != nil {
+			return nil, false, err
+		}
+		s.mu.Lock()
+		if s.epoch != r.epoch {
+			s.mu.Unlock()
+			return nil, false, errCut
+		}
+		if s.tables[r.Resource.storage()].get(present.key) == present {
+			deleted, isGone = s.removePresent(r, options, present)
+			s.mu.Unlock()
+			return deleted, isGone, nil
+		}
+		s.mu.Unlock()
+	}
+}
+
+func checkPreconditions(r *Request, wanted *metav1.Preconditions, present *object) error {
+	if wanted == nil {
+		return nil
+	}
+	kind := schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Kind} // the API server names the kind here
+	if uid := wanted.UID; uid != nil && *uid != present.GetUID() {
+		return apierrors.NewConflict(kind, r.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+
+			"The object might have been deleted and then recreated", *uid, present.GetUID()))
+	}
+	if version := wanted.ResourceVersion; version != nil && *version != present.GetResourceVersion() {
+		return apierrors.NewConflict(kind, r.Name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion "+
+			"in record (%s). The object might have been modified", *version, present.GetResourceVersion()))
+	}
+	return nil
+}
+
+// removePresent carries out a deletion. The caller holds the lock.
+func (s *Server) removePresent(r *Request, options *metav1.DeleteOptions, present *object) (*object, bool) {
+	next := present.DeepCopy()
+	if r.Resource.Kind == "Namespace" && s.terminateNamespace(next) {
+		return s.write(r, present, next.Object), false
+	}
+	isGraceful, isPending := false, false
+	if r.Resource.Kind == "Pod" {
+		isGraceful, isPending = shortenGrace(next, options)
+	}
+	if isPending {
+		return present, false
+	}
+	finalizers := finalizersFor(options, present.GetFinalizers())
+	next.SetFinalizers(finalizers)
+	switch {
+	case isGraceful && (len(finalizers) > 0 || *next.GetDeletionGracePeriodSeconds() > 0):
+		return s.write(r, present, next.Object), false
+	case isGraceful: // a pod without a grace period is first seen to terminate
+		present = s.write(r, present, next.Object)
+	case len(finalizers) > 0:
+		markDeleted(next)
+		return s.write(r, present, next.Object), false
+	}
+	return s.write(r, present, nil), true
+}
+
+// write commits unless it is a dry run.
+func (s *Server) write(r *Request, present *object, content map[string]any) *object {
+	switch {
+	case !r.DryRun:
+		return s.commit(r, present, content)
+	case content == nil:
+		return present
+	default:
+		return newObject(content, present.version)
+	}
+}
+
+// terminateNamespace reports whether the namespace stays for now: its content has to go first.
+func (s *Server) terminateNamespace(namespace *unstructured.Unstructured) bool {
+	if namespace.GetDeletionTimestamp() == nil {
+		namespace.SetDeletionTimestamp(ptr.To(metav1.Now()))
+		_ = unstructured.SetNestedField(namespace.Object, string(corev1.NamespaceTerminating), "status", "phase") // the status is a map
+		return true
+	}
+	remaining, _, _ := unstructured.NestedSlice(namespace.Object, "spec", "finalizers")
+	return len(remaining) > 0
+}
+
+// shortenGrace gives a pod its time to terminate. isPending says that it terminates already, and as soon as is asked for.
+func shortenGrace(pod *unstructured.Unstructured, options *metav1.DeleteOptions) (isGraceful, isPending bool) {
+	wanted := options.GracePeriodSeconds
+	if wanted != nil && *wanted < 0 {
+		wanted = ptr.To[int64](1)
+	}
+	if deleted := pod.GetDeletionTimestamp(); deleted != nil {
+		given := ptr.Deref(pod.GetDeletionGracePeriodSeconds(), 0)
+		if given == 0 {
+			return false, false
+		}
+		if wanted == nil || *wanted >= given {
+			return false, true
+		}
+		period, end := *wanted, deleted.Add(time.Duration(*wanted-given)*time.Second)
+		if now := time.Now(); end.Before(now) {
+			end, period = now, min(period, 1)
+		}
+		pod.SetDeletionTimestamp(&metav1.Time{Time: end})
+		pod.SetDeletionGracePeriodSeconds(&period)
+		return true, false
+	}
+	period, _, _ := unstructured.NestedInt64(pod.Object, "spec", "terminationGracePeriodSeconds")
+	period = ptr.Deref(wanted, period)
+	node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+	if node == "" || phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded) {
+		period = 0
+	}
+	pod.SetDeletionTimestamp(&metav1.Time{Time: time.Now().Add(time.Duration(period) * time.Second)})
+	pod.SetDeletionGracePeriodSeconds(&period)
+	pod.SetGeneration(pod.GetGeneration() + 1)
+	return true, false
+}
+
+// markDeleted makes an object terminate that waits for its finalizers.
+func markDeleted(o *unstructured.Unstructured) {
+	if o.GetDeletionTimestamp() == nil && o.GetGeneration() > 0 {
+		o.SetGeneration(o.GetGeneration() + 1)
+	}
+	if now := time.Now(); o.GetDeletionTimestamp() == nil || o.GetDeletionTimestamp().After(now) {
+		o.SetDeletionTimestamp(&metav1.Time{Time: now})
+	}
+	o.SetDeletionGracePeriodSeconds(ptr.To[int64](0))
+}
+
+// finalizersFor are the finalizers of an object that is deleted with these options. The garbage collector removes those of its own.
+func finalizersFor(options *metav1.DeleteOptions, present []string) []string {
+	orphans := slices.Contains(present, metav1.FinalizerOrphanDependents)
+	foreground := slices.Contains(present, metav1.FinalizerDeleteDependents) && !orphans
+	if policy := options.PropagationPolicy; policy != nil {
+		orphans, foreground = *policy == metav1.DeletePropagationOrphan, *policy == metav1.DeletePropagationForeground
+	}
+	finalizers := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
+		return name == metav1.FinalizerOrphanDependents || name == metav1.FinalizerDeleteDependents
+	})
+	if orphans {
+		finalizers = append(finalizers, metav1.FinalizerOrphanDependents)
+	}
+	if foreground {
+		finalizers = append(finalizers, metav1.FinalizerDeleteDependents)
+	}
+	return finalizers
+}
+
+// deleteCollection deletes all objects of a selection, one by one.
+func (s *Server) deleteCollection(ctx context.Context, r *Request) (*answer, error) {
+	selected, err := newSelection(r)
+	if err != nil {
+		return nil, err
+	}
+	options, err := r.deleteOptions()
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	all := slices.Clone(s.tables[r.Resource.storage()].objects)
+	s.mu.Unlock()
+	var deleted []*object
+	for _, o := range all {
+		if !selected.matches(o) {
+			continue
+		}
+		one := *r
+		one.Namespace, one.Name = o.GetNamespace(), o.GetName()
+		if _, _, err := s.remove(ctx, &one, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+		deleted = append(deleted, o)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	selected.namespace = "" // all that was deleted is in it
+	return &answer{code: http.StatusOK, body: page{}.encode(r, selected, deleted, s.version)}, nil
+}

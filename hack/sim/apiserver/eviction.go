@@ -1,0 +1,130 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+)
+
+// evict deletes a pod if its disruption budget allows that.
+func (s *Server) evict(ctx context.Context, r *Request) (*answer, error) {
+	eviction := &policyv1.Eviction{}
+	if err := decodeInto(r.Body, eviction); err != nil {
+		return nil, err
+	}
+	present := s.get(r.Resource, r.key())
+	if present == nil {
+		return nil, apierrors.NewNotFound(r.Resource.groupResource(), r.Name)
+	}
+	options := ptr.Deref(eviction.DeleteOptions, metav1.DeleteOptions{})
+	r.DryRun = r.DryRun || slices.Contains(options.DryRun, metav1.DryRunAll)
+	if err := checkPreconditions(r, options.Preconditions, present); err != nil {
+		return nil, err
+	}
+	pod := podOf(present.Object)
+	isUnderWay := pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning && pod.Status.Phase != corev1.PodUnknown
+	if !isUnderWay {
+		if err := s.checkBudget(r, pod); err != nil {
+			return nil, err
+		}
+	}
+	// The condition is a write of its own, so that the preconditions hold no longer.
+	options.Preconditions = &metav1.Preconditions{UID: &pod.UID}
+	_, err := s.modify(r, func(present *object) (map[string]any, error) {
+		if err := checkPreconditions(r, options.Preconditions, present); err != nil {
+			return nil, err
+		}
+		evicted := podOf(present.Object)
+		setCondition(evicted, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"})
+		return podContent(evicted), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := s.remove(ctx, r, &options); err != nil {
+		return nil, err
+	}
+	evicted := object200(success(nil))
+	evicted.code = http.StatusCreated
+	return evicted, nil
+}
+
+// checkBudget refuses an eviction that the pod's disruption budget does not allow, and otherwise counts it.
+func (s *Server) checkBudget(r *Request, pod *corev1.Pod) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	resource := s.resource("poddisruptionbudgets")
+	var found []*object
+	for _, o := range s.tables[resource.storage()].objects {
+		selector, err := metav1.LabelSelectorAsSelector(budgetOf(o).Spec.Selector)
+		if o.GetNamespace() == pod.Namespace && err == nil && selector.Matches(labels.Set(pod.Labels)) {
+			found = append(found, o)
+		}
+	}
+	if len(found) > 1 {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+			Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	budget := budgetOf(found[0])
+	isReady := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+	isSpare := budget.Status.CurrentHealthy >= budget.Status.DesiredHealthy && budget.Status.DesiredHealthy > 0
+	if !isReady && (isSpare || ptr.Deref(budget.Spec.UnhealthyPodEvictionPolicy, "") == policyv1.AlwaysAllow) {
+		return nil
+	}
+	if err := refuseEviction(budget); err != nil {
+		return err
+	}
+	budget.Status.DisruptionsAllowed--
+	if budget.Status.DisruptedPods == nil {
+		budget.Status.DisruptedPods = map[string]metav1.Time{}
+	}
+	budget.Status.DisruptedPods[pod.Name] = metav1.Now()
+	own := *r
+	own.Resource, own.Subresource, own.Verb, own.Name = resource, "status", "update", budget.Name
+	content := contentOf(budget)
+	content["kind"], content["apiVersion"] = resource.Kind, resource.GroupVersion().String()
+	s.write(&own, found[0], content)
+	return nil
+}
+
+func budgetOf(o *object) *policyv1.PodDisruptionBudget {
+	budget := &policyv1.PodDisruptionBudget{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, budget); err != nil {
+		panic(err) // cannot happen: the content was made from a budget
+	}
+	return budget
+}
+
+func refuseEviction(budget *policyv1.PodDisruptionBudget) error {
+	const refusal = "Cannot evict pod as it would violate the pod's disruption budget."
+	because := func(seconds int, message string) error {
+		err := apierrors.NewTooManyRequests(refusal, seconds)
+		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: message})
+		return err
+	}
+	status := budget.Status
+	switch {
+	case status.ObservedGeneration < budget.Generation:
+		return because(10, fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget.Name))
+	case status.DisruptionsAllowed > 0:
+		return nil
+	case status.CurrentHealthy <= status.DesiredHealthy:
+		return because(0, fmt.Sprintf("The disruption budget %s needs %d healthy pods and has %d currently", budget.Name, status.DesiredHealthy, status.CurrentHealthy))
+	default:
+		return because(0, fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", budget.Name))
+	}
+}

@@ -1,0 +1,238 @@
+package apiserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// selection is which objects of a resource a list or watch is about.
+type selection struct {
+	namespace string
+	view      view
+	labels    labels.Selector
+	fields    fields.Selector
+}
+
+func newSelection(r *Request) (selection, error) {
+	selected := selection{namespace: r.Namespace, view: r.view}
+	var err error
+	if selected.labels, err = labels.Parse(r.query.Get("labelSelector")); err != nil {
+		return selected, apierrors.NewBadRequest(fmt.Sprintf("unable to parse requirement: %v", err))
+	}
+	if selected.fields, err = fields.ParseSelector(r.query.Get("fieldSelector")); err != nil {
+		return selected, apierrors.NewBadRequest(err.Error())
+	}
+	for _, requirement := range selected.fields.Requirements() {
+		known := requirement.Field == "metadata.name" || requirement.Field == "metadata.namespace" && !r.Resource.has(clusterWide)
+		if !known && !slices.Contains(r.Resource.fields, requirement.Field) {
+			return selected, apierrors.NewBadRequest("field label not supported: " + requirement.Field)
+		}
+	}
+	return selected, nil
+}
+
+func (s selection) isEverything() bool { return s.labels.Empty() && s.fields.Empty() }
+
+func (s selection) matches(o *object) bool {
+	switch {
+	case o == nil, s.namespace != "" && !strings.HasPrefix(o.key, s.namespace+"/"), !s.labels.Matches(o.labels):
+		return false
+	}
+	return s.fields.Empty() || s.fields.Matches(fieldsOf(o.Object))
+}
+
+// fieldsOf are the fields of an object for a selector.
+type fieldsOf map[string]any
+
+func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
+
+func (f fieldsOf) Get(path string) string {
+	value, found, err := unstructured.NestedFieldNoCopy(f, strings.Split(path, ".")...)
+	if !found || err != nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// page is which part of which state a list asks for.
+type page struct {
+	version  int64 // of the state; 0 for the present
+	notOlder int64 // the version that the present state has to have reached
+	start    string
+	limit    int
+	// isContinued says that the client goes on with an earlier list.
+	isContinued bool
+}
+
+func (s *Server) list(ctx context.Context, r *Request) (*answer, error) {
+	selected, err := newSelection(r)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := newPage(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.awaitVersion(ctx, max(wanted.version, wanted.notOlder)); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[r.Resource.storage()]
+	objects, version := t.objects, s.version
+	if wanted.version > 0 {
+		if wanted.version < s.compacted {
+			return nil, expiredList(wanted)
+		}
+		objects, version = t.at(wanted.version), wanted.version
+	}
+	return &answer{code: http.StatusOK, body: wanted.encode(r, selected, objects, version)}, nil
+}
+
+// encode is the list. Its parts are encoded once for all lists.
+func (p page) encode(r *Request, selected selection, objects []*object, version int64) []byte {
+	metadata := metav1.ListMeta{ResourceVersion: strconv.FormatInt(version, 10)}
+	var items [][]byte
+	var last string
+	left := int64(0)
+	for _, o := range objects {
+		switch {
+		case o.key < p.start || !selected.matches(o):
+		case p.limit > 0 && len(items) == p.limit:
+			left++
+		default:
+			items, last = append(items, o.in(r.view)), o.key
+		}
+	}
+	if left > 0 {
+		metadata.Continue = newToken(version, last+"\x00")
+		if selected.isEverything() {
+			metadata.RemainingItemCount = &left
+		}
+	}
+	kind, apiVersion := r.Resource.Kind, r.Resource.GroupVersion().String()
+	if r.view == metadataOnly {
+		kind, apiVersion = "PartialObjectMetadata", "meta.k8s.io/v1"
+	}
+	var list bytes.Buffer
+	fmt.Fprintf(&list, `{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[`, kind, apiVersion, encode(metadata))
+	list.Write(bytes.Join(items, []byte(",")))
+	list.WriteString("]}\n")
+	return list.Bytes()
+}
+
+func newPage(r *Request) (page, error) {
+	limit, _ := strconv.Atoi(r.query.Get("limit"))
+	p := page{limit: limit}
+	match, token := metav1.ResourceVersionMatch(r.query.Get("resourceVersionMatch")), r.query.Get("continue")
+	version, err := parseVersion(r)
+	if err != nil {
+		return p, err
+	}
+	switch {
+	case token != "" && version != 0:
+		return p, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	case token != "":
+		return p, p.resume(token)
+	case match == metav1.ResourceVersionMatchExact, match == "" && limit > 0: // a page of a version is exact unless it says otherwise
+		p.version = version
+	default:
+		p.notOlder = version
+	}
+	return p, nil
+}
+
+func parseVersion(r *Request) (int64, error) {
+	text := r.query.Get("resourceVersion")
+	if text == "" {
+		return 0, nil
+	}
+	version, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || version < 0 {
+		return 0, apierrors.NewInvalid(schema.GroupKind{Group: r.Resource.Group, Kind: r.Resource.Name}, "", field.ErrorList{
+			field.Invalid(field.NewPath("resourceVersion"), text, fmt.Sprintf("strconv.ParseUint: parsing %q: invalid syntax", text))})
+	}
+	return version, nil
+}
+
+// token is the content of a continue token, as the API server writes it.
+type token struct {
+	APIVersion string `json:"v"`
+	Version    int64  `json:"rv"`
+	Start      string `json:"start"`
+}
+
+func newToken(version int64, start string) string {
+	return base64.RawURLEncoding.EncodeToString(encode(token{"meta.k8s.io/v1", version, start}))
+}
+
+// resume goes on where an earlier page has ended. A token without a version goes on with the present state.
+func (p *page) resume(text string) error {
+	var t token
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(data, &t)
+	}
+	if err != nil || t.Start == "" {
+		return apierrors.NewBadRequest("continue key is not valid")
+	}
+	p.version, p.start, p.isContinued = max(t.Version, 0), t.Start, true
+	return nil
+}
+
+func expiredList(p page) error {
+	if !p.isContinued {
+		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	}
+	expired := apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new " +
+		"list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with " +
+		"the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was " +
+		"returned and now may show up in the list.")
+	expired.ErrStatus.Continue = newToken(-1, p.start)
+	return expired
+}
+
+// maxVersionWait is how long a request waits for a version that was not written yet.
+const maxVersionWait = 3 * time.Second
+
+// awaitVersion waits until a version was written.
+func (s *Server) awaitVersion(ctx context.Context, version int64) error {
+	limit := time.After(maxVersionWait)
+	for {
+		s.mu.Lock()
+		present := s.version
+		if present < version && s.versionReached == nil {
+			s.versionReached = make(chan struct{})
+		}
+		reached := s.versionReached
+		s.mu.Unlock()
+		if present >= version {
+			return nil
+		}
+		select {
+		case <-reached:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit:
+			late := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", version, present), 1)
+			late.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+			return late
+		}
+	}
+}

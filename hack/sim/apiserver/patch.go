@@ -1,0 +1,65 @@
+package apiserver
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+)
+
+// errModified is why an update of an old version is refused, in the words of the API server.
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// patched is the present state with the patch of the request.
+func (r *Request) patched(present *object) (map[string]any, error) {
+	document, err := r.applyPatch(encode(present.Object), r.Resource.newTyped())
+	if err != nil {
+		return nil, err
+	}
+	return r.Resource.decode(document)
+}
+
+// applyPatch patches a document. typed is nil for a document that has no strategic merge patch.
+func (r *Request) applyPatch(original []byte, typed runtime.Object) ([]byte, error) {
+	contentType, _, _ := mime.ParseMediaType(r.contentType)
+	switch patchType := types.PatchType(contentType); {
+	case patchType == types.JSONPatchType:
+		patch, err := jsonpatch.DecodePatch(r.Body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		patched, err := patch.Apply(original)
+		return patched, unprocessable(err)
+	case patchType == types.MergePatchType:
+		patched, err := jsonpatch.MergePatch(original, r.Body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return patched, nil
+	case patchType == types.StrategicMergePatchType && typed != nil:
+		patched, err := strategicpatch.StrategicMergePatch(original, r.Body, typed)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return patched, nil
+	}
+	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
+		Message: "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json",
+	}}
+}
+
+// unprocessable is the error of a JSON patch that cannot be applied, such as one whose test fails.
+func unprocessable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+}

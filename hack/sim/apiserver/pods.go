@@ -1,0 +1,148 @@
+package apiserver
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// podOf is the Go type of a stored pod.
+func podOf(content map[string]any) *corev1.Pod {
+	pod := &corev1.Pod{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, pod); err != nil {
+		panic(err) // cannot happen: the content was made from a pod
+	}
+	return pod
+}
+
+func contentOf(value any) map[string]any {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(value)
+	if err != nil {
+		panic(err) // cannot happen: API types can be converted
+	}
+	return content
+}
+
+func newPodStatus(created *unstructured.Unstructured) map[string]any {
+	pod := podOf(created.Object)
+	status := corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosOf(pod)}
+	if len(pod.Spec.SchedulingGates) > 0 {
+		status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated,
+			Message: "Scheduling is blocked due to non-empty scheduling gates",
+		}}
+	}
+	return contentOf(&status)
+}
+
+// qosOf is the class of a pod by the CPU and memory of its containers.
+func qosOf(pod *corev1.Pod) corev1.PodQOSClass {
+	isBestEffort, isGuaranteed := true, true
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			request, limit := c.Resources.Requests[name], c.Resources.Limits[name]
+			isBestEffort = isBestEffort && request.IsZero() && limit.IsZero()
+			isGuaranteed = isGuaranteed && !limit.IsZero() && request.Cmp(limit) == 0
+		}
+	}
+	switch {
+	case isBestEffort:
+		return corev1.PodQOSBestEffort
+	case isGuaranteed:
+		return corev1.PodQOSGuaranteed
+	default:
+		return corev1.PodQOSBurstable
+	}
+}
+
+// keepPodStatus keeps what a write of the status cannot change or leave out.
+func keepPodStatus(next *unstructured.Unstructured, present *object) {
+	next.SetOwnerReferences(present.GetOwnerReferences())
+	pod, old := podOf(next.Object), podOf(present.Object)
+	setDefault(&pod.Status.QOSClass, old.Status.QOSClass)
+	setDefault(&pod.Status.ObservedGeneration, old.Status.ObservedGeneration)
+	for i := range pod.Status.Conditions {
+		condition := &pod.Status.Conditions[i]
+		if before := slices.IndexFunc(old.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == condition.Type }); before >= 0 {
+			setDefault(&condition.ObservedGeneration, old.Status.Conditions[before].ObservedGeneration)
+		}
+	}
+	next.Object["status"] = contentOf(&pod.Status)
+}
+
+// updatablePodFields is what the API server says can be changed.
+const updatablePodFields = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`," +
+	"`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
+	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+
+// validatePodUpdate refuses changes of what is fixed in a pod.
+func validatePodUpdate(next *unstructured.Unstructured, present *object) field.ErrorList {
+	if equal(next.Object["spec"], present.Object["spec"]) {
+		return nil
+	}
+	path := field.NewPath("spec")
+	pod, old := podOf(next.Object).Spec, podOf(present.Object).Spec
+	for i, kind := range []string{"containers", "initContainers"} {
+		now, before := [][]corev1.Container{pod.Containers, pod.InitContainers}[i], [][]corev1.Container{old.Containers, old.InitContainers}[i]
+		if len(now) != len(before) {
+			return field.ErrorList{field.Forbidden(path.Child(kind), "pod updates may not add or remove containers")}
+		}
+		for c := range now {
+			now[c].Image = before[c].Image
+		}
+	}
+	for _, toleration := range old.Tolerations {
+		if !slices.ContainsFunc(pod.Tolerations, func(t corev1.Toleration) bool { return equality.Semantic.DeepEqual(t, toleration) }) {
+			return field.ErrorList{field.Forbidden(path.Child("tolerations"), "existing toleration can not be modified except its tolerationSeconds")}
+		}
+	}
+	pod.Tolerations, pod.ActiveDeadlineSeconds, pod.SchedulingGates = old.Tolerations, old.ActiveDeadlineSeconds, old.SchedulingGates
+	if !equality.Semantic.DeepEqual(pod, old) {
+		return field.ErrorList{field.Forbidden(path, updatablePodFields)}
+	}
+	return nil
+}
+
+// keepUnlessResized takes the resources of a pod's containers from a request, and all else from the present state.
+func keepUnlessResized(next *unstructured.Unstructured, present *object) field.ErrorList {
+	path := field.NewPath("spec")
+	pod, old := podOf(next.Object), podOf(present.Object)
+	resized := old.DeepCopy()
+	hasSameName := func(a, b corev1.Container) bool { return a.Name == b.Name }
+	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, hasSameName) {
+		return field.ErrorList{field.Forbidden(path, "containers may not be added, removed, reordered or renamed on resize")}
+	}
+	for i, c := range pod.Spec.Containers {
+		resized.Spec.Containers[i].Resources, resized.Spec.Containers[i].ResizePolicy = c.Resources, c.ResizePolicy
+	}
+	var errs field.ErrorList
+	if qosOf(old) != qosOf(resized) {
+		errs = append(errs, field.Invalid(path, old.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
+	}
+	metadata := next.Object["metadata"].(map[string]any)
+	next.Object = contentOf(resized)
+	next.SetGroupVersionKind(present.GroupVersionKind())
+	if uid, found := metadata["uid"].(string); found {
+		_ = unstructured.SetNestedField(next.Object, uid, "metadata", "uid") // so that the UID of another pod is refused
+	}
+	return errs
+}
+
+// setCondition sets a condition of a pod as the API server does.
+func setCondition(pod *corev1.Pod, condition corev1.PodCondition) {
+	condition.LastTransitionTime = metav1.Now()
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == condition.Type })
+	if i < 0 {
+		pod.Status.Conditions = append(pod.Status.Conditions, condition)
+		return
+	}
+	if pod.Status.Conditions[i].Status == condition.Status {
+		condition.LastTransitionTime = pod.Status.Conditions[i].LastTransitionTime
+	}
+	pod.Status.Conditions[i] = condition
+}

@@ -1,0 +1,95 @@
+package apiserver
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// traits are how a resource differs from others.
+type traits uint16
+
+const (
+	clusterWide traits = 1 << iota
+	hasStatus
+	hasScale
+	hasGeneration
+	needsVersion    // an update has to name the version that it replaces
+	createsOnUpdate // an update of an object that is not there creates it
+	returnsDeleted  // the answer to a delete is the object
+)
+
+// Resource is a kind that is served.
+type Resource struct {
+	schema.GroupVersionKind
+	// Name is the plural, as in paths.
+	Name   string
+	traits traits
+	more   []string // further subresources
+	fields []string // what field selectors can select, besides the name and the namespace
+	schema *Schema  // nil for built-in kinds
+}
+
+var workload = hasStatus | hasGeneration
+
+// builtIn are the kinds of Kubernetes that the product, its tests, and the simulated processes of a cluster use.
+var builtIn = []Resource{
+	{GroupVersionKind: core("Pod"), Name: "pods", traits: workload | returnsDeleted, more: []string{"binding", "eviction", "resize"},
+		fields: []string{"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.nominatedNodeName"}},
+	{GroupVersionKind: core("Node"), Name: "nodes", traits: clusterWide | hasStatus, fields: []string{"spec.unschedulable"}},
+	{GroupVersionKind: core("Namespace"), Name: "namespaces", traits: clusterWide | hasStatus | returnsDeleted, more: []string{"finalize"}, fields: []string{"status.phase"}},
+	{GroupVersionKind: core("ResourceQuota"), Name: "resourcequotas", traits: hasStatus | returnsDeleted},
+	{GroupVersionKind: core("ConfigMap"), Name: "configmaps"},
+	{GroupVersionKind: kind("events.k8s.io", "v1", "Event"), Name: "events", traits: createsOnUpdate,
+		fields: []string{"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "reason", "reportingController", "type"}},
+	{GroupVersionKind: kind("apps", "v1", "ControllerRevision"), Name: "controllerrevisions"},
+	{GroupVersionKind: kind("apps", "v1", "ReplicaSet"), Name: "replicasets", traits: workload},
+	{GroupVersionKind: kind("apps", "v1", "StatefulSet"), Name: "statefulsets", traits: workload},
+	{GroupVersionKind: kind("apps", "v1", "Deployment"), Name: "deployments", traits: workload},
+	{GroupVersionKind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), Name: "horizontalpodautoscalers", traits: hasStatus},
+	{GroupVersionKind: kind("coordination.k8s.io", "v1", "Lease"), Name: "leases", traits: needsVersion | createsOnUpdate},
+	{GroupVersionKind: kind("policy", "v1", "PodDisruptionBudget"), Name: "poddisruptionbudgets", traits: workload | needsVersion},
+}
+
+func core(name string) schema.GroupVersionKind { return kind("", "v1", name) }
+
+func kind(group, version, name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: group, Version: version, Kind: name}
+}
+
+func (r *Resource) has(t traits) bool { return r.traits&t != 0 }
+
+func (r *Resource) groupResource() schema.GroupResource {
+	return schema.GroupResource{Group: r.Group, Resource: r.Name}
+}
+
+// groupKind is the kind as errors about an invalid object name it.
+func (r *Resource) groupKind() schema.GroupKind { return r.GroupVersionKind.GroupKind() }
+
+func (r *Resource) subresources() []string {
+	var all []string
+	if r.has(hasStatus) {
+		all = append(all, "status")
+	}
+	if r.has(hasScale) {
+		all = append(all, "scale")
+	}
+	return slices.Concat(all, r.more)
+}
+
+// newTyped is an empty object of the Go type; nil for a custom resource.
+func (r *Resource) newTyped() runtime.Object {
+	if r.schema != nil {
+		return nil
+	}
+	object, err := scheme.Scheme.New(r.GroupVersionKind)
+	if err != nil {
+		panic(err) // cannot happen: the scheme has all built-in kinds
+	}
+	return object
+}
+
+// storage is the name under which the store keeps the objects.
+func (r *Resource) storage() string { return r.groupResource().String() }

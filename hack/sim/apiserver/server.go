@@ -1,0 +1,137 @@
+package apiserver
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Config says what a server is like.
+type Config struct {
+	// Rand gives UIDs, the ends of generated names, and how long watches last that do not say so.
+	Rand *rand.Rand
+	// Custom are the custom resources, see ParseCRD.
+	Custom []*Resource
+	// Authorize reports whether a client may send a request; nil if all may do everything. Access reviews ask it, too.
+	Authorize func(*Request) bool
+}
+
+// Server is a simulated API server with its storage.
+type Server struct {
+	resources []*Resource
+	authorize func(*Request) bool
+
+	mu        sync.Mutex
+	rand      *rand.Rand
+	version   int64 // of the last write
+	tables    map[string]*table
+	admission []Admission
+	observers []func(*Change)
+	// compacted is the oldest version whose state is known. watchable is the oldest version from which a watch can resume.
+	compacted, watchable int64
+	// epoch counts the restarts. restarted is closed at the next one.
+	epoch     int
+	restarted chan struct{}
+	// versionReached is closed at the next write; nil if no request waits for it.
+	versionReached chan struct{}
+}
+
+// errCut is what a client gets whose connection the server has cut.
+var errCut = io.ErrUnexpectedEOF
+
+// New returns a server with one namespace, "default".
+func New(config Config) *Server {
+	s := &Server{authorize: config.Authorize, rand: config.Rand, tables: map[string]*table{}, restarted: make(chan struct{})}
+	if s.authorize == nil {
+		s.authorize = func(*Request) bool { return true }
+	}
+	for i := range builtIn {
+		s.resources = append(s.resources, &builtIn[i])
+	}
+	s.resources = append(s.resources, config.Custom...)
+	for _, r := range s.resources {
+		s.tables[r.storage()] = &table{}
+	}
+	if err := s.CreateNamespace("default"); err != nil {
+		panic(err) // cannot happen: there is no other yet
+	}
+	return s
+}
+
+// Observe has a function called for each write, in order. It must not send requests, wait, or change objects.
+func (s *Server) Observe(observe func(*Change)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.observers = append(s.observers, observe)
+}
+
+// Version is the version of the last write.
+func (s *Server) Version() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
+// Compact forgets the states before a version: lists of them and watches from them are answered with 410.
+func (s *Server) Compact(version int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compacted = min(max(s.compacted, version), s.version)
+	s.watchable = max(s.watchable, s.compacted)
+	for _, t := range s.tables {
+		t.history = slices.DeleteFunc(t.history, func(c *Change) bool { return c.Version <= s.compacted })
+	}
+}
+
+// Restart cuts all connections. Afterwards no watch can resume from an earlier version, because the watch cache is filled anew.
+func (s *Server) Restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restart()
+}
+
+func (s *Server) restart() {
+	s.epoch++
+	s.watchable = s.version
+	close(s.restarted)
+	s.restarted = make(chan struct{})
+	for _, t := range s.tables {
+		for _, stream := range slices.Clone(t.streams) {
+			stream.cut(errCut)
+		}
+	}
+}
+
+// Restore puts the state of an earlier version back, as from a backup of etcd, and restarts. The next version is the one after it, plus ahead:
+// etcd can be told to go on with higher versions than before.
+func (s *Server) Restore(version, ahead int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if version < s.compacted || version > s.version {
+		return errors.New("there is no state of this version")
+	}
+	for _, t := range s.tables {
+		t.objects = t.at(version)
+		t.history = slices.DeleteFunc(t.history, func(c *Change) bool { return c.Version > version })
+	}
+	s.version = version + ahead
+	s.restart()
+	return nil
+}
+
+// newUID is a UID of the form that the API server makes.
+func (s *Server) newUID() types.UID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := []byte("xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx")
+	for i, c := range id {
+		if c == 'x' {
+			id[i] = "0123456789abcdef"[s.rand.IntN(16)]
+		}
+	}
+	return types.UID(id)
+}
