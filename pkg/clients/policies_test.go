@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,9 +59,10 @@ func TestPolicies(t *testing.T) {
 		_, ctx := ktesting.NewTestContext(t)
 		ctx, stop := context.WithCancel(ctx)
 		kube := kubefake.NewClientset()
-		var failure error
+		var failure atomic.Pointer[apierrors.StatusError]
 		kube.PrependReactor("get", "validatingadmissionpolicybindings", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return failure != nil, nil, failure
+			refusal := failure.Load()
+			return refusal != nil, nil, refusal
 		})
 		p := NewPolicies(kube.AdmissionregistrationV1(), "second")
 		if got := p.Warning(); got != "not looked at yet" {
@@ -93,10 +95,10 @@ func TestPolicies(t *testing.T) {
 		add("second-revision-rights")
 		nextLook()
 		isNow("with both", "", map[string]float64{"pod-rights": 0, "revision-rights": 0})
-		failure = apierrors.NewInternalError(errors.New("etcd is away"))
+		failure.Store(apierrors.NewInternalError(errors.New("etcd is away")))
 		nextLook()
 		isNow("while the API server fails", "", map[string]float64{"pod-rights": 0, "revision-rights": 0})
-		failure = apierrors.NewForbidden(schema.GroupResource{Resource: "validatingadmissionpolicybindings"}, "second-pod-rights", errors.New("no"))
+		failure.Store(apierrors.NewForbidden(schema.GroupResource{Resource: "validatingadmissionpolicybindings"}, "second-pod-rights", errors.New("no")))
 		nextLook()
 		isNow("without the right", "not known: ", nil)
 

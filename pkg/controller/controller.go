@@ -136,8 +136,12 @@ func (c *Controller) stopHandlers() {
 	}
 }
 
-// Shutdown writes the events of the last syncs. Call it after Run, and after releasing the lease: no standby should wait for events.
-func (c *Controller) Shutdown() { c.reporter.Stop() }
+// Shutdown writes the events of the last syncs, and ends what New has started. Call it after Run, and after releasing the lease: no standby
+// should wait for events.
+func (c *Controller) Shutdown() {
+	c.queue.ShutDown() // a standby has not run
+	c.reporter.Stop()
+}
 
 func (c *Controller) runWorker(ctx context.Context) {
 	for c.processNextWorkItem(ctx) {

@@ -138,6 +138,9 @@ func (r *controllerRole) run(ctx context.Context) error {
 
 	err := r.runWorkers(ctx)
 	if leader.MustExit(err) {
+		if r.controller != nil {
+			go r.controller.Shutdown() // nothing waits for it, but a simulation, where the process does not exit, has nothing left behind
+		}
 		return err
 	}
 	if r.controller != nil {

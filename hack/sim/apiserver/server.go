@@ -114,13 +114,37 @@ func (s *Server) Restore(version, ahead int64) error {
 	if version < s.compacted || version > s.version {
 		return errors.New("there is no state of this version")
 	}
-	for _, t := range s.tables {
+	s.version = version + ahead
+	for _, r := range s.resources {
+		t := s.tables[r.storage()]
+		before := t.objects
 		t.objects = t.at(version)
 		t.history = slices.DeleteFunc(t.history, func(c *Change) bool { return c.Version > version })
+		s.tellRestored(r, before, t)
 	}
-	s.version = version + ahead
 	s.restart()
 	return nil
+}
+
+// tellRestored tells the observers what a restore has changed.
+func (s *Server) tellRestored(r *Resource, before []*object, t *table) {
+	past := table{objects: before}
+	tell := func(c *Change) {
+		c.Version, c.Request = s.version, &Request{Client: "restore", Verb: "restore", Resource: r}
+		for _, observe := range s.observers {
+			observe(c)
+		}
+	}
+	for _, old := range before {
+		if present := t.get(old.key); present == nil || present.GetUID() != old.GetUID() {
+			tell(&Change{Old: old.Object})
+		}
+	}
+	for _, o := range t.objects {
+		if old := past.get(o.key); old != o {
+			tell(&Change{New: o.Object})
+		}
+	}
 }
 
 // newUID is a UID of the form that the API server makes.

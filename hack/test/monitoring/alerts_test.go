@@ -152,8 +152,8 @@ func TestControllerGoesAway(t *testing.T) {
 	awaitOver(t, noLeader)
 }
 
-// shareShards starts the controller anew as one of those that share two shards, and as a single leader when the test ends.
-func shareShards(t *testing.T) {
+// shareShards starts the controller anew as one of those that share two shards, with more flags, and as a single leader when the test ends.
+func shareShards(t *testing.T, flags ...string) {
 	t.Helper()
 	restart := func(ctx context.Context, flags ...string) {
 		t.Helper()
@@ -164,7 +164,7 @@ func shareShards(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	restart(t.Context(), "-shards=2")
+	restart(t.Context(), append(flags, "-shards=2")...)
 	t.Cleanup(func() { restart(context.Background()) })
 	harness.Await(t, "both shards to be held", func() (any, bool) {
 		ready, err := shared.controller.Ready()

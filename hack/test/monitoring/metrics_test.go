@@ -24,7 +24,9 @@ var states = map[string][]string{
 
 // Every metric and label that the alerts and the dashboard use is in what Prometheus reads from a controller that has done next to nothing.
 func TestMetricsExist(t *testing.T) {
-	t.Run("shards", shareShards) // whose metrics are only there with -shards; Prometheus remembers them
+	t.Run("shards and webhooks", func(t *testing.T) { // whose metrics are only there with these flags; Prometheus remembers them
+		shareShards(t, "-webhook-bind-address=127.0.0.1:0", "-webhook-namespace=podmanager-system")
+	})
 	namespace := newNamespace(t)
 	namespace.apply("web", "{replicas: 1, image: nginx}")
 	namespace.awaitReady("web")

@@ -3,7 +3,6 @@ package source
 import (
 	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,21 +18,27 @@ const relabelledPageSize = 250
 // relabelled finds pods that somebody has relabelled: a PodManager controls them, but the informers do not show them. This costs a list of
 // the metadata of all pods without our label, which shards that start at the same time share.
 type relabelled struct {
-	mu    sync.Mutex
+	busy  chan struct{} // full during a list; it is no lock, so that a caller can give up
 	began time.Time
 	found []*metav1.PartialObjectMetadata
 }
 
+func newRelabelled() *relabelled { return &relabelled{busy: make(chan struct{}, 1)} }
+
 // Relabelled are the pods of the scope that have a PodManager as their controller, and not our label.
 func (s Scope) Relabelled(ctx context.Context, client metadata.Interface) ([]*metav1.PartialObjectMetadata, error) {
-	finder := cmp.Or(s.relabelled, &relabelled{})
+	finder := cmp.Or(s.relabelled, newRelabelled())
 	return finder.find(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.Namespace))
 }
 
 func (r *relabelled) find(ctx context.Context, pods metadata.ResourceInterface) ([]*metav1.PartialObjectMetadata, error) {
 	asked := time.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	select {
+	case r.busy <- struct{}{}:
+		defer func() { <-r.busy }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if r.began.After(asked) { // the list that this call has waited for
 		return r.found, nil
 	}

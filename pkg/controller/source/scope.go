@@ -77,7 +77,7 @@ func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, manager
 		selector:      selector,
 		PodManagers:   managers.Apps().V1().PodManagers(),
 		managerSource: newRelistable(managerResource, namespace, clients.Metadata, managerListWatch(clients.PodManagers, namespace, selector.String())),
-		relabelled:    &relabelled{},
+		relabelled:    newRelabelled(),
 		factories:     []informerFactory{kube, managers},
 	}
 	s.addObjects(clients, kube, objects)
