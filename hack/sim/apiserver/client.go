@@ -60,19 +60,22 @@ func (c *Client) RoundTrip(request *http.Request) (*http.Response, error) {
 	done := make(chan result, 1)
 	go func() { // it may go on when the client has given up: the request is on its way
 		got, err := c.exchange(ctx, r)
-		if ctx.Err() != nil && got != nil && got.stream != nil {
-			_ = got.stream.Close()
-		}
 		done <- result{got, err}
 	}()
 	select {
 	case got := <-done:
 		return got.response(request), got.error
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		err = ctx.Err()
 	case <-r.cut:
-		return nil, errCut
+		err = errCut
 	}
+	go func() { // a watch that no client reads
+		if got := <-done; got.answer != nil && got.stream != nil {
+			_ = got.stream.Close()
+		}
+	}()
+	return nil, err
 }
 
 // exchange serves a request with faults.

@@ -86,7 +86,8 @@ func tend(ctx context.Context, t *testing.T, kube kubernetes.Interface) {
 			case pod.DeletionTimestamp != nil:
 				_ = kube.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
 			case pod.Spec.NodeName == "":
-				if err := makeReady(ctx, kube, pod); err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+				err := makeReady(ctx, kube, pod)
+				if isGone := apierrors.IsNotFound(err) || apierrors.IsConflict(err); err != nil && !isGone && ctx.Err() == nil {
 					t.Error(err)
 				}
 			}
@@ -96,7 +97,7 @@ func tend(ctx context.Context, t *testing.T, kube kubernetes.Interface) {
 
 func makeReady(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod) error {
 	pods := kube.CoreV1().Pods(pod.Namespace)
-	if err := pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Name: "node"}}, create); err != nil {
+	if err := pods.Bind(ctx, &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Name: "node"}}, create); err != nil {
 		return err
 	}
 	now := metav1.Now()

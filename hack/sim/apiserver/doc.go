@@ -8,7 +8,7 @@
 //	resources.go  which kinds are served
 //	store.go      objects, versions and their history
 //	list.go, watch.go, create.go, update.go, patch.go, delete.go    a file for each verb
-//	pods.go, eviction.go, subresources.go    what the server does to pods, and binding, eviction, scale
+//	pods.go, eviction.go, subresources.go    status and resize of pods; eviction; binding and scale
 //	defaults.go, schema.go    defaults of pods, and those of a CRD
 //	admission.go, quota.go    hooks that refuse or change objects; namespaces and quotas
 //	discovery.go, reviews.go    what is served, and who may do what

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -135,6 +136,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("got %v, want %v", err, test.want)
 				}
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if wrote := s.Version() - before; wrote != test.written {
 					t.Errorf("%d writes, want %d", wrote, test.written)
 				}
