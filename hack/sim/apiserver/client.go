@@ -81,7 +81,7 @@ func (c *Client) RoundTrip(request *http.Request) (*http.Response, error) {
 // exchange serves a request with faults.
 func (c *Client) exchange(ctx context.Context, r *Request) (*answer, error) {
 	if err := c.faults.Before(ctx, r); err != nil {
-		if _, isAnswer := err.(apierrors.APIStatus); isAnswer { //nolint:errorlint // a wrapped one is not meant as an answer
+		if _, isAnswer := err.(apierrors.APIStatus); isAnswer {
 			return failure(err), nil
 		}
 		return nil, err

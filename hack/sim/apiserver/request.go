@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -148,8 +149,8 @@ func forbidden(r *Request) error {
 	if r.Namespace != "" {
 		where = fmt.Sprintf("in the namespace %q", r.Namespace)
 	}
-	return apierrors.NewForbidden(r.Resource.groupResource(), r.Name,
-		fmt.Errorf("User %q cannot %s resource %q in API group %q %s", r.Client, r.Verb, name, r.Resource.Group, where))
+	reason := fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", r.Client, r.Verb, name, r.Resource.Group, where)
+	return apierrors.NewForbidden(r.Resource.groupResource(), r.Name, errors.New(reason))
 }
 
 func (s *Server) route(ctx context.Context, r *Request) (*answer, error) {

@@ -24,7 +24,7 @@ const (
 	shortestWatch = 30 * time.Minute
 )
 
-// Stream is one watch of a client: the body of its answer. Whoever reads it waits for the events.
+// Stream is one watch of a client: the body of its answer. Reading it waits for the events.
 type Stream struct {
 	request  *Request
 	server   *Server
