@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,8 @@ type crew struct {
 	replicas, all []*crewReplica
 	// forced are the times at which a shard was taken by force.
 	forced []time.Time
+	// poking is held while the canaries are scaled: of two scales at the same time, it is not known which one came last.
+	poking sync.Mutex
 	// calm removes the lost answers.
 	calm atomic.Bool
 	// usual is how long shards need to react without a fault, on this machine at the moment.

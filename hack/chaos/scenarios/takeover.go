@@ -41,6 +41,8 @@ func (c *crew) createCanaries() {
 
 // poke scales the canaries of all shards at the same time, so that each shard has something to do.
 func (c *crew) poke() {
+	c.poking.Lock()
+	defer c.poking.Unlock()
 	var parts []func()
 	for index := range crewShards {
 		name := c.canary(index)
