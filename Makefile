@@ -134,7 +134,10 @@ cover: ## Print how much of each room the unit tests cover, lowest first
 	@hack/cover.sh $(ARGS)
 
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
-.PHONY: chaos chaos-short mutants-chaos bench bench-short
+.PHONY: search chaos chaos-short mutants-chaos bench bench-short
+search: ## The whole controller in simulated clusters with faults, for TIME=1m; prints the seeds of what is violated; SEED=5 begins there
+	@SIM_TIME=$(or $(TIME),1m) SIM_SEED=$(SEED) go test ./hack/sim -run '^TestSearch$$' -count 1 -timeout 0 -v
+
 chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED= and ROUNDS= choose; DURATION= ends it then, even if some had no round
 	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) \
 		$(if $(DURATION),-duration $(DURATION)) $(ARGS)

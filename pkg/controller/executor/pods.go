@@ -61,7 +61,7 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 		logger.V(2).Info("Pod exists already and is ours")
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 		return PodResult{Pod: pod}
-	case metav1.IsControlledBy(pod, manager):
+	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // one that ends only keeps its name until then
 		logger.V(2).Info("Pod is ours and was relabelled away")
 		e.Tracker.MarkUnsettled(key, name)
 	case isShown:

@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/mycompany/podmanager/hack/sim/apiserver"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
+	"github.com/mycompany/podmanager/pkg/world/dice"
+)
+
+var podManagers = schema.GroupVersionResource{Group: v1.GroupName, Version: v1.GroupVersion.Version, Resource: "podmanagers"}
+
+// Cluster is a simulated cluster. It lives in a synctest bubble.
+type Cluster struct {
+	ctx     context.Context
+	stop    context.CancelFunc
+	seed    uint64
+	dice    dice.Dice
+	story   *story
+	server  *apiserver.Server
+	weather *weather
+	rules   *rules
+
+	kube     kubernetes.Interface
+	managers versioned.Interface
+
+	kubelets  *kubelets
+	collector *collector
+	judge     *judge
+	users     []*user
+	settings  settings
+	running   sync.WaitGroup
+	logger    klog.Logger
+
+	mu       sync.Mutex
+	replicas []*replica
+}
+
+// settings are how the controller is run.
+type settings struct {
+	shards   int
+	replicas int
+	elects   bool
+}
+
+// New makes a cluster in which nothing runs yet but what belongs to Kubernetes. live, if not nil, gets the story as it happens.
+func New(seed uint64, crd string, live io.Writer) (*Cluster, error) {
+	data, err := os.ReadFile(crd)
+	if err != nil {
+		return nil, err
+	}
+	custom, err := apiserver.ParseCRD(data)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{seed: seed, dice: dice.New(seed), story: newStory(live)}
+	if live != nil {
+		c.logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(live), textlogger.Verbosity(4)))
+	}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	c.server = apiserver.New(apiserver.Config{Rand: rand.New(rand.NewPCG(seed, hash("server"))), Custom: []*apiserver.Resource{custom}})
+	c.weather = &weather{ctx: c.ctx, seed: seed, story: c.story, counts: map[string]uint64{}}
+	config := c.config(c.server.Client("kubernetes", nil))
+	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	if c.managers, err = versioned.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	graph, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c.kubelets = newKubelets(c.ctx, c.kube, seed^hash("kubelets"))
+	c.collector = newCollector(c.ctx, graph, dice.New(seed^hash("garbage")))
+	c.judge = newJudge(c)
+	c.rules = newRules(c)
+	c.server.Admit(c.rules.admit)
+	c.server.Observe(c.observe)
+	c.running.Go(c.collector.run)
+	return c, nil
+}
+
+func (c *Cluster) config(transport *apiserver.Client) *rest.Config {
+	return &rest.Config{Host: "http://simulation", Transport: transport, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+}
+
+// observe hands each write to those whom it concerns.
+func (c *Cluster) observe(change *apiserver.Change) {
+	switch change.Request.Resource.Name {
+	case "pods":
+		c.kubelets.see(change)
+		c.collector.see(change)
+	case "podmanagers", "controllerrevisions":
+		c.collector.see(change)
+	}
+	c.judge.see(change)
+}
+
+// Close ends everything. The bubble ends when all goroutines have.
+func (c *Cluster) Close() {
+	for _, r := range c.replicas {
+		r.kill()
+	}
+	c.stop()
+	c.running.Wait()
+	c.kubelets.all.Wait()
+}
+
+func uidOf(c *apiserver.Change) types.UID {
+	content := c.New
+	if content == nil {
+		content = c.Old
+	}
+	return (&unstructured.Unstructured{Object: content}).GetUID()
+}
+
+// pause waits, and reports whether ctx is not done.
+func pause(ctx context.Context, length time.Duration) bool {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// namespaces are those of the users; the controller's own is podmanager-system.
+var namespaces = []string{"team-a", "team-b"}
+
+func (c *Cluster) createNamespaces() error {
+	for _, name := range append([]string{systemNamespace}, namespaces...) {
+		if err := c.server.CreateNamespace(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restore puts an earlier state back.
+func (c *Cluster) restore(back, ahead int64) {
+	version := max(1, c.server.Version()-back)
+	c.story.tell("restored to version %d, and %d ahead", version, ahead)
+	c.judge.restored()
+	if err := c.server.Restore(version, ahead); err != nil {
+		c.story.tell("cannot be restored: %v", err)
+	}
+}

@@ -1,0 +1,239 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/mycompany/podmanager/hack/sim/apiserver"
+	"github.com/mycompany/podmanager/pkg/world/dice"
+)
+
+// weather is what goes wrong between the processes under test and the API server. It is decided by dice at each request and each watch.
+type weather struct {
+	ctx   context.Context
+	seed  uint64
+	story *story
+
+	mu sync.Mutex
+	// counts has how many requests of each kind there were: what befalls one does not depend on those of other kinds, so that a course is
+	// the same when they come in another order.
+	counts map[string]uint64
+	// fault is how likely it is that something goes wrong with a request; watch, with a watch. Both are 0 when it is calm.
+	fault, watch float64
+}
+
+// line is the connection of one process to the API server. It can be cut and frozen.
+type line struct {
+	*weather
+	name string
+	// onRequest is called for each request.
+	onRequest func(*apiserver.Request)
+
+	mu     sync.Mutex
+	isDead bool
+	thaw   chan struct{} // closed when the process goes on; nil while it runs
+	// streams are the watches of the process.
+	streams []*apiserver.Stream
+}
+
+func (w *weather) diceFor(kind string) dice.Dice {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.counts[kind]++
+	return dice.Dice{Rand: rand.New(rand.NewPCG(w.seed^hash(kind), w.counts[kind]))}
+}
+
+func (w *weather) rates() (fault, watch float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fault, w.watch
+}
+
+// set changes how much goes wrong.
+func (w *weather) set(fault, watch float64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault, w.watch = fault, watch
+}
+
+// pingTimeout is how long client-go takes to find out that a connection is dead.
+const pingTimeout = 45 * time.Second
+
+var errReset = errors.New("read: connection reset by peer")
+
+// latency is how long each way of a request takes.
+func latency(d dice.Dice) time.Duration {
+	return time.Duration(200+d.IntN(4800)) * time.Microsecond
+}
+
+// Before implements apiserver.Faults.
+func (l *line) Before(ctx context.Context, r *apiserver.Request) error {
+	l.onRequest(r)
+	d := l.diceFor("before " + r.String())
+	if !pause(l.ctx, latency(d)) {
+		return errReset
+	}
+	if err := l.passable(ctx); err != nil {
+		return err
+	}
+	rate, _ := l.rates()
+	if !d.Chance(rate) {
+		return nil
+	}
+	switch d.IntN(6) {
+	case 0:
+		l.story.tell("lost: %v", r)
+		return errReset
+	case 1:
+		l.story.tell("500: %v", r)
+		return apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
+	case 2:
+		l.story.tell("503: %v", r)
+		return apierrors.NewServiceUnavailable("the server is starting")
+	case 3:
+		l.story.tell("429: %v", r)
+		return apierrors.NewTooManyRequests("too many requests, please try again later", 1+d.IntN(3))
+	default:
+		late := time.Duration(d.IntN(2000)) * time.Millisecond
+		if d.Chance(0.2) {
+			late *= 30
+		}
+		l.story.tell("late by %v: %v", late, r)
+		if !pause(l.ctx, late) {
+			return errReset
+		}
+		return nil // it is on its way: it arrives, also if the client has given up, or is dead by now
+	}
+}
+
+// After implements apiserver.Faults.
+func (l *line) After(ctx context.Context, r *apiserver.Request, status int) error {
+	d := l.diceFor("after " + r.String())
+	if !pause(l.ctx, latency(d)) {
+		return errReset
+	}
+	if err := l.passable(ctx); err != nil {
+		return err
+	}
+	if rate, _ := l.rates(); r.Verb != "watch" && d.Chance(rate) {
+		l.story.tell("answer %d lost: %v", status, r)
+		if d.Chance(0.3) {
+			// No packet comes any more: the client waits until it gives up, or until its pings are not answered.
+			select {
+			case <-ctx.Done():
+			case <-time.After(pingTimeout):
+			}
+		}
+		return errReset
+	}
+	return nil
+}
+
+// passable waits while the process is frozen, and fails once it is dead.
+func (l *line) passable(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		isDead, thaw := l.isDead, l.thaw
+		l.mu.Unlock()
+		switch {
+		case isDead:
+			return errReset
+		case thaw == nil:
+			return nil
+		}
+		select {
+		case <-thaw:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.ctx.Done():
+			return errReset
+		}
+	}
+}
+
+// Watch implements apiserver.Faults.
+func (l *line) Watch(stream *apiserver.Stream) {
+	l.mu.Lock()
+	l.streams = append(l.streams, stream)
+	if l.thaw != nil {
+		stream.Pause()
+	}
+	l.mu.Unlock()
+	d := l.diceFor("watch " + stream.Request().String())
+	if _, rate := l.rates(); d.Chance(rate) {
+		go l.trouble(stream, d)
+	}
+}
+
+// trouble makes a watch go wrong after a while.
+func (l *line) trouble(stream *apiserver.Stream, d dice.Dice) {
+	if !pause(l.ctx, time.Duration(d.IntN(60_000))*time.Millisecond) {
+		return
+	}
+	r := stream.Request()
+	switch d.IntN(5) {
+	case 0:
+		l.story.tell("410: %v", r)
+		stream.Expire()
+	case 1:
+		l.story.tell("closed: %v", r)
+		stream.Cut(io.EOF)
+	case 2:
+		l.story.tell("cut: %v", r)
+		stream.Cut(errReset)
+	default:
+		stalls := time.Duration(d.IntN(90)) * time.Second
+		l.story.tell("stalls for %v: %v", stalls, r)
+		stream.Pause()
+		if pause(l.ctx, stalls) {
+			stream.Resume()
+		}
+	}
+}
+
+// kill ends the process: nothing that it sends arrives from now on, but for what is with the API server already.
+func (l *line) kill() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.isDead = true
+	if l.thaw != nil {
+		close(l.thaw)
+		l.thaw = nil
+	}
+	for _, stream := range l.streams {
+		stream.Cut(errReset)
+	}
+}
+
+// freeze holds all that comes and goes, until the returned function is called. Time goes on for the process: what it decides meanwhile goes by
+// what it knows.
+func (l *line) freeze() (thaw func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.isDead || l.thaw != nil {
+		return func() {}
+	}
+	frozen := make(chan struct{})
+	l.thaw = frozen
+	for _, stream := range l.streams {
+		stream.Pause()
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.thaw != frozen {
+			return // it was killed meanwhile
+		}
+		close(frozen)
+		l.thaw = nil
+		for _, stream := range l.streams {
+			stream.Resume()
+		}
+	}
+}

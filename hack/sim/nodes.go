@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/hack/sim/apiserver"
+	"github.com/mycompany/podmanager/pkg/world/dice"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
+)
+
+// kubelets are the scheduler and the kubelets of all nodes. What they do about a pod is pkg/world/nodes'; here it is read from the API server
+// and written back to it.
+type kubelets struct {
+	ctx    context.Context
+	client kubernetes.Interface
+	seed   uint64
+
+	mu    sync.Mutex // guards what follows, and is never held during a request
+	nodes *nodes.Nodes
+	pods  map[types.UID]*podRunner
+	all   sync.WaitGroup
+}
+
+// podRunner follows one pod from its creation to its end.
+type podRunner struct {
+	*kubelets
+	uid    types.UID
+	dice   dice.Dice
+	latest map[string]any // the newest version; nil once the pod is gone
+	wake   chan struct{}
+}
+
+func newKubelets(ctx context.Context, client kubernetes.Interface, seed uint64) *kubelets {
+	k := &kubelets{ctx: ctx, client: client, seed: seed, pods: map[types.UID]*podRunner{}}
+	k.nodes = nodes.New(dice.New(seed), time.Now(), false)
+	k.nodes.Failed, k.nodes.Observed = func(*corev1.Pod) {}, func(*corev1.Pod) {}
+	return k
+}
+
+// see takes a change of a pod.
+func (k *kubelets) see(c *apiserver.Change) {
+	uid := uidOf(c)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	runner := k.pods[uid]
+	switch {
+	case runner == nil && c.New != nil:
+		runner = &podRunner{kubelets: k, uid: uid, dice: dice.Dice{Rand: rand.New(rand.NewPCG(k.seed, hash(string(uid))))}, wake: make(chan struct{}, 1)}
+		k.pods[uid] = runner
+		k.all.Go(runner.run)
+	case runner == nil:
+		return
+	}
+	runner.latest = c.New
+	select {
+	case runner.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run acts for the pod until it is gone.
+func (r *podRunner) run() {
+	var pod *corev1.Pod
+	defer func() {
+		if pod != nil {
+			r.mu.Lock()
+			r.nodes.Remove(pod)
+			r.mu.Unlock()
+		}
+	}()
+	for r.ctx.Err() == nil {
+		latest := r.read()
+		if latest == nil {
+			return
+		}
+		if pod == nil {
+			r.mu.Lock()
+			r.nodes.Add(latest)
+			r.mu.Unlock()
+		}
+		pod = latest
+		if pod.DeletionTimestamp != nil {
+			r.stop(pod)
+			r.wait(time.Minute)
+			continue
+		}
+		if !r.step(pod) {
+			r.wait(30 * time.Second) // an image may have been pulled by then
+		}
+	}
+}
+
+// read is the newest version of the pod; nil if it is gone.
+func (r *podRunner) read() *corev1.Pod {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.latest == nil {
+		delete(r.pods, r.uid)
+		return nil
+	}
+	return typed[corev1.Pod](r.latest)
+}
+
+// wait waits until the pod changes, or for the longest time.
+func (r *podRunner) wait(longest time.Duration) {
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-r.wake:
+	case <-timer.C:
+	case <-r.ctx.Done():
+	}
+}
+
+// step makes the next step of the kubelet, and reports whether there was one. It takes a moment.
+func (r *podRunner) step(pod *corev1.Pod) bool {
+	if !pause(r.ctx, time.Duration(20+r.dice.IntN(1500))*time.Millisecond) {
+		return false
+	}
+	fresh := r.read()
+	if fresh == nil || fresh.DeletionTimestamp != nil {
+		return fresh != nil
+	}
+	isBound := fresh.Spec.NodeName != ""
+	if !r.do(func() bool {
+		next := r.nodes.Next(fresh)
+		if next != nil {
+			next()
+		}
+		return next != nil
+	}) {
+		return false
+	}
+	if !isBound {
+		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: fresh.Spec.NodeName}}
+		_ = r.client.CoreV1().Pods(pod.Namespace).Bind(r.ctx, binding, metav1.CreateOptions{})
+	}
+	r.writeStatus(fresh)
+	return true
+}
+
+// do has the nodes do something, now.
+func (r *podRunner) do(change func() bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nodes.Now = time.Now()
+	return change()
+}
+
+// writeStatus writes what a kubelet writes: all but the conditions of readiness gates, which are for others.
+func (r *podRunner) writeStatus(pod *corev1.Pod) {
+	for range 10 {
+		stored, err := r.client.CoreV1().Pods(pod.Namespace).Get(r.ctx, pod.Name, metav1.GetOptions{})
+		if err != nil || stored.UID != pod.UID {
+			return
+		}
+		wanted := &corev1.Pod{Status: *pod.Status.DeepCopy()}
+		for _, gate := range stored.Spec.ReadinessGates {
+			nodes.DropCondition(wanted, gate.ConditionType)
+			if found := nodes.Condition(stored, gate.ConditionType); found != nil {
+				wanted.Status.Conditions = append(wanted.Status.Conditions, *found)
+			}
+		}
+		stored.Status = wanted.Status
+		if _, err = r.client.CoreV1().Pods(pod.Namespace).UpdateStatus(r.ctx, stored, metav1.UpdateOptions{FieldManager: "kubelet"}); !apierrors.IsConflict(err) {
+			return
+		}
+	}
+}
+
+// stop ends the containers of a pod that is being deleted, within its grace period, and then the pod.
+func (r *podRunner) stop(pod *corev1.Pod) {
+	grace := ptr.Deref(pod.DeletionGracePeriodSeconds, 30)
+	if grace > 0 && pod.Spec.NodeName != "" && !pause(r.ctx, time.Duration(r.dice.Int64N(grace*1000+1))*time.Millisecond) {
+		return
+	}
+	if len(pod.Finalizers) == 0 || grace > 0 {
+		_ = r.client.CoreV1().Pods(pod.Namespace).Delete(r.ctx, pod.Name, metav1.DeleteOptions{
+			GracePeriodSeconds: ptr.To(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),
+		})
+	}
+}
+
+// disturb lets something go wrong with a pod of a node.
+func (k *kubelets) disturb(d dice.Dice, pod *corev1.Pod) {
+	k.mu.Lock()
+	runner := k.pods[pod.UID]
+	k.mu.Unlock()
+	if runner == nil || pod.DeletionTimestamp != nil || nodes.IsFinished(pod) || pod.Spec.NodeName == "" {
+		return
+	}
+	if runner.do(func() bool {
+		switch d.IntN(6) {
+		case 0:
+			k.nodes.Finish(pod)
+		case 1:
+			k.nodes.Evict(pod)
+		case 2:
+			k.nodes.SetReady(pod, false)
+		default:
+			return k.nodes.Crash(pod)
+		}
+		return true
+	}) {
+		runner.writeStatus(pod)
+	}
+}
+
+// calm makes nothing fail any more.
+func (k *kubelets) calm() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.nodes.Calm = true
+	k.nodes.Reconnect()
+	for _, runner := range k.pods {
+		select {
+		case runner.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// typed converts an object of the API server.
+func typed[T any](content map[string]any) *T {
+	object := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {
+		panic(err) // cannot happen: the API server stores what fits the type
+	}
+	return object
+}

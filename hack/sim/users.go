@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/world/dice"
+	"github.com/mycompany/podmanager/pkg/world/users"
+)
+
+// user looks after one PodManager.
+type user struct {
+	c               *Cluster
+	namespace, name string
+	dice            dice.Dice
+	user            *users.User
+	// isDone is set when the user has deleted the PodManager for good.
+	isDone bool
+}
+
+func (c *Cluster) newUser(index int) *user {
+	name := fmt.Sprintf("web-%d", index)
+	d := dice.Dice{Rand: rand.New(rand.NewPCG(c.seed, hash(name)))}
+	u := &user{c: c, namespace: namespaces[index%len(namespaces)], name: name, dice: d}
+	u.user = users.New(d, func(format string, arguments ...any) { c.story.tell(name+": "+format, arguments...) })
+	return u
+}
+
+// create creates the PodManager.
+func (u *user) create() {
+	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: u.name, Namespace: u.namespace}}
+	u.user.Create(manager)
+	manager.Spec.Replicas = ptr.To(min(*manager.Spec.Replicas, 10))
+	u.c.story.tell("%s: created with %s", u.name, users.Describe(manager))
+	_, err := u.c.managers.AppsV1().PodManagers(u.namespace).Create(u.c.ctx, manager, metav1.CreateOptions{})
+	u.note("create", err)
+}
+
+func (u *user) note(what string, err error) {
+	if err != nil && u.c.ctx.Err() == nil {
+		u.c.story.tell("%s: cannot %s: %v", u.name, what, err)
+	}
+}
+
+// live does something now and then, until the deadline.
+func (u *user) live(deadline time.Time, every time.Duration) {
+	for pause(u.c.ctx, time.Duration(u.dice.Int64N(int64(2*every)))) && time.Now().Before(deadline) {
+		u.act()
+	}
+}
+
+func (u *user) act() {
+	manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{})
+	switch what := u.dice.IntN(20); {
+	case apierrors.IsNotFound(err):
+		u.create()
+	case err != nil || manager.DeletionTimestamp != nil:
+	case what == 0:
+		u.delete()
+	case what < 4:
+		u.disturbPod(what)
+	default:
+		u.edit(func(m *v1.PodManager) { u.user.Edit(m, time.Now()) })
+	}
+}
+
+// edit changes the PodManager, again if it has changed meanwhile.
+func (u *user) edit(change func(*v1.PodManager)) {
+	client := u.c.managers.AppsV1().PodManagers(u.namespace)
+	for range 20 {
+		manager, err := client.Get(u.c.ctx, u.name, metav1.GetOptions{})
+		if err != nil {
+			u.note("edit", err)
+			return
+		}
+		change(manager)
+		manager.Spec.Replicas = ptr.To(min(*manager.Spec.Replicas, 10))
+		if _, err = client.Update(u.c.ctx, manager, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+			u.note("edit", err)
+			return
+		}
+	}
+}
+
+func (u *user) delete() {
+	policy := dice.Pick(u.dice, metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan)
+	u.c.story.tell("%s: deleted, %s", u.name, policy)
+	err := u.c.managers.AppsV1().PodManagers(u.namespace).Delete(u.c.ctx, u.name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	u.note("delete", err)
+	if u.dice.Chance(0.5) {
+		pause(u.c.ctx, time.Duration(u.dice.IntN(20))*time.Second)
+		u.create()
+	}
+}
+
+// pods are those with the label of the PodManager.
+func (u *user) pods() []corev1.Pod {
+	list, err := u.c.kube.CoreV1().Pods(u.namespace).List(u.c.ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + u.name})
+	if err != nil {
+		return nil
+	}
+	return list.Items
+}
+
+// disturbPod does something to one of the pods.
+func (u *user) disturbPod(what int) {
+	pods := u.pods()
+	if len(pods) == 0 {
+		return
+	}
+	pod := pods[u.dice.IntN(len(pods))]
+	client := u.c.kube.CoreV1().Pods(u.namespace)
+	var err error
+	switch what {
+	case 1:
+		u.c.story.tell("%s: a user deletes %s", u.name, pod.Name)
+		err = client.Delete(u.c.ctx, pod.Name, metav1.DeleteOptions{})
+	case 2:
+		u.c.story.tell("%s: a user marks %s", u.name, pod.Name)
+		_, err = client.Patch(u.c.ctx, pod.Name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, v1.AnnotationDelete), metav1.PatchOptions{})
+	default:
+		label := dice.Pick(u.dice, v1.LabelManager, v1.LabelShard)
+		value := dice.Pick(u.dice, `null`, `"debug"`, `"1-of-4"`)
+		u.c.story.tell("%s: a user gives %s the label %s=%s", u.name, pod.Name, label, value)
+		_, err = client.Patch(u.c.ctx, pod.Name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:%s}}}`, label, value), metav1.PatchOptions{})
+	}
+	u.note("change a pod", err)
+}
+
+// release makes the PodManager one that can be brought up without anything going wrong.
+func (u *user) release() {
+	manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		u.create()
+	} else if err != nil || manager.DeletionTimestamp != nil {
+		u.isDone = true
+		return
+	}
+	u.c.story.tell("%s: a good release", u.name)
+	u.edit(func(m *v1.PodManager) {
+		m.Spec.Paused, m.Spec.ProgressDeadlineSeconds = false, ptr.To[int32](600)
+		m.Spec.Template.Annotations = map[string]string{"note": "good"}
+		for _, list := range [][]corev1.Container{m.Spec.Template.Spec.Containers, m.Spec.Template.Spec.InitContainers} {
+			for i := range list {
+				list[i].Image = list[i].Name + ":9"
+			}
+		}
+		m.Spec.UpdateStrategy.Type = v1.RollingUpdateStrategy
+		if m.Spec.UpdateStrategy.RollingUpdate == nil {
+			m.Spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{}
+		}
+		rolling := m.Spec.UpdateStrategy.RollingUpdate
+		rolling.Partition = nil
+		if rolling.PodUpdatePolicy == v1.InPlaceOnly {
+			rolling.PodUpdatePolicy = v1.InPlaceIfPossible
+		}
+	})
+}
+
+// sorted are names in order.
+func sorted[T any](all map[string]T) []string {
+	names := make([]string, 0, len(all))
+	for name := range all {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
