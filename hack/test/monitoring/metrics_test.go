@@ -3,9 +3,14 @@
 package monitoring
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"k8s.io/client-go/util/cert"
 
 	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/hack/test/harness/monitoring"
@@ -25,7 +30,13 @@ var states = map[string][]string{
 // Every metric and label that the alerts and the dashboard use is in what Prometheus reads from a controller that has done next to nothing.
 func TestMetricsExist(t *testing.T) {
 	t.Run("shards and webhooks", func(t *testing.T) { // whose metrics are only there with these flags; Prometheus remembers them
-		shareShards(t, "-webhook-bind-address=127.0.0.1:0", "-webhook-namespace=podmanager-system")
+		certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+		folder := t.TempDir()
+		err = errors.Join(err, os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600), os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shareShards(t, "-webhook-bind-address=127.0.0.1:0", "-webhook-cert-dir="+folder)
 	})
 	namespace := newNamespace(t)
 	namespace.apply("web", "{replicas: 1, image: nginx}")
