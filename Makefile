@@ -101,8 +101,8 @@ test-rest:
 e2e: ## The suites of controller and plugin on a real API server; SUITE=shards for another, KUBERNETES=v1.35, KEEP=1, ARGS='-run Scale'
 	@hack/test-e2e.sh $(or $(SUITE),core plugin) -- $(ARGS)
 
-e2e-rest: ## The other suites: chart, monitoring, conversion, webhook, shards, upgrade
-	@hack/test-e2e.sh chart monitoring conversion webhook shards upgrade -- $(ARGS)
+e2e-rest: ## The other suites: chart, monitoring, conversion, webhook, shards, upgrade, simulation
+	@hack/test-e2e.sh chart monitoring conversion webhook shards upgrade simulation -- $(ARGS)
 
 e2e-quick:
 	@KEEP=1 TEST_CLUSTER=$(TEST_CLUSTER)-quick hack/test-e2e.sh core -- -run '$(QUICK)' $(ARGS)

@@ -33,6 +33,7 @@ func (c *Cluster) Play(course Course) []string {
 	}
 	c.settings = dice.Pick(c.dice, settings{replicas: 1}, settings{replicas: 2, elects: true}, settings{replicas: 2, elects: true, shards: 4})
 	c.story.tell("%d replicas, %d shards, leader election %t", c.settings.replicas, c.settings.shards, c.settings.elects)
+	c.rules.prunes = !course.Fair && c.dice.Chance(0.1)
 	for i := range c.settings.replicas {
 		c.supervise(i)
 	}
@@ -134,7 +135,8 @@ func (c *Cluster) happen() {
 		c.story.tell("compacted")
 		c.server.Compact(c.server.Version() - int64(c.dice.IntN(50)))
 	case what < 9 && c.dice.Chance(0.3):
-		c.restore(int64(c.dice.IntN(40)), dice.Pick[int64](c.dice, 0, 0, 20, 1000))
+		back := int64(c.dice.IntN(40))
+		c.restore(back, dice.Pick(c.dice, 0, back, 20, 1000)) // some are caught up at once
 	case what < 14:
 		c.rules.imposeRandom(c.dice)
 	default:

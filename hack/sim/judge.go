@@ -24,6 +24,8 @@ const (
 	// window is the time in which requests of one kind are counted, and mostRequests how many there may be.
 	window       = 10 * time.Second
 	mostRequests = 60
+	// grace is how long the controller may take to see that a pod is not ready any more.
+	grace = 5 * time.Second
 )
 
 // judge checks what users were promised. It knows the truth from the API server, and nothing of how the controller decides.
@@ -34,6 +36,8 @@ type judge struct {
 	managers map[types.UID]*managed
 	pods     map[types.UID]*corev1.Pod
 	requests map[string][]time.Time
+	unready  map[types.UID]time.Time // when a pod was last seen to be no longer ready
+	blamed   map[string]bool         // kinds of requests that were told once
 	// writes are those of the controller, but for Leases.
 	writes     []write
 	wasRewound bool
@@ -47,10 +51,10 @@ type managed struct {
 	wants  []want // in the order of time
 }
 
-// want is how many pods there may be since a time.
+// want is how many pods there may be at the most since a time, and how many must be available at the least.
 type want struct {
-	since time.Time
-	most  int
+	since       time.Time
+	most, least int
 }
 
 type write struct {
@@ -59,7 +63,7 @@ type write struct {
 }
 
 func newJudge(c *Cluster) *judge {
-	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, requests: map[string][]time.Time{}}
+	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, requests: map[string][]time.Time{}, blamed: map[string]bool{}, unready: map[types.UID]time.Time{}}
 }
 
 // violate notes a broken promise. The caller holds the lock.
@@ -98,9 +102,12 @@ func (j *judge) seeManager(c *apiserver.Change) {
 	}
 	manager := typed[v1.PodManager](c.New)
 	known.key = manager.Namespace + "/" + manager.Name
-	most := manager.DesiredReplicas() + manager.MaxSurge()
-	if n := len(known.wants); n == 0 || known.wants[n-1].most != most {
-		known.wants = append(known.wants, want{time.Now(), most})
+	wanted := want{time.Now(), manager.DesiredReplicas() + manager.MaxSurge(), manager.DesiredReplicas() - manager.MaxUnavailable()}
+	if manager.Strategy() != v1.RollingUpdateStrategy || manager.DeletionTimestamp != nil {
+		wanted.least = 0
+	}
+	if n := len(known.wants); n == 0 || known.wants[n-1].most != wanted.most || known.wants[n-1].least != wanted.least {
+		known.wants = append(known.wants, wanted)
 	}
 }
 
@@ -113,6 +120,12 @@ func (j *judge) seePod(c *apiserver.Change) {
 	}
 	pod := typed[corev1.Pod](c.New)
 	j.pods[uid] = pod
+	if before != nil && nodes.IsReady(before) && isActive(before) && !(nodes.IsReady(pod) && isActive(pod)) {
+		j.unready[uid] = time.Now()
+		if isReplica(c.Request) && c.Request.Verb == "delete" {
+			j.checkAvailable(before, c)
+		}
+	}
 	owner, had := ownerOf(pod), types.UID("")
 	if before != nil {
 		had = ownerOf(before)
@@ -149,14 +162,40 @@ func (j *judge) checkCount(owner types.UID, c *apiserver.Change) {
 			count++
 		}
 	}
-	most := 0
-	for i, w := range known.wants {
-		if i+1 == len(known.wants) || time.Since(known.wants[i+1].since) < memory {
-			most = max(most, w.most)
-		}
-	}
+	most, _ := known.recent()
 	if isReplica(c.Request) && c.Request.Verb == "create" && count > most {
 		j.violate("%s has %d pods, and never wanted more than %d of late: %v", known.key, count, most, c.Request)
+	}
+}
+
+// recent are the most pods that were wanted of late, and the least that had to be available.
+func (m *managed) recent() (most, least int) {
+	for i, w := range m.wants {
+		if i+1 == len(m.wants) || time.Since(m.wants[i+1].since) < memory {
+			if most == 0 && least == 0 {
+				least = w.least
+			}
+			most, least = max(most, w.most), min(least, w.least)
+		}
+	}
+	return most, least
+}
+
+// checkAvailable checks, when the controller takes a ready pod down, that enough others are ready. Those that have just ceased to be count:
+// the controller cannot know that yet.
+func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
+	known := j.managers[ownerOf(before)]
+	if known == nil || known.isGone || j.wasRewound || !nodes.IsReady(before) || !isActive(before) {
+		return
+	}
+	count := 0
+	for uid, pod := range j.pods {
+		if uid != before.UID && ownerOf(pod) == ownerOf(before) && (isActive(pod) && nodes.IsReady(pod) || time.Since(j.unready[uid]) < grace) {
+			count++
+		}
+	}
+	if _, least := known.recent(); count < least {
+		j.violate("%s has %d ready pods, and never needed fewer than %d of late: %v", known.key, count, least, c.Request)
 	}
 }
 
@@ -169,9 +208,9 @@ func (j *judge) request(r *apiserver.Request) {
 	defer j.mu.Unlock()
 	kind, now := r.String(), time.Now()
 	recent := slices.DeleteFunc(j.requests[kind], func(at time.Time) bool { return now.Sub(at) > window })
-	if recent = append(recent, now); len(recent) > mostRequests {
+	if recent = append(recent, now); len(recent) > mostRequests && !j.blamed[kind] {
 		j.violate("%d times in %v: %v", len(recent), window, r)
-		recent = nil
+		j.blamed[kind] = true
 	}
 	j.requests[kind] = recent
 }
@@ -208,6 +247,11 @@ func (j *judge) checkTrue() {
 		return
 	}
 	for _, m := range list.Items {
+		for _, pod := range j.pods {
+			if ownerOf(pod) == "" && isActive(pod) && pod.Namespace == m.Namespace && pod.Labels[v1.LabelManager] == m.Name && m.DeletionTimestamp == nil {
+				j.violate("%s/%s has the label of %s and no owner, and is not adopted", pod.Namespace, pod.Name, m.Name)
+			}
+		}
 		count, ready := int32(0), int32(0)
 		for _, pod := range j.pods {
 			if ownerOf(pod) == m.UID && isActive(pod) {

@@ -19,6 +19,8 @@ import (
 // rules are the admission policies and webhooks of a cluster. They come and go.
 type rules struct {
 	c *Cluster
+	// prunes tells that the CRD is an older one, which drops a field of the status.
+	prunes bool
 
 	mu     sync.Mutex
 	active []*rule
@@ -43,6 +45,9 @@ func (r *rules) admit(ctx context.Context, review *apiserver.Review) error {
 	request := review.Request
 	if !strings.HasPrefix(request.Client, replicaPrefix) {
 		return nil
+	}
+	if r.prunes && request.Resource.Name == "podmanagers" && review.Object != nil {
+		unstructured.RemoveNestedField(review.Object.Object, "status", "image")
 	}
 	for _, rule := range r.matching(review) {
 		if rule.delay > 0 {

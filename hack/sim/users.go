@@ -96,9 +96,26 @@ func (u *user) delete() {
 	u.c.story.tell("%s: deleted, %s", u.name, policy)
 	err := u.c.managers.AppsV1().PodManagers(u.namespace).Delete(u.c.ctx, u.name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	u.note("delete", err)
+	if policy == metav1.DeletePropagationOrphan && u.dice.Chance(0.5) {
+		pause(u.c.ctx, time.Duration(u.dice.IntN(5))*time.Second)
+		u.handOver()
+	}
 	if u.dice.Chance(0.5) {
 		pause(u.c.ctx, time.Duration(u.dice.IntN(20))*time.Second)
 		u.create()
+	}
+}
+
+// handOver gives an orphan to the PodManager of another user.
+func (u *user) handOver() {
+	other := u.c.users[u.dice.IntN(len(u.c.users))]
+	for _, pod := range u.pods() {
+		if len(pod.OwnerReferences) == 0 && other.namespace == u.namespace {
+			u.c.story.tell("%s: the orphan %s is given to %s", u.name, pod.Name, other.name)
+			_, err := u.c.kube.CoreV1().Pods(u.namespace).Patch(u.c.ctx, pod.Name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, v1.LabelManager, other.name), metav1.PatchOptions{})
+			u.note("hand over", err)
+			return
+		}
 	}
 }
 

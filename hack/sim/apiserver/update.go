@@ -89,7 +89,10 @@ func (s *Server) prepareUpdate(ctx context.Context, r *Request, next *unstructur
 	keepMetadata(next, present)
 	path := field.NewPath("metadata")
 	errs = append(validation.ValidateObjectMetaAccessor(next, !r.Resource.has(clusterWide), validation.NameIsDNSSubdomain, path), errs...)
-	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(next, present, path)...)
+	// Both the generic part of the real server and the strategy of each kind check the metadata, so that each error comes twice.
+	for range 2 {
+		errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(next, present, path)...)
+	}
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.Resource.groupKind(), r.Name, errs)
 	}
@@ -167,6 +170,13 @@ func keepMetadata(next *unstructured.Unstructured, present *object) {
 		next.SetDeletionGracePeriodSeconds(grace)
 	}
 	next.SetResourceVersion(present.GetResourceVersion())
+	if metadata, ok := next.Object["metadata"].(map[string]any); ok {
+		for _, name := range []string{"labels", "annotations"} { // which are left out when they are empty
+			if values, isMap := metadata[name].(map[string]any); isMap && len(values) == 0 {
+				delete(metadata, name)
+			}
+		}
+	}
 }
 
 // sameSpec compares all but metadata and status.
