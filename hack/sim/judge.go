@@ -23,9 +23,11 @@ const (
 	memory = 3 * time.Minute
 	// window is the time in which requests of one kind are counted, and mostRequests how many there may be.
 	window       = 10 * time.Second
-	mostRequests = 60
+	mostRequests = 120
 	// grace is how long the controller may take to see that a pod is not ready any more.
 	grace = 5 * time.Second
+	// available is how long a pod has to be ready to be available, whatever minReadySeconds is.
+	available = 40 * time.Second
 )
 
 // judge checks what users were promised. It knows the truth from the API server, and nothing of how the controller decides.
@@ -36,8 +38,9 @@ type judge struct {
 	managers map[types.UID]*managed
 	pods     map[types.UID]*corev1.Pod
 	requests map[string][]time.Time
-	unready  map[types.UID]time.Time // when a pod was last seen to be no longer ready
-	blamed   map[string]bool         // kinds of requests that were told once
+	// ready and unready are when a pod has last become ready, and has last ceased to be.
+	ready, unready map[types.UID]time.Time
+	blamed         map[string]bool // kinds of requests that were told once
 	// writes are those of the controller, but for Leases.
 	writes     []write
 	wasRewound bool
@@ -63,7 +66,7 @@ type write struct {
 }
 
 func newJudge(c *Cluster) *judge {
-	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, requests: map[string][]time.Time{}, blamed: map[string]bool{}, unready: map[types.UID]time.Time{}}
+	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, requests: map[string][]time.Time{}, blamed: map[string]bool{}, ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}}
 }
 
 // violate notes a broken promise. The caller holds the lock.
@@ -120,7 +123,11 @@ func (j *judge) seePod(c *apiserver.Change) {
 	}
 	pod := typed[corev1.Pod](c.New)
 	j.pods[uid] = pod
-	if before != nil && nodes.IsReady(before) && isActive(before) && !(nodes.IsReady(pod) && isActive(pod)) {
+	wasReady, isReady := before != nil && nodes.IsReady(before) && isActive(before), nodes.IsReady(pod) && isActive(pod)
+	if isReady && !wasReady {
+		j.ready[uid] = time.Now()
+	}
+	if wasReady && !isReady {
 		j.unready[uid] = time.Now()
 		if isReplica(c.Request) && c.Request.Verb == "delete" {
 			j.checkAvailable(before, c)
@@ -185,7 +192,7 @@ func (m *managed) recent() (most, least int) {
 // the controller cannot know that yet.
 func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
 	known := j.managers[ownerOf(before)]
-	if known == nil || known.isGone || j.wasRewound || !nodes.IsReady(before) || !isActive(before) {
+	if known == nil || known.isGone || j.wasRewound || time.Since(j.ready[before.UID]) < available {
 		return
 	}
 	count := 0

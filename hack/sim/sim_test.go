@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	// The handlers of client-go write to standard error, and sleep while they hold a lock that all bubbles share.
 	utilruntime.ErrorHandlers = nil //nolint:reassign // there is no other way
 	debug.SetGCPercent(400)
+	runtime.GOMAXPROCS(1) // so that a seed comes out alike
 	os.Exit(m.Run())
 }
 
@@ -76,7 +77,6 @@ func TestSeed(t *testing.T) {
 	if err != nil {
 		t.Skip("SIM_SEED is not given")
 	}
-	runtime.GOMAXPROCS(1)
 	course := trouble
 	if os.Getenv("SIM_FAIR") != "" {
 		course = fair
