@@ -33,7 +33,7 @@ type rule struct {
 	// refusal is what the API server answers; nil if the write is admitted after delay.
 	refusal error
 	delay   time.Duration
-	// mapsImages makes every image that of a mirror, which is the same for all tags.
+	// mapsImages replaces every image by one of a mirror, which is the same for all tags.
 	mapsImages bool
 	what       string
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// checkQuotas refuses a pod that exceeds a quota. Usage is that of the pods that are there. The caller holds the lock.
+// checkQuotas refuses a pod that exceeds a quota. Usage is counted from the pods that are there. The caller holds the lock.
 func (s *Server) checkQuotas(r *Request, created *unstructured.Unstructured) error {
 	var used corev1.ResourceList
 	for _, o := range s.tables["resourcequotas"].objects {
