@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -102,14 +103,18 @@ func (c *Cluster) config(transport *apiserver.Client) *rest.Config {
 
 // observe hands each write to those whom it concerns.
 func (c *Cluster) observe(change *apiserver.Change) {
+	var pod *corev1.Pod
 	switch change.Request.Resource.Name {
 	case "pods":
-		c.kubelets.see(change)
+		if change.New != nil {
+			pod = typed[corev1.Pod](change.New) // once for all
+		}
+		c.kubelets.see(uidOf(change), pod)
 		c.collector.see(change)
 	case "podmanagers", "controllerrevisions":
 		c.collector.see(change)
 	}
-	c.judge.see(change)
+	c.judge.see(change, pod)
 }
 
 // Close ends everything. The bubble ends when all goroutines have.

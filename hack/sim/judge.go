@@ -76,8 +76,8 @@ func (j *judge) violate(format string, arguments ...any) {
 	j.violations = append(j.violations, text)
 }
 
-// see takes every write.
-func (j *judge) see(c *apiserver.Change) {
+// see takes every write; pod is its pod, if it leaves one.
+func (j *judge) see(c *apiserver.Change, pod *corev1.Pod) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if isReplica(c.Request) && c.Request.Resource.Name != "leases" && c.Request.Resource.Name != "events" {
@@ -87,7 +87,7 @@ func (j *judge) see(c *apiserver.Change) {
 	case "podmanagers":
 		j.seeManager(c)
 	case "pods":
-		j.seePod(c)
+		j.seePod(c, pod)
 	}
 }
 
@@ -100,7 +100,7 @@ func (j *judge) seeManager(c *apiserver.Change) {
 		known = &managed{}
 		j.managers[uid] = known
 	}
-	if known.isGone = c.New == nil; known.isGone {
+	if known.isGone = c.New == nil; known.isGone || c.Request.Subresource == "status" {
 		return
 	}
 	manager := typed[v1.PodManager](c.New)
@@ -114,14 +114,13 @@ func (j *judge) seeManager(c *apiserver.Change) {
 	}
 }
 
-func (j *judge) seePod(c *apiserver.Change) {
+func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	uid := uidOf(c)
 	before := j.pods[uid]
-	if c.New == nil {
+	if pod == nil {
 		delete(j.pods, uid)
 		return
 	}
-	pod := typed[corev1.Pod](c.New)
 	j.pods[uid] = pod
 	wasReady, isReady := before != nil && nodes.IsReady(before) && isActive(before), nodes.IsReady(pod) && isActive(pod)
 	if isReady && !wasReady {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
-	"github.com/mycompany/podmanager/hack/sim/apiserver"
 	"github.com/mycompany/podmanager/pkg/world/dice"
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
@@ -37,7 +36,7 @@ type podRunner struct {
 	*kubelets
 	uid    types.UID
 	dice   dice.Dice
-	latest map[string]any // the newest version; nil once the pod is gone
+	latest *corev1.Pod // the newest version; nil once the pod is gone
 	wake   chan struct{}
 }
 
@@ -48,21 +47,20 @@ func newKubelets(ctx context.Context, client kubernetes.Interface, seed uint64) 
 	return k
 }
 
-// see takes a change of a pod.
-func (k *kubelets) see(c *apiserver.Change) {
-	uid := uidOf(c)
+// see takes the newest version of a pod; nil if it is gone.
+func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	runner := k.pods[uid]
 	switch {
-	case runner == nil && c.New != nil:
+	case runner == nil && pod != nil:
 		runner = &podRunner{kubelets: k, uid: uid, dice: dice.Dice{Rand: rand.New(rand.NewPCG(k.seed, hash(string(uid))))}, wake: make(chan struct{}, 1)}
 		k.pods[uid] = runner
 		k.all.Go(runner.run)
 	case runner == nil:
 		return
 	}
-	runner.latest = c.New
+	runner.latest = pod
 	select {
 	case runner.wake <- struct{}{}:
 	default:
@@ -109,7 +107,7 @@ func (r *podRunner) read() *corev1.Pod {
 		delete(r.pods, r.uid)
 		return nil
 	}
-	return typed[corev1.Pod](r.latest)
+	return r.latest.DeepCopy()
 }
 
 // wait waits until the pod changes, or for the longest time.
