@@ -139,7 +139,8 @@ func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	if owner == "" {
 		return
 	}
-	if known := j.managers[owner]; owner != had && isReplica(c.Request) && (known == nil || known.isGone) {
+	// A create may have been on its way when the owner went: the garbage collector takes such a pod away. One that ran before must not go with it.
+	if known := j.managers[owner]; before != nil && owner != had && isReplica(c.Request) && (known == nil || known.isGone) {
 		j.violate("%s/%s gets an owner that is gone: %v", pod.Namespace, pod.Name, c.Request)
 	}
 	if before == nil || owner != had {
