@@ -266,6 +266,7 @@ func TestOnDelete(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:1'}")
 	s.awaitReady("web", 2)
+	s.awaitCurrent()
 	before, first := uids(s.Pods()), s.Manager("web").Status.CurrentRevision
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:2'}")
 	const still = " 2 available: Ready=True/UpdateOnDelete Available=True/EnoughReplicas Progressing=False/Complete"

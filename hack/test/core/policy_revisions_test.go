@@ -21,6 +21,7 @@ func TestRevisionRights(t *testing.T) {
 	const all, revisions = "create,get,list,patch,update,delete", "controllerrevisions.apps"
 	s.grant("jane", all, "podmanagers", revisions)
 	s.grant("paul", all, "podmanagers", revisions, "pods")
+	s.awaitCurrent()
 	current := s.Manager("web").Status.CurrentRevision
 	forged := s.forge(current, "nginx:evil")
 	patch := func(what, patch string) request {

@@ -180,7 +180,9 @@ func TestChangeAtZeroReplicas(t *testing.T) {
 func TestRevisionNameCollision(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'nginx:2'}")
-	name := s.awaitReady("web", 2).Status.CurrentRevision
+	s.awaitReady("web", 2)
+	s.awaitCurrent()
+	name := s.Manager("web").Status.CurrentRevision
 	s.Kubectl("delete", "pm", "web")
 	s.awaitRevisions("web")
 	squatter := &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Name: name}, Revision: 7, Data: runtime.RawExtension{Raw: []byte(`{"not":"ours"}`)}}

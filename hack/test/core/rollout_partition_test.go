@@ -141,6 +141,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", partitioned(5, policy, "0", "app:1"))
 			s.awaitReady("web", 5)
+			s.awaitCurrent()
 			first := s.Manager("web").Status.CurrentRevision
 			w := s.WatchPods()
 			s.apply("web", partitioned(5, policy, "3", "app:2"))
