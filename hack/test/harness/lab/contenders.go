@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -85,15 +86,23 @@ func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process,
 	}, nil
 }
 
-// FreeAddresses finds two addresses that nobody listens on.
+// The ports of FreeAddresses are below those that the kernel gives to connections: otherwise one could be taken before a program listens on it.
+const firstPort, ports = 20000, 10000
+
+// lastPort goes through the ports, so that no two programs of a suite get the same. Another suite begins elsewhere.
+var lastPort, beginning = atomic.Uint32{}, rand.Uint32N(ports)
+
+// FreeAddresses finds two addresses on which no program listens.
 func FreeAddresses() (first, second string, err error) {
 	for _, address := range []*string{&first, &second} {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", "", err
+		for tries := 0; *address == "" && tries < 100; tries++ {
+			candidate := fmt.Sprint("127.0.0.1:", firstPort+(beginning+lastPort.Add(1))%ports)
+			var listener net.Listener
+			if listener, err = net.Listen("tcp", candidate); err == nil {
+				listener.Close()
+				*address = candidate
+			}
 		}
-		defer listener.Close() // after both are found: otherwise they might be the same
-		*address = listener.Addr().String()
 	}
-	return first, second, nil
+	return first, second, err
 }
