@@ -143,7 +143,7 @@ func (p packing) texts(plugins []pluginArchive) ([]file, error) {
 	}, nil
 }
 
-// imageDigest is what the image is known by in a registry: that of the index of all platforms. The layout must be of the image with this tag.
+// imageDigest is the digest of the index of all platforms, by which a registry knows the image. The layout must be of the image with this tag.
 func imageDigest(layout, tag string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {

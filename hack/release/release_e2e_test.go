@@ -214,7 +214,7 @@ func checkChart(t *testing.T, folder string) {
 	}
 }
 
-// releasedDigest is that of the image in the release.
+// releasedDigest is the digest of the image in the release.
 func releasedDigest(t *testing.T, folder string) string {
 	t.Helper()
 	unpacked := t.TempDir()

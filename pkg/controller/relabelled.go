@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,12 +50,11 @@ func (c *Controller) handOver(ctx context.Context, scope source.Scope) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		pods, err := scope.Misplaced()
 		for _, pod := range pods[:min(len(pods), plan.MaxPerSync)] {
-			if err == nil {
-				err = c.executor.HandOver(ctx, pod)
-			}
+			// One that is refused does not hold up the others.
+			err = errors.Join(err, c.executor.HandOver(ctx, pod))
 		}
 		if err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Cannot hand over a pod of another shard", "shard", c.shard)
+			klog.FromContext(ctx).Error(err, "Cannot hand over pods of another shard", "shard", c.shard)
 		}
 	}, handOverPeriod)
 }
