@@ -134,18 +134,21 @@ cover: ## Print how much of each room the unit tests cover, lowest first
 	@hack/cover.sh $(ARGS)
 
 ##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
-.PHONY: search chaos chaos-short mutants-chaos bench bench-short
-search: ## The whole controller in simulated clusters with faults, for TIME=1m; prints the seeds of what is violated; SEED=5 begins there
+.PHONY: search mutants-sim chaos chaos-short mutants-chaos bench bench-short
+search: ## The whole controller in simulated clusters with faults, for TIME=1m; prints what is violated, how it came about, and the seed; SEED=5 begins there
 	@SIM_TIME=$(or $(TIME),1m) SIM_SEED=$(SEED) go test ./hack/sim -run '^TestSearch$$' -count 1 -timeout 0 -v
 
-chaos: ## Half an hour of faults; SCENARIO=list names them, SCENARIO=, SEED= and ROUNDS= choose; DURATION= ends it then, even if some had no round
+mutants-sim: ## Broken controllers that simulation must catch, a minute of CPU each at the most, without a cluster; MUTANT=list names them, MUTANT= chooses
+	@go build -o .bin/ ./hack/chaos && exec .bin/chaos -simulated -mutants '$(or $(MUTANT),.*)' $(ARGS)
+
+chaos: ## Faults of real processes for a quarter of an hour or longer; SCENARIO=list names them, SCENARIO=, SEED= and ROUNDS= choose; DURATION= ends it then, even if some had no round
 	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) \
 		$(if $(DURATION),-duration $(DURATION)) $(ARGS)
 
-chaos-short: ## A few minutes of faults, the same every time; SEED= makes it another
+chaos-short: ## A minute and a half of faults, the same every time; SEED= makes it another
 	@$(call campaign,chaos) -short $(if $(SEED),-seed $(SEED)) $(ARGS)
 
-mutants-chaos: ## Broken controllers that the scenarios must catch; MUTANT=list names them, MUTANT= and SCENARIO= choose; ARGS='-starve 70'
+mutants-chaos: ## Broken controllers that the scenarios must catch; MUTANT= and SCENARIO= choose; ARGS='-starve 70'
 	@$(call campaign,chaos) -mutants '$(or $(MUTANT),.*)' $(if $(SCENARIO),-scenario '$(SCENARIO)') -seed $(or $(SEED),1) $(ARGS)
 
 bench: ## Speed, requests and memory; ARGS='-only 1x1000 -rounds 5' narrows; NODE=real adds containers that run

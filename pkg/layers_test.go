@@ -44,6 +44,7 @@ var layers = []string{
 	"pkg/controller/memory",
 	"pkg/controller/queue",
 	"pkg/controller/source",
+	"pkg/controller/reconcile",
 	"pkg/controller/executor",
 	"pkg/controller/report",
 	"pkg/controller",

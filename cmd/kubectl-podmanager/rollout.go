@@ -29,7 +29,7 @@ func (p *plugin) status() *cobra.Command {
 		Short: "Follow a rollout until it ends, one line for each change",
 		Long: `Follow a rollout until it ends, one line for each change. The exit code tells how:
 
-    0  done: every pod is updated and available, and the new revision has proven itself (failurePolicy.gracePeriodSeconds)
+    0  done: every pod is updated and available, and the new revision has proven itself (failurePolicy.bakeSeconds)
     1  an error, or the PodManager is deleted
     3  failed: it was rolled back, or it is stalled until somebody acts
     4  held: it is paused, its partition is reached, or it waits for pods to be deleted (OnDelete); 0 with --held-ok

@@ -35,6 +35,26 @@ type hunt struct {
 
 // planHunts pairs the chosen scenarios with the chosen mutants.
 func (c *campaign) planHunts(names string) ([]*hunt, error) {
+	isFor := func(m mutants.Mutant) bool {
+		return slices.ContainsFunc(c.scenarios, func(s arena.Scenario) bool { return m.Scenarios[s.Name] != "" })
+	}
+	chosen, err := chooseMutants(names, isFor)
+	if err != nil {
+		return nil, err
+	}
+	var hunts []*hunt
+	for _, s := range c.scenarios {
+		for _, m := range chosen {
+			if m.Scenarios[s.Name] != "" {
+				hunts = append(hunts, &hunt{mutant: m, scenario: s})
+			}
+		}
+	}
+	return hunts, nil
+}
+
+// chooseMutants are the mutants of these names that suit, all of which apply.
+func chooseMutants(names string, suits func(mutants.Mutant) bool) ([]mutants.Mutant, error) {
 	pattern, err := regexp.Compile("^(" + names + ")$")
 	if err != nil {
 		return nil, fmt.Errorf("-mutants %s: %w", names, err)
@@ -43,21 +63,16 @@ func (c *campaign) planHunts(names string) ([]*hunt, error) {
 	if err != nil {
 		return nil, err
 	}
-	var hunts []*hunt
-	for _, s := range c.scenarios {
-		for _, m := range all {
-			if m.Scenarios[s.Name] != "" && pattern.MatchString(m.Name) {
-				if _, err := m.Patched("."); err != nil {
-					return nil, err
-				}
-				hunts = append(hunts, &hunt{mutant: m, scenario: s})
-			}
+	chosen := slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !pattern.MatchString(m.Name) || !suits(m) })
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("there is no mutant %s here; -mutants list prints them", names)
+	}
+	for _, m := range chosen {
+		if _, err := m.Patched("."); err != nil {
+			return nil, err
 		}
 	}
-	if len(hunts) == 0 {
-		return nil, fmt.Errorf("there is no mutant %s for these scenarios; -mutants list prints them", names)
-	}
-	return hunts, nil
+	return chosen, nil
 }
 
 // huntMutants lets each scenario catch its mutants, and fails if one does not.
@@ -164,7 +179,14 @@ func huntFailure(hunts []*hunt) error {
 func listMutants() error {
 	all, err := mutants.All()
 	for _, m := range all {
-		fmt.Printf("%-22s %s\n%-22s caught by %s\n", m.Name, m.About, "", strings.Join(slices.Sorted(maps.Keys(m.Scenarios)), ", "))
+		by := slices.Sorted(maps.Keys(m.Scenarios))
+		if m.IsSimulated() {
+			by = append(by, "simulation")
+		}
+		fmt.Printf("%-20s %s\n%-20s caught by %s\n", m.Name, m.About, "", strings.Join(by, ", "))
+		if m.Unsimulated != "" {
+			fmt.Printf("%-20s not by simulation: %s\n", "", m.Unsimulated)
+		}
 	}
 	return err
 }

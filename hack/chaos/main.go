@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -24,10 +25,11 @@ func main() {
 	only := flag.String("scenario", "", "`names` of scenarios, as a regular expression; list prints them all")
 	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all random choices; 0 for a new one, or with -short always the same")
 	flag.IntVar(&c.rounds, "rounds", 0, "how `many` runs of each scenario with our controller only, several at a time, each with the next seed")
-	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start, even if some scenarios have had none; by default every scenario has one, and all of them have 30m")
+	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start, even if some scenarios have had none; by default every scenario has one, and all of them have 15m")
 	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test-all")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "run our controller only, not the ReplicaSet controller")
 	hunted := flag.String("mutants", "", "`names` of broken controllers, as a regular expression, that the scenarios have to catch; list prints them all")
+	simulated := flag.Bool("simulated", false, "let the simulation catch the mutants, instead of the scenarios")
 	flag.IntVar(&c.starve, "starve", 0, "how many `percent` of each processor other programs take meanwhile")
 	flag.StringVar(&c.folder, "out", ".chaos", "`folder` for the report and the logs of the runs")
 	cluster := flag.String("cluster", "podmanager-chaos", "`name` of the cluster to create; it replaces a cluster of this name")
@@ -47,6 +49,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *simulated {
+		exit(simulate(ctx, cmp.Or(*hunted, ".*"), c.folder))
+	}
 	if err := c.choose(*only); err != nil {
 		exit(err)
 	}
@@ -78,7 +83,7 @@ func exit(err error) {
 const shortSeed = 279918164
 
 // completeTime is how long a campaign of all scenarios takes at the least.
-const completeTime = 30 * time.Minute
+const completeTime = 15 * time.Minute
 
 // choose sets which scenarios run, and for how long.
 func (c *campaign) choose(only string) error {

@@ -15,8 +15,8 @@ func TestChoose(t *testing.T) {
 		want     *campaign
 		fails    bool
 	}{
-		"all":                   {"", &campaign{}, &campaign{complete: true, duration: 30 * time.Minute}, false},
-		"all, with a seed":      {"", &campaign{seed: 7}, &campaign{seed: 7, complete: true, duration: 30 * time.Minute}, false},
+		"all":                   {"", &campaign{}, &campaign{complete: true, duration: completeTime}, false},
+		"all, with a seed":      {"", &campaign{seed: 7}, &campaign{seed: 7, complete: true, duration: completeTime}, false},
 		"one":                   {"churn", &campaign{seed: 7}, &campaign{seed: 7}, false},
 		"the same every time":   {"", &campaign{short: true}, &campaign{seed: shortSeed, withoutPeer: true}, false},
 		"short, with a seed":    {"", &campaign{short: true, seed: 7}, &campaign{seed: 7, withoutPeer: true}, false},

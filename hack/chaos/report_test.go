@@ -10,7 +10,7 @@ import (
 )
 
 func TestTable(t *testing.T) {
-	held := arena.Result{Scenario: "s", Contender: "PodManager", Converged: []time.Duration{time.Second, 3 * time.Second}, Counts: map[string]int{arena.EtcdKills: 20}}
+	held := arena.Result{Scenario: "s", Contender: "PodManager", Converged: []time.Duration{time.Second, 3 * time.Second}, Counts: map[string]int{arena.APIServerKills: 20}}
 	broke := arena.Result{Scenario: "s", Contender: "PodManager", Violations: []faults.Violation{{Invariant: "I4"}, {Invariant: "I1"}, {Invariant: "I1"}}}
 	theirs := arena.Result{Scenario: "s", Contender: "ReplicaSet", Violations: []faults.Violation{{Invariant: "I1"}}}
 	void := arena.Result{Scenario: "s", Contender: "PodManager", Error: "no cluster"}
@@ -20,11 +20,11 @@ func TestTable(t *testing.T) {
 		line     string
 		failure  string
 	}{
-		"all held":      {[]arena.Result{held, held}, false, "s 2 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", ""},
-		"the peer may":  {[]arena.Result{held, theirs}, false, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 0 -", ""},
-		"ours may not":  {[]arena.Result{held, broke}, false, "s 2 2 0 0 1 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "violated invariants 3 times"},
-		"a void run":    {[]arena.Result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "1 runs were void"},
-		"too few kills": {[]arena.Result{held}, true, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "0 controller kills instead of 200"},
+		"all held":      {[]arena.Result{held, held}, false, "s 2 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", ""},
+		"the peer may":  {[]arena.Result{held, theirs}, false, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 -", ""},
+		"ours may not":  {[]arena.Result{held, broke}, false, "s 2 2 0 0 1 0 0 3.0 s, 3.0 s - - - - - - - -", "violated invariants 3 times"},
+		"a void run":    {[]arena.Result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "1 runs were void"},
+		"too few kills": {[]arena.Result{held}, true, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "0 controller kills instead of 100"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

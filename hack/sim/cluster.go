@@ -5,11 +5,12 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -39,12 +40,15 @@ type Cluster struct {
 
 	kube     kubernetes.Interface
 	managers versioned.Interface
+	graph    metadata.Interface
 
 	kubelets  *kubelets
 	collector *collector
 	judge     *judge
 	users     []*user
 	settings  settings
+	hasCrowd  bool     // of small PodManagers
+	troubles  []string // kinds of what goes wrong, each as often as it is likely
 	running   sync.WaitGroup
 	logger    klog.Logger
 
@@ -74,21 +78,22 @@ func New(seed uint64, crd string, live io.Writer) (*Cluster, error) {
 		c.logger = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(live), textlogger.Verbosity(4)))
 	}
 	c.ctx, c.stop = context.WithCancel(context.Background())
-	c.server = apiserver.New(apiserver.Config{Rand: rand.New(rand.NewPCG(seed, hash("server"))), Custom: []*apiserver.Resource{custom}})
-	c.weather = &weather{ctx: c.ctx, seed: seed, story: c.story, counts: map[string]uint64{}}
+	c.server = apiserver.New(apiserver.Config{Rand: rand.New(rand.NewPCG(seed, hashOf("server"))), Custom: []*apiserver.Resource{custom}})
+	c.weather = &weather{ctx: c.ctx, seed: seed, story: c.story, counts: map[string]uint64{}, trouble: func(until time.Time) { c.judge.trouble("", until) }}
 	config := c.config(c.server.Client("kubernetes", nil))
-	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
+	inProtobuf := rest.CopyConfig(config)
+	inProtobuf.ContentType, inProtobuf.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
+	if c.kube, err = kubernetes.NewForConfig(inProtobuf); err != nil {
 		return nil, err
 	}
 	if c.managers, err = versioned.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	graph, err := metadata.NewForConfig(config)
-	if err != nil {
+	if c.graph, err = metadata.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	c.kubelets = newKubelets(c.ctx, c.kube, seed^hash("kubelets"))
-	c.collector = newCollector(c.ctx, graph, dice.New(seed^hash("garbage")))
+	c.kubelets = newKubelets(c.ctx, c.server, c.kube, seed^hashOf("kubelets"))
+	c.collector = newCollector(c.ctx, c.graph, dice.New(seed^hashOf("garbage")))
 	c.judge = newJudge(c)
 	c.rules = newRules(c)
 	c.server.Admit(c.rules.admit)
@@ -98,17 +103,14 @@ func New(seed uint64, crd string, live io.Writer) (*Cluster, error) {
 }
 
 func (c *Cluster) config(transport *apiserver.Client) *rest.Config {
-	return &rest.Config{Host: "http://simulation", Transport: transport, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	return &rest.Config{Host: "http://simulation", Transport: transport, QPS: -1}
 }
 
 // observe hands each write to those whom it concerns.
 func (c *Cluster) observe(change *apiserver.Change) {
-	var pod *corev1.Pod
+	pod, _ := change.New.(*corev1.Pod)
 	switch change.Request.Resource.Name {
 	case "pods":
-		if change.New != nil {
-			pod = typed[corev1.Pod](change.New) // once for all
-		}
 		c.kubelets.see(uidOf(change), pod)
 		c.collector.see(change)
 	case "podmanagers", "controllerrevisions":
@@ -119,7 +121,10 @@ func (c *Cluster) observe(change *apiserver.Change) {
 
 // Close ends everything. The bubble ends when all goroutines have.
 func (c *Cluster) Close() {
-	for _, r := range c.replicas {
+	c.mu.Lock()
+	replicas := slices.Clone(c.replicas)
+	c.mu.Unlock()
+	for _, r := range replicas {
 		r.kill()
 	}
 	c.stop()
@@ -128,11 +133,10 @@ func (c *Cluster) Close() {
 }
 
 func uidOf(c *apiserver.Change) types.UID {
-	content := c.New
-	if content == nil {
-		content = c.Old
+	if c.New == nil {
+		return c.Old.GetUID()
 	}
-	return (&unstructured.Unstructured{Object: content}).GetUID()
+	return c.New.GetUID()
 }
 
 // pause waits, and reports whether ctx is not done.

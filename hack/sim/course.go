@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,9 +12,13 @@ import (
 )
 
 const (
-	// settling is how long everything may take after the trouble is over: deadlines of rollouts are up to ten minutes, and backoffs of minutes
-	// follow each other. Nothing may be written in the last part of it, which is quiet.
-	settling, quiet = 40 * time.Minute, 5 * time.Minute
+	// patience is how long nothing may happen until all has settled: the longest backoff is ten minutes. settling is how long that may take:
+	// deadlines of rollouts are up to ten minutes, and backoffs of minutes follow each other. quiet is how long nothing may be written then.
+	patience, settling, quiet = 12 * time.Minute, 60 * time.Minute, 5 * time.Minute
+	// restarted is how long a new process may take to find that nothing is due.
+	restarted = 3 * time.Minute
+	// ending is how long processes may take to end. A real one does so at once; here its goroutines have to.
+	ending = 5 * time.Minute
 )
 
 // Course is what happens in a cluster.
@@ -32,8 +37,11 @@ func (c *Cluster) Play(course Course) []string {
 		return []string{err.Error()}
 	}
 	c.settings = dice.Pick(c.dice, settings{replicas: 1}, settings{replicas: 2, elects: true}, settings{replicas: 2, elects: true, shards: 4})
+	c.judge.trouble("", time.Now().Add(restarting))
 	c.story.tell("%d replicas, %d shards, leader election %t", c.settings.replicas, c.settings.shards, c.settings.elects)
-	c.rules.prunes = !course.Fair && c.dice.Chance(0.1)
+	if !course.Fair {
+		c.setTraits()
+	}
 	for i := range c.settings.replicas {
 		c.supervise(i)
 	}
@@ -42,28 +50,73 @@ func (c *Cluster) Play(course Course) []string {
 	}
 	c.troubled(course)
 	c.calm()
-	pause(c.ctx, settling)
-	c.judge.checkTrue()
-	c.judge.checkQuiet(time.Now().Add(-quiet))
+	c.settle()
 	for _, u := range c.users {
 		u.release()
 	}
-	pause(c.ctx, settling)
-	c.judge.checkTrue()
-	c.judge.checkQuiet(time.Now().Add(-quiet))
+	c.settle()
 	for _, u := range c.users {
-		if !u.isDone {
+		if !u.isDone && !c.judge.isBroken() {
 			c.judge.checkDone(u)
 		}
 	}
 	c.Close()
+	time.Sleep(ending)
 	return c.judge.violations
 }
+
+// setTraits makes this cluster unlike others.
+func (c *Cluster) setTraits() {
+	if c.dice.Chance(0.2) {
+		c.rules.prunes = dice.Pick(c.dice, "image", "rollout", "podNames", "terminatingReplicas")
+	}
+	if c.dice.Chance(0.2) {
+		c.rules.mirror = dice.Pick(c.dice, namespaces...)
+	}
+	c.hasCrowd = c.dice.Chance(0.25)
+	c.rules.kinds = dice.Pick(c.dice, []string{"refuse"}, []string{"slow"}, []string{"map"}, []string{"slow", "map", "quota"})
+	for _, kind := range []string{"process", "server", "network", "rules"} {
+		c.troubles = append(c.troubles, slices.Repeat([]string{kind}, dice.Pick(c.dice, 0, 0, 1, 3))...)
+	}
+	c.troubles = append(c.troubles, slices.Repeat([]string{"pods"}, dice.Pick(c.dice, 1, 3, 6))...)
+	c.story.tell("pruned: %q, mirror: %q, crowd: %t, trouble: %v, rules: %v", c.rules.prunes, c.rules.mirror, c.hasCrowd, c.troubles, c.rules.kinds)
+}
+
+// settle waits until nothing happens any more, and judges. If a new process then finds something to do, the old one has missed it. A course in
+// which a promise was broken ends soon: what follows costs time, and says little.
+func (c *Cluster) settle() {
+	if c.judge.isBroken() {
+		return
+	}
+	for latest := time.Now().Add(settling); time.Now().Before(latest) && pause(c.ctx, time.Minute) && time.Since(c.judge.lastChange()) < patience; {
+	}
+	c.judge.checkTrue()
+	c.judge.checkQuiet(time.Now().Add(-quiet), true, "all is calm")
+	c.story.tell("all is restarted, to see whether something was due")
+	began := time.Now()
+	for slot := range c.settings.replicas {
+		c.killReplica(slot)
+	}
+	pause(c.ctx, restarted)
+	if c.rules.prunes != "rollout" { // what the API server does not store of a rollout is lost with the process
+		c.judge.checkQuiet(began, false, "all was calm before the restart")
+	}
+}
+
+// killReplica ends a process as a power cut does.
+func (c *Cluster) killReplica(slot int) {
+	c.story.tell("%s is killed", c.replica(slot).name)
+	c.judge.trouble("", time.Now().Add(restarting))
+	c.replica(slot).kill()
+}
+
+// restarting is how long it takes until another process does the work of one that has ended.
+const restarting = 30 * time.Second
 
 // supervise keeps a process of the controller running, as a Deployment does.
 func (c *Cluster) supervise(slot int) {
 	name := fmt.Sprint(replicaPrefix, slot)
-	d := dice.New(c.seed ^ hash(name))
+	d := dice.New(c.seed ^ hashOf(name))
 	c.mu.Lock()
 	c.replicas = append(c.replicas, c.start(name))
 	c.mu.Unlock()
@@ -91,18 +144,22 @@ func (c *Cluster) replica(slot int) *replica {
 // troubled lets users act and things go wrong for a time.
 func (c *Cluster) troubled(course Course) {
 	deadline := time.Now().Add(course.Length)
-	if !course.Fair {
-		c.weather.set(dice.Pick(c.dice, 0, 0.01, 0.05, 0.2), dice.Pick(c.dice, 0, 0.1, 0.5))
-	}
 	every := dice.Pick(c.dice, 5*time.Second, 20*time.Second, time.Minute)
 	var acting sync.WaitGroup
 	for _, u := range c.users {
 		acting.Go(func() {
+			pause(c.ctx, time.Duration(u.dice.IntN(1000))*time.Millisecond)
 			u.create()
 			u.live(deadline, every)
 		})
 	}
-	for time.Now().Before(deadline) && pause(c.ctx, time.Duration(c.dice.IntN(20_000))*time.Millisecond) {
+	if c.hasCrowd {
+		acting.Go(func() { c.crowd(deadline) })
+	}
+	if slices.Contains(c.troubles, "network") {
+		c.changeWeather()
+	}
+	for !c.judge.isBroken() && time.Now().Before(deadline) && pause(c.ctx, time.Duration(c.dice.IntN(20_000))*time.Millisecond) {
 		if !course.Fair {
 			c.happen()
 		}
@@ -110,37 +167,85 @@ func (c *Cluster) troubled(course Course) {
 	acting.Wait()
 }
 
-// happen lets something go wrong.
+func (c *Cluster) changeWeather() {
+	fault, watch := dice.Pick(c.dice, 0, 0, 0.01, 0.05, 0.2), dice.Pick(c.dice, 0, 0, 0.1, 0.5)
+	c.story.tell("faults: %v of requests, %v of watches", fault, watch)
+	c.weather.set(fault, watch)
+}
+
+// happen lets something go wrong. How often which kind does is a trait of the cluster.
 func (c *Cluster) happen() {
-	slot := c.dice.IntN(len(c.replicas))
-	switch what := c.dice.IntN(30); {
-	case what < 3:
-		c.story.tell("%s is killed", c.replica(slot).name)
-		c.replica(slot).kill()
-	case what < 4:
-		c.story.tell("%s is told to stop", c.replica(slot).name)
-		c.replica(slot).stop()
-	case what < 6:
-		frozen, lasts := c.replica(slot), time.Duration(c.dice.IntN(60))*time.Second
-		c.story.tell("%s is frozen for %v", frozen.name, lasts)
-		thaw := frozen.freeze()
-		c.running.Go(func() {
-			pause(c.ctx, lasts)
-			thaw()
-		})
-	case what < 7:
-		c.story.tell("the API server is restarted")
-		c.server.Restart()
-	case what < 8:
-		c.story.tell("compacted")
-		c.server.Compact(c.server.Version() - int64(c.dice.IntN(50)))
-	case what < 9 && c.dice.Chance(0.3):
-		back := int64(c.dice.IntN(40))
-		c.restore(back, dice.Pick(c.dice, 0, back, 20, 1000)) // some are caught up at once
-	case what < 14:
+	slot := c.dice.IntN(c.settings.replicas)
+	switch dice.Pick(c.dice, c.troubles...) {
+	case "process":
+		dice.Pick(c.dice, c.killReplica, c.stopReplica, c.stopReplica, c.freezeReplica, c.reshard)(slot)
+	case "server":
+		dice.Pick(c.dice, c.restart, c.restart, c.restart, c.compact, c.restoreRandom)()
+	case "network":
+		c.changeWeather()
+	case "rules":
 		c.rules.imposeRandom(c.dice)
 	default:
-		c.disturbPod()
+		if c.dice.Chance(0.05) {
+			c.failPods()
+		} else {
+			c.disturbPod()
+		}
+	}
+}
+
+// stopReplica ends a process in order.
+func (c *Cluster) stopReplica(slot int) {
+	c.story.tell("%s is told to stop", c.replica(slot).name)
+	c.judge.trouble(stopping, time.Now().Add(restarting))
+	c.replica(slot).stop()
+}
+
+func (c *Cluster) freezeReplica(slot int) {
+	frozen, lasts := c.replica(slot), time.Duration(c.dice.IntN(60))*time.Second
+	c.story.tell("%s is frozen for %v", frozen.name, lasts)
+	c.judge.trouble("", time.Now().Add(lasts+restarting))
+	thaw := frozen.freeze()
+	c.running.Go(func() {
+		pause(c.ctx, lasts)
+		thaw()
+	})
+}
+
+func (c *Cluster) restart() {
+	c.story.tell("the API server is restarted")
+	c.judge.trouble("", time.Now().Add(restarting))
+	c.server.Restart()
+}
+
+func (c *Cluster) compact() {
+	c.story.tell("compacted")
+	c.server.Compact(c.server.Version() - int64(c.dice.IntN(50)))
+}
+
+// restoreRandom puts an earlier state back. Some versions are caught up at once.
+func (c *Cluster) restoreRandom() {
+	const first = 10 // the namespaces are there by then
+	back := min(int64(c.dice.IntN(40)), max(0, c.server.Version()-first))
+	c.judge.trouble("", time.Now().Add(restarting))
+	c.restore(back, dice.Pick(c.dice, 0, back, 20, 1000))
+}
+
+// reshard changes the number of shards, one replica after the other, as a Deployment does.
+func (c *Cluster) reshard(int) {
+	if !c.settings.elects {
+		return
+	}
+	c.mu.Lock()
+	c.settings.shards = dice.Pick(c.dice, 0, 2, 4)
+	c.mu.Unlock()
+	c.story.tell("%d shards from now on", c.settings.shards)
+	for slot := range c.settings.replicas {
+		c.running.Go(func() {
+			if pause(c.ctx, time.Duration(slot)*20*time.Second) {
+				c.stopReplica(slot)
+			}
+		})
 	}
 }
 
@@ -152,6 +257,23 @@ func (c *Cluster) disturbPod() {
 		c.story.tell("something happens to %s", pod.Name)
 		c.kubelets.disturb(c.dice, pod)
 	}
+}
+
+// failPods lets the pods of a namespace fail as soon as they run, as when their nodes have no space left.
+func (c *Cluster) failPods() {
+	where, lasts, d := dice.Pick(c.dice, namespaces...), time.Duration(30+c.dice.IntN(60))*time.Second, dice.New(c.dice.Uint64())
+	c.story.tell("all pods of %s fail for %v", where, lasts)
+	c.running.Go(func() {
+		for end := time.Now().Add(lasts); time.Now().Before(end) && !c.judge.isBroken() && pause(c.ctx, time.Second); {
+			pods, err := c.kube.CoreV1().Pods(where).List(c.ctx, metav1.ListOptions{})
+			if err != nil {
+				continue
+			}
+			for i := range pods.Items {
+				c.kubelets.disturb(d, &pods.Items[i])
+			}
+		}
+	})
 }
 
 // calm ends all trouble.

@@ -8,9 +8,9 @@
 //	faults.go    what goes wrong between a replica and the API server
 //	users.go     users who create, edit, scale, orphan and delete
 //	rules.go     admission that refuses, changes or delays writes for a while
-//	judge.go     what users were promised, checked at every version and when all is calm again
-//	story.go     what happened, in order
+//	judge.go     what users were promised, checked at every version; final.go when all is calm again; pace.go and timely.go as time goes by
+//	story.go     what happened, in order: what users did, what went wrong, and what the controller asked for and was answered
 //
-// The tests play a fixed set of seeds. make search TIME=10m plays others for that long, and prints the seeds of violations:
-// SIM_SEED=<seed> go test ./hack/sim -run TestSeed -v plays one again, and tells the story.
+// The tests play a fixed set of seeds. make search TIME=10m plays others for that long, and prints what was violated first with the end of the
+// story that led there: SIM_SEED=<seed> go test ./hack/sim -run TestSeed -v plays a course again, and tells all of it.
 package sim

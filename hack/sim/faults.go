@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
+	"github.com/mycompany/podmanager/hack/sim/luck"
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
@@ -19,6 +20,8 @@ type weather struct {
 	ctx   context.Context
 	seed  uint64
 	story *story
+	// trouble is told until when each fault lasts.
+	trouble func(until time.Time)
 
 	mu sync.Mutex
 	// counts has how many requests of each kind there were: what befalls one does not depend on those of other kinds, so that a course is
@@ -32,8 +35,9 @@ type weather struct {
 type line struct {
 	*weather
 	name string
-	// onRequest is called for each request.
+	// onRequest is called for each request, onAnswer when the process gets the answer.
 	onRequest func(*apiserver.Request)
+	onAnswer  func(l *line, r *apiserver.Request, status int)
 
 	mu     sync.Mutex
 	isDead bool
@@ -46,13 +50,21 @@ func (w *weather) diceFor(kind string) dice.Dice {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts[kind]++
-	return dice.Dice{Rand: rand.New(rand.NewPCG(w.seed^hash(kind), w.counts[kind]))}
+	of := w.seed ^ hashOf(kind)
+	luck.Seed(of + w.counts[kind])
+	return dice.Dice{Rand: rand.New(rand.NewPCG(of, w.counts[kind]))}
 }
 
 func (w *weather) rates() (fault, watch float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fault, w.watch
+}
+
+// tell tells of a fault that begins now.
+func (w *weather) tell(lasts time.Duration, format string, arguments ...any) {
+	w.trouble(time.Now().Add(lasts))
+	w.story.tell(format, arguments...)
 }
 
 // set changes how much goes wrong.
@@ -74,6 +86,9 @@ func latency(d dice.Dice) time.Duration {
 
 // Before implements apiserver.Faults.
 func (l *line) Before(ctx context.Context, r *apiserver.Request) error {
+	if l.hasEnded() {
+		return errReset // what is left of a dead process sends nothing
+	}
 	l.onRequest(r)
 	d := l.diceFor("before " + r.String())
 	if !pause(l.ctx, latency(d)) {
@@ -83,28 +98,28 @@ func (l *line) Before(ctx context.Context, r *apiserver.Request) error {
 		return err
 	}
 	rate, _ := l.rates()
-	if !d.Chance(rate) {
+	if isEvent(r) || !d.Chance(rate) {
 		return nil
 	}
 	switch d.IntN(6) {
 	case 0:
-		l.story.tell("lost: %v", r)
+		l.tell(0, "lost: %v", r)
 		return errReset
 	case 1:
-		l.story.tell("500: %v", r)
+		l.tell(0, "500: %v", r)
 		return apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
 	case 2:
-		l.story.tell("503: %v", r)
+		l.tell(0, "503: %v", r)
 		return apierrors.NewServiceUnavailable("the server is starting")
 	case 3:
-		l.story.tell("429: %v", r)
+		l.tell(0, "429: %v", r)
 		return apierrors.NewTooManyRequests("too many requests, please try again later", 1+d.IntN(3))
 	default:
 		late := time.Duration(d.IntN(2000)) * time.Millisecond
 		if d.Chance(0.2) {
 			late *= 30
 		}
-		l.story.tell("late by %v: %v", late, r)
+		l.tell(late, "late by %v: %v", late, r)
 		if !pause(l.ctx, late) {
 			return errReset
 		}
@@ -121,8 +136,8 @@ func (l *line) After(ctx context.Context, r *apiserver.Request, status int) erro
 	if err := l.passable(ctx); err != nil {
 		return err
 	}
-	if rate, _ := l.rates(); r.Verb != "watch" && d.Chance(rate) {
-		l.story.tell("answer %d lost: %v", status, r)
+	if rate, _ := l.rates(); r.Verb != "watch" && !isEvent(r) && d.Chance(rate) {
+		l.tell(pingTimeout, "answer %d lost: %v", status, r)
 		if d.Chance(0.3) {
 			// No packet comes any more: the client waits until it gives up, or until its pings are not answered.
 			select {
@@ -132,8 +147,18 @@ func (l *line) After(ctx context.Context, r *apiserver.Request, status int) erro
 		}
 		return errReset
 	}
+	l.onAnswer(l, r, status)
 	return nil
 }
+
+func (l *line) hasEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.isDead
+}
+
+// isEvent reports whether a request writes an event. Nothing goes wrong with those, because client-go gives up after some failures.
+func isEvent(r *apiserver.Request) bool { return r.Resource != nil && r.Resource.Name == "events" }
 
 // passable waits while the process is frozen, and fails once it is dead.
 func (l *line) passable(ctx context.Context) error {
@@ -165,31 +190,33 @@ func (l *line) Watch(stream *apiserver.Stream) {
 		stream.Pause()
 	}
 	l.mu.Unlock()
-	d := l.diceFor("watch " + stream.Request().String())
-	if _, rate := l.rates(); d.Chance(rate) {
-		go l.trouble(stream, d)
+	go l.follow(stream, l.diceFor("watch "+stream.Request().String()))
+}
+
+// follow makes a watch go wrong now and then.
+func (l *line) follow(stream *apiserver.Stream, d dice.Dice) {
+	for pause(l.ctx, time.Duration(d.IntN(120_000))*time.Millisecond) && !stream.HasEnded() {
+		if _, rate := l.rates(); d.Chance(rate) {
+			l.disturb(stream, d)
+		}
 	}
 }
 
-// trouble makes a watch go wrong after a while.
-func (l *line) trouble(stream *apiserver.Stream, d dice.Dice) {
-	if !pause(l.ctx, time.Duration(d.IntN(60_000))*time.Millisecond) {
-		return
-	}
-	r := stream.Request()
-	switch d.IntN(5) {
+// disturb makes a watch go wrong.
+func (l *line) disturb(stream *apiserver.Stream, d dice.Dice) {
+	switch r := stream.Request(); d.IntN(5) {
 	case 0:
-		l.story.tell("410: %v", r)
+		l.tell(0, "410: %v", r)
 		stream.Expire()
 	case 1:
-		l.story.tell("closed: %v", r)
+		l.tell(0, "closed: %v", r)
 		stream.Cut(io.EOF)
 	case 2:
-		l.story.tell("cut: %v", r)
+		l.tell(0, "cut: %v", r)
 		stream.Cut(errReset)
 	default:
 		stalls := time.Duration(d.IntN(90)) * time.Second
-		l.story.tell("stalls for %v: %v", stalls, r)
+		l.tell(stalls, "stalls for %v: %v", stalls, r)
 		stream.Pause()
 		if pause(l.ctx, stalls) {
 			stream.Resume()

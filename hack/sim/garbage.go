@@ -8,7 +8,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
@@ -33,7 +32,7 @@ type collector struct {
 // node is an object of the graph. One that was only seen as an owner has no content.
 type node struct {
 	resource schema.GroupVersionResource
-	content  *unstructured.Unstructured
+	content  apiserver.Object
 	// dependents are the objects that name this one as an owner.
 	dependents []types.UID
 }
@@ -49,9 +48,10 @@ func (g *collector) see(c *apiserver.Change) {
 	uid := uidOf(c)
 	before := g.objects[uid]
 	if before == nil {
-		before = &node{resource: c.Request.Resource.GroupVersion().WithResource(c.Request.Resource.Name)}
+		before = &node{}
 		g.objects[uid] = before
 	}
+	before.resource = c.Request.Resource.GroupVersion().WithResource(c.Request.Resource.Name)
 	if before.content != nil {
 		for _, ref := range before.content.GetOwnerReferences() {
 			g.forget(ref.UID, uid)
@@ -62,7 +62,7 @@ func (g *collector) see(c *apiserver.Change) {
 		for _, dependent := range before.dependents {
 			g.add(dependent)
 		}
-		for _, ref := range (&unstructured.Unstructured{Object: c.Old}).GetOwnerReferences() {
+		for _, ref := range c.Old.GetOwnerReferences() {
 			g.add(ref.UID) // it may wait for this one
 		}
 		if len(before.dependents) == 0 {
@@ -70,7 +70,7 @@ func (g *collector) see(c *apiserver.Change) {
 		}
 		return
 	}
-	before.content = &unstructured.Unstructured{Object: c.New}
+	before.content = c.New
 	for _, ref := range before.content.GetOwnerReferences() {
 		owner := g.objects[ref.UID]
 		if owner == nil {
@@ -127,7 +127,7 @@ func (g *collector) run() {
 	}
 }
 
-func (g *collector) next() (content *unstructured.Unstructured, resource schema.GroupVersionResource, dependents []*node, more bool) {
+func (g *collector) next() (content apiserver.Object, resource schema.GroupVersionResource, dependents []*node, more bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.due) == 0 {
@@ -147,7 +147,7 @@ func (g *collector) next() (content *unstructured.Unstructured, resource schema.
 }
 
 // process does what an object needs: it lets its dependents go, or deletes it because its owners are gone.
-func (g *collector) process(content *unstructured.Unstructured, resource schema.GroupVersionResource, dependents []*node) {
+func (g *collector) process(content apiserver.Object, resource schema.GroupVersionResource, dependents []*node) {
 	if content.GetDeletionTimestamp() != nil {
 		switch {
 		case slices.Contains(content.GetFinalizers(), metav1.FinalizerOrphanDependents):
@@ -182,13 +182,13 @@ func (g *collector) exists(namespace string, ref metav1.OwnerReference) bool {
 	return err == nil && owner.UID == ref.UID
 }
 
-func isBlocking(owner types.UID, dependent *unstructured.Unstructured) bool {
+func isBlocking(owner types.UID, dependent apiserver.Object) bool {
 	return slices.ContainsFunc(dependent.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
 		return ref.UID == owner && ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
 	})
 }
 
-func (g *collector) delete(content *unstructured.Unstructured, resource schema.GroupVersionResource) {
+func (g *collector) delete(content apiserver.Object, resource schema.GroupVersionResource) {
 	background := metav1.DeletePropagationBackground
 	_ = g.client.Resource(resource).Namespace(content.GetNamespace()).Delete(g.ctx, content.GetName(), metav1.DeleteOptions{
 		Preconditions: metav1.NewUIDPreconditions(string(content.GetUID())), PropagationPolicy: &background,
@@ -196,7 +196,7 @@ func (g *collector) delete(content *unstructured.Unstructured, resource schema.G
 }
 
 // orphan removes an owner from a dependent.
-func (g *collector) orphan(owner *unstructured.Unstructured, dependent *node) {
+func (g *collector) orphan(owner apiserver.Object, dependent *node) {
 	refs := slices.DeleteFunc(dependent.content.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
 	if refs == nil {
 		refs = []metav1.OwnerReference{}
@@ -204,12 +204,12 @@ func (g *collector) orphan(owner *unstructured.Unstructured, dependent *node) {
 	g.patch(dependent.content, dependent.resource, map[string]any{"uid": dependent.content.GetUID(), "ownerReferences": refs})
 }
 
-func (g *collector) removeFinalizer(content *unstructured.Unstructured, resource schema.GroupVersionResource, finalizer string) {
+func (g *collector) removeFinalizer(content apiserver.Object, resource schema.GroupVersionResource, finalizer string) {
 	remaining := slices.DeleteFunc(slices.Clone(content.GetFinalizers()), func(other string) bool { return other == finalizer })
 	g.patch(content, resource, map[string]any{"resourceVersion": content.GetResourceVersion(), "finalizers": remaining})
 }
 
-func (g *collector) patch(content *unstructured.Unstructured, resource schema.GroupVersionResource, fields map[string]any) {
+func (g *collector) patch(content apiserver.Object, resource schema.GroupVersionResource, fields map[string]any) {
 	patch, err := json.Marshal(map[string]any{"metadata": fields})
 	if err != nil {
 		panic(err) // cannot happen: these are strings

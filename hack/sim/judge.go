@@ -1,15 +1,16 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
@@ -21,11 +22,10 @@ const (
 	// memory is how old the spec may be that a controller goes by when it creates a pod: its copy is some seconds old, and the request may
 	// take two minutes.
 	memory = 3 * time.Minute
-	// window is the time in which requests of one kind are counted, and mostRequests how many there may be.
-	window       = 10 * time.Second
-	mostRequests = 120
 	// grace is how long the controller may take to see that a pod is not ready any more.
 	grace = 5 * time.Second
+	// released is how long the controller may take to see that a pod has no owner any more.
+	released = 10 * time.Second
 	// available is how long a pod has to be ready to be available, whatever minReadySeconds is.
 	available = 40 * time.Second
 )
@@ -37,21 +37,29 @@ type judge struct {
 	mu       sync.Mutex
 	managers map[types.UID]*managed
 	pods     map[types.UID]*corev1.Pod
-	requests map[string][]time.Time
 	// ready and unready are when a pod has last become ready, and has last ceased to be.
 	ready, unready map[types.UID]time.Time
-	blamed         map[string]bool // kinds of requests that were told once
-	// writes are those of the controller, but for Leases.
+	// orphaned is when a pod has lost its owner; sent is when deletes and patches of pods were sent.
+	orphaned map[types.UID]time.Time
+	sent     map[*apiserver.Request]time.Time
+	// writes are those of the controller, but for Leases. changed is when any client has last changed what the controller looks at.
 	writes     []write
+	changed    time.Time
 	wasRewound bool
 	violations []string
+
+	pace   pace
+	timely timely
 }
 
 // managed is what is known of a PodManager.
 type managed struct {
 	key    string
 	isGone bool
-	wants  []want // in the order of time
+	goneAt time.Time
+	object *unstructured.Unstructured // the newest version
+	latest *v1.PodManager             // the same; nil if it cannot be decoded
+	wants  []want                     // in the order of time
 }
 
 // want is how many pods there may be at the most since a time, and how many must be available at the least.
@@ -61,12 +69,13 @@ type want struct {
 }
 
 type write struct {
-	at   time.Time
-	what string
+	at     time.Time
+	change *apiserver.Change
 }
 
 func newJudge(c *Cluster) *judge {
-	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, requests: map[string][]time.Time{}, blamed: map[string]bool{}, ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}}
+	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, pace: newPace(), timely: newTimely(),
+		ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{}}
 }
 
 // violate notes a broken promise. The caller holds the lock.
@@ -80,15 +89,39 @@ func (j *judge) violate(format string, arguments ...any) {
 func (j *judge) see(c *apiserver.Change, pod *corev1.Pod) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if isReplica(c.Request) && c.Request.Resource.Name != "leases" && c.Request.Resource.Name != "events" {
-		j.writes = append(j.writes, write{time.Now(), c.Request.String()})
-	}
 	switch c.Request.Resource.Name {
+	case "leases", "events":
+		return
 	case "podmanagers":
 		j.seeManager(c)
 	case "pods":
 		j.seePod(c, pod)
 	}
+	j.changed = time.Now()
+	if isReplica(c.Request) {
+		j.writes = append(j.writes, write{time.Now(), c})
+		for time.Since(j.writes[0].at) > 2*quiet {
+			j.writes = j.writes[1:]
+		}
+	}
+}
+
+// isWording reports whether a write changes no more than the messages of conditions.
+func isWording(c *apiserver.Change) bool {
+	if c.Request.Subresource != "status" || c.Old == nil || c.New == nil {
+		return false
+	}
+	return fmt.Sprint(withoutMessages(c.Old)) == fmt.Sprint(withoutMessages(c.New))
+}
+
+func withoutMessages(o apiserver.Object) map[string]any {
+	content, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	status, _, _ := unstructured.NestedMap(content, "status")
+	conditions, _ := status["conditions"].([]any)
+	for _, condition := range conditions {
+		delete(condition.(map[string]any), "message")
+	}
+	return status
 }
 
 func isReplica(r *apiserver.Request) bool { return strings.HasPrefix(r.Client, replicaPrefix) }
@@ -100,11 +133,27 @@ func (j *judge) seeManager(c *apiserver.Change) {
 		known = &managed{}
 		j.managers[uid] = known
 	}
-	if known.isGone = c.New == nil; known.isGone || c.Request.Subresource == "status" {
+	if known.isGone = c.New == nil; known.isGone {
+		known.goneAt = time.Now()
 		return
 	}
-	manager := typed[v1.PodManager](c.New)
-	known.key = manager.Namespace + "/" + manager.Name
+	before := known.latest
+	known.object = c.New.(*unstructured.Unstructured)
+	known.key = known.object.GetNamespace() + "/" + known.object.GetName()
+	if known.latest = decoded(c, before); known.latest == nil {
+		return
+	}
+	manager := known.latest
+	if manager.Status.ObservedGeneration > manager.Generation && !j.wasRewound {
+		j.violate("%s: the status is of generation %d, the spec of %d: %v", known.key, manager.Status.ObservedGeneration, manager.Generation, c.Request)
+	}
+	if c.Request.Subresource == "status" {
+		j.hearConditions(known.key, manager.Status.Conditions)
+		return
+	}
+	if before == nil || before.Generation != manager.Generation {
+		j.expectObserved(known, manager)
+	}
 	wanted := want{time.Now(), manager.DesiredReplicas() + manager.MaxSurge(), manager.DesiredReplicas() - manager.MaxUnavailable()}
 	if manager.Strategy() != v1.RollingUpdateStrategy || manager.DeletionTimestamp != nil {
 		wanted.least = 0
@@ -114,9 +163,32 @@ func (j *judge) seeManager(c *apiserver.Change) {
 	}
 }
 
+// decoded is the PodManager after a change; nil if it cannot be decoded. Most changes are of the status alone. The converter of apimachinery would
+// let numbers overflow.
+func decoded(c *apiserver.Change, before *v1.PodManager) *v1.PodManager {
+	manager := &v1.PodManager{}
+	if before == nil || c.Request.Subresource != "status" {
+		if json.Unmarshal(c.JSON(), manager) != nil {
+			return nil
+		}
+		return manager
+	}
+	*manager = *before
+	manager.Status = v1.PodManagerStatus{}
+	status, err := json.Marshal(c.New.(*unstructured.Unstructured).Object["status"])
+	if err != nil || json.Unmarshal(status, &manager.Status) != nil {
+		return nil
+	}
+	return manager
+}
+
 func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	uid := uidOf(c)
 	before := j.pods[uid]
+	if before != nil && isReplica(c.Request) && ownerOf(before) == "" && before.Labels[v1.LabelManager] == "" {
+		j.violate("%s/%s is nothing to do with any PodManager: %v", before.Namespace, before.Name, c.Request)
+	}
+	j.checkOrphan(before, c)
 	if pod == nil {
 		delete(j.pods, uid)
 		return
@@ -139,12 +211,29 @@ func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	if owner == "" {
 		return
 	}
-	// A create may have been on its way when the owner went: the garbage collector takes such a pod away. One that ran before must not go with it.
-	if known := j.managers[owner]; before != nil && owner != had && isReplica(c.Request) && (known == nil || known.isGone) {
+	// A create may have been on its way when the owner went: the garbage collector takes such a pod away. One that ran before must not go with
+	// it, unless the request was sent while the owner was there.
+	if known := j.managers[owner]; before != nil && owner != had && isReplica(c.Request) &&
+		(known == nil || known.isGone && known.goneAt.Before(j.sent[c.Request])) {
 		j.violate("%s/%s gets an owner that is gone: %v", pod.Namespace, pod.Name, c.Request)
 	}
 	if before == nil || owner != had {
 		j.checkCount(owner, c)
+	}
+}
+
+// checkOrphan checks that the controller does not delete a pod that has no owner, as after a deletion that orphans the pods. It may not have
+// known when it sent the request.
+func (j *judge) checkOrphan(before *corev1.Pod, c *apiserver.Change) {
+	uid := uidOf(c)
+	switch pod, _ := c.New.(*corev1.Pod); {
+	case before == nil || j.wasRewound:
+	case pod != nil && ownerOf(before) != "" && ownerOf(pod) == "":
+		j.orphaned[uid] = time.Now()
+	case c.Request.Verb == "delete" && isReplica(c.Request) && ownerOf(before) == "" && isActive(before):
+		if sent, since := j.sent[c.Request], j.orphaned[uid]; !since.IsZero() && sent.Sub(since) > released {
+			j.violate("%s/%s has been an orphan for %v: %v", before.Namespace, before.Name, sent.Sub(since), c.Request)
+		}
 	}
 }
 
@@ -163,16 +252,24 @@ func (j *judge) checkCount(owner types.UID, c *apiserver.Change) {
 	if known == nil || j.wasRewound {
 		return
 	}
-	count := 0
-	for _, pod := range j.pods {
-		if ownerOf(pod) == owner && isActive(pod) {
-			count++
-		}
-	}
+	count, _ := j.count(owner)
 	most, _ := known.recent()
 	if isReplica(c.Request) && c.Request.Verb == "create" && count > most {
 		j.violate("%s has %d pods, and never wanted more than %d of late: %v", known.key, count, most, c.Request)
 	}
+}
+
+// count is how many pods an owner has, and how many are ready.
+func (j *judge) count(owner types.UID) (active, ready int) {
+	for _, pod := range j.pods {
+		if ownerOf(pod) == owner && isActive(pod) {
+			active++
+			if nodes.IsReady(pod) {
+				ready++
+			}
+		}
+	}
+	return active, ready
 }
 
 // recent are the most pods that were wanted of late, and the least that had to be available.
@@ -206,102 +303,9 @@ func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
 	}
 }
 
-// request takes every request of the controller, before it is sent.
-func (j *judge) request(r *apiserver.Request) {
-	if r.Resource == nil || r.Resource.Name == "leases" || r.Resource.Name == "events" || r.Verb == "list" || r.Verb == "watch" || r.Verb == "create" {
-		return
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	kind, now := r.String(), time.Now()
-	recent := slices.DeleteFunc(j.requests[kind], func(at time.Time) bool { return now.Sub(at) > window })
-	if recent = append(recent, now); len(recent) > mostRequests && !j.blamed[kind] {
-		j.violate("%d times in %v: %v", len(recent), window, r)
-		j.blamed[kind] = true
-	}
-	j.requests[kind] = recent
-}
-
 // restored notes that the API server has gone back in time: what was wanted before may be wanted again.
 func (j *judge) restored() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.wasRewound = true
-}
-
-// checkQuiet checks that nothing is written when all has been calm for a while.
-func (j *judge) checkQuiet(since time.Time) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	counts := map[string]int{}
-	for _, w := range j.writes {
-		if w.at.After(since) {
-			counts[w.what]++
-		}
-	}
-	for _, what := range sorted(counts) {
-		j.violate("%d times, although all is calm: %s", counts[what], what)
-	}
-}
-
-// checkTrue checks that each status says what is the case.
-func (j *judge) checkTrue() {
-	list, err := j.c.managers.AppsV1().PodManagers(metav1.NamespaceAll).List(j.c.ctx, metav1.ListOptions{})
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err != nil {
-		j.violate("%v", err)
-		return
-	}
-	for _, m := range list.Items {
-		for _, pod := range j.pods {
-			if ownerOf(pod) == "" && isActive(pod) && pod.Namespace == m.Namespace && pod.Labels[v1.LabelManager] == m.Name && m.DeletionTimestamp == nil {
-				j.violate("%s/%s has the label of %s and no owner, and is not adopted", pod.Namespace, pod.Name, m.Name)
-			}
-		}
-		count, ready := int32(0), int32(0)
-		for _, pod := range j.pods {
-			if ownerOf(pod) == m.UID && isActive(pod) {
-				count++
-				if nodes.IsReady(pod) {
-					ready++
-				}
-			}
-		}
-		s := m.Status
-		switch key := m.Namespace + "/" + m.Name; {
-		case m.DeletionTimestamp != nil:
-			j.violate("%s is still being deleted, with the finalizers %v", key, m.Finalizers)
-		case s.ObservedGeneration != m.Generation:
-			j.violate("%s: the status is of generation %d, the spec of %d", key, s.ObservedGeneration, m.Generation)
-		case s.Replicas != count || s.ReadyReplicas != ready:
-			j.violate("%s: the status says %d pods, %d ready; there are %d, %d ready", key, s.Replicas, s.ReadyReplicas, count, ready)
-		}
-	}
-}
-
-// checkDone checks that a release that nothing kept from going out is out.
-func (j *judge) checkDone(u *user) {
-	manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{})
-	pods := u.pods()
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	key := u.namespace + "/" + u.name
-	if err != nil {
-		j.violate("%s: %v", key, err)
-		return
-	}
-	ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
-	if ready == nil || ready.Status != metav1.ConditionTrue {
-		j.violate("%s: the good release is not out: %+v", key, ready)
-	}
-	own := slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return ownerOf(&pod) != manager.UID || !isActive(&pod) })
-	if len(own) != manager.DesiredReplicas() {
-		j.violate("%s: %d pods, want %d", key, len(own), manager.DesiredReplicas())
-	}
-	for _, pod := range own {
-		if pod.Annotations["note"] != "good" || !nodes.IsReady(&pod) {
-			j.violate("%s: pod %s is not of the good release, or not ready", key, pod.Name)
-		}
-	}
 }

@@ -3,17 +3,19 @@ package sim
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/mycompany/podmanager/hack/sim/apiserver"
+	"github.com/mycompany/podmanager/hack/sim/luck"
 	"github.com/mycompany/podmanager/pkg/world/dice"
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
@@ -22,6 +24,7 @@ import (
 // and written back to it.
 type kubelets struct {
 	ctx    context.Context
+	server *apiserver.Server
 	client kubernetes.Interface
 	seed   uint64
 
@@ -31,6 +34,9 @@ type kubelets struct {
 	all   sync.WaitGroup
 }
 
+// A kubelet waits before it starts a failed container again, twice as long after each failure.
+const firstBackOff, longestBackOff = 10 * time.Second, 5 * time.Minute
+
 // podRunner follows one pod from its creation to its end.
 type podRunner struct {
 	*kubelets
@@ -38,10 +44,12 @@ type podRunner struct {
 	dice   dice.Dice
 	latest *corev1.Pod // the newest version; nil once the pod is gone
 	wake   chan struct{}
+	// backOff is how long the kubelet waits before it starts a container again that has failed.
+	backOff time.Duration
 }
 
-func newKubelets(ctx context.Context, client kubernetes.Interface, seed uint64) *kubelets {
-	k := &kubelets{ctx: ctx, client: client, seed: seed, pods: map[types.UID]*podRunner{}}
+func newKubelets(ctx context.Context, server *apiserver.Server, client kubernetes.Interface, seed uint64) *kubelets {
+	k := &kubelets{ctx: ctx, server: server, client: client, seed: seed, pods: map[types.UID]*podRunner{}}
 	k.nodes = nodes.New(dice.New(seed), time.Now(), false)
 	k.nodes.Failed, k.nodes.Observed = func(*corev1.Pod) {}, func(*corev1.Pod) {}
 	return k
@@ -54,7 +62,7 @@ func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 	runner := k.pods[uid]
 	switch {
 	case runner == nil && pod != nil:
-		runner = &podRunner{kubelets: k, uid: uid, dice: dice.Dice{Rand: rand.New(rand.NewPCG(k.seed, hash(string(uid))))}, wake: make(chan struct{}, 1)}
+		runner = &podRunner{kubelets: k, uid: uid, dice: dice.Dice{Rand: rand.New(rand.NewPCG(k.seed, hashOf(string(uid))))}, wake: make(chan struct{}, 1), backOff: firstBackOff}
 		k.pods[uid] = runner
 		k.all.Go(runner.run)
 	case runner == nil:
@@ -93,7 +101,11 @@ func (r *podRunner) run() {
 			r.wait(time.Minute)
 			continue
 		}
-		if !r.step(pod) {
+		switch isStep := r.step(pod); {
+		case isStep && r.fails():
+			r.wait(r.backOff)
+			r.backOff = min(2*r.backOff, longestBackOff)
+		case !isStep:
 			r.wait(30 * time.Second) // an image may have been pulled by then
 		}
 	}
@@ -107,7 +119,25 @@ func (r *podRunner) read() *corev1.Pod {
 		delete(r.pods, r.uid)
 		return nil
 	}
-	return r.latest.DeepCopy()
+	return r.latest
+}
+
+// fails reports whether a container of the pod waits to be started again.
+func (r *podRunner) fails() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.latest == nil || r.latest.DeletionTimestamp != nil {
+		return false
+	}
+	select {
+	case <-r.wake: // by what this kubelet has written
+	default:
+	}
+	statuses := slices.Concat(r.latest.Status.InitContainerStatuses, r.latest.Status.ContainerStatuses)
+	return slices.ContainsFunc(statuses, func(status corev1.ContainerStatus) bool {
+		waiting := status.State.Waiting
+		return waiting != nil && (waiting.Reason == "ErrImagePull" || strings.HasSuffix(waiting.Reason, "BackOff"))
+	})
 }
 
 // wait waits until the pod changes, or for the longest time.
@@ -126,11 +156,13 @@ func (r *podRunner) step(pod *corev1.Pod) bool {
 	if !pause(r.ctx, time.Duration(20+r.dice.IntN(1500))*time.Millisecond) {
 		return false
 	}
+	luck.Seed(r.dice.Uint64())
 	fresh := r.read()
 	if fresh == nil || fresh.DeletionTimestamp != nil {
 		return fresh != nil
 	}
 	isBound := fresh.Spec.NodeName != ""
+	fresh = fresh.DeepCopy()
 	if !r.do(func() bool {
 		next := r.nodes.Next(fresh)
 		if next != nil {
@@ -158,10 +190,9 @@ func (r *podRunner) do(change func() bool) bool {
 
 // writeStatus writes what a kubelet writes: all but the conditions of readiness gates, which are for others.
 func (r *podRunner) writeStatus(pod *corev1.Pod) {
-	for range 10 {
-		stored, err := r.client.CoreV1().Pods(pod.Namespace).Get(r.ctx, pod.Name, metav1.GetOptions{})
-		if err != nil || stored.UID != pod.UID {
-			return
+	_ = r.server.UpdatePodStatus("kubernetes", pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
+		if stored.UID != pod.UID {
+			return false
 		}
 		wanted := &corev1.Pod{Status: *pod.Status.DeepCopy()}
 		for _, gate := range stored.Spec.ReadinessGates {
@@ -171,10 +202,8 @@ func (r *podRunner) writeStatus(pod *corev1.Pod) {
 			}
 		}
 		stored.Status = wanted.Status
-		if _, err = r.client.CoreV1().Pods(pod.Namespace).UpdateStatus(r.ctx, stored, metav1.UpdateOptions{FieldManager: "kubelet"}); !apierrors.IsConflict(err) {
-			return
-		}
-	}
+		return true
+	})
 }
 
 // stop ends the containers of a pod that is being deleted, within its grace period, and then the pod.
@@ -227,13 +256,4 @@ func (k *kubelets) calm() {
 		default:
 		}
 	}
-}
-
-// typed converts an object of the API server.
-func typed[T any](content map[string]any) *T {
-	object := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, object); err != nil {
-		panic(err) // cannot happen: the API server stores what fits the type
-	}
-	return object
 }

@@ -2,40 +2,50 @@ package sim
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// rules are the admission policies and webhooks of a cluster. They come and go.
+// rules are the admission policies, webhooks and quotas of a cluster. They come and go.
 type rules struct {
 	c *Cluster
-	// prunes tells that the CRD is an older one, which drops a field of the status.
-	prunes bool
+	// prunes is a field of the status that the CRD, an older one, does not have; mirror is a namespace whose images are mapped for good.
+	prunes, mirror string
+	kinds          []string // of the rules that come and go
 
 	mu     sync.Mutex
 	active []*rule
+	count  int // of all rules so far
 }
 
 // rule is about some writes of the controller in one namespace.
 type rule struct {
 	namespace, resource string
-	operation           apiserver.Operation
-	// refusal is what the API server answers; nil if the write is admitted after delay.
+	operation           apiserver.Operation // of any kind if it is empty
+	// wide says that the rule is about subresources, too, as one for "pods/*" is.
+	wide bool
+	// refusal is what the API server answers; nil if the write is admitted after delay. words are part of it.
 	refusal error
+	words   string
 	delay   time.Duration
 	// mapsImages replaces every image by one of a mirror, which is the same for all tags.
 	mapsImages bool
-	what       string
+	// quota is the name of a ResourceQuota, which the API server itself enforces.
+	quota string
+	what  string
 }
 
 func newRules(c *Cluster) *rules { return &rules{c: c} }
@@ -46,71 +56,100 @@ func (r *rules) admit(ctx context.Context, review *apiserver.Review) error {
 	if !strings.HasPrefix(request.Client, replicaPrefix) {
 		return nil
 	}
-	if r.prunes && request.Resource.Name == "podmanagers" && review.Object != nil {
-		unstructured.RemoveNestedField(review.Object.Object, "status", "image")
+	if r.prunes != "" && request.Resource.Name == "podmanagers" && review.Object != nil {
+		unstructured.RemoveNestedField(review.Object.(*unstructured.Unstructured).Object, "status", r.prunes)
 	}
-	for _, rule := range r.matching(review) {
+	matching, isAlone := r.matching(review)
+	for _, rule := range matching {
 		if rule.delay > 0 {
 			pause(r.c.ctx, rule.delay)
 		}
 		if rule.refusal != nil {
 			r.c.story.tell("refused (%s): %v", rule.what, request)
+			r.c.judge.refuse(rule, review, isAlone)
 			return rule.refusal
 		}
-		if rule.mapsImages && review.Object != nil {
-			mapImages(review.Object)
+		if pod, isPod := review.Object.(*corev1.Pod); rule.mapsImages && isPod {
+			mapImages(pod)
 		}
+	}
+	if r.mirror == request.Namespace && request.Resource.Name == "pods" && review.Object != nil {
+		mapImages(review.Object.(*corev1.Pod))
 	}
 	return nil
 }
 
-func (r *rules) matching(review *apiserver.Review) (matching []*rule) {
+// matching are the rules about a write. isAlone says that the namespace has no other rules.
+func (r *rules) matching(review *apiserver.Review) (matching []*rule, isAlone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	request, inNamespace := review.Request, 0
 	for _, rule := range r.active {
-		if rule.namespace == review.Request.Namespace && rule.resource == review.Request.Resource.Name && rule.operation == review.Operation &&
-			review.Request.Subresource != "status" {
+		if rule.namespace != request.Namespace {
+			continue
+		}
+		if inNamespace++; rule.quota != "" {
+			continue // the API server sees to it
+		}
+		isWide := request.Subresource == "" || rule.wide && request.Resource.Name == "pods"
+		if rule.resource == request.Resource.Name && (rule.operation == "" || rule.operation == review.Operation) && isWide {
 			matching = append(matching, rule)
 		}
 	}
-	return matching
+	return matching, inNamespace == 1
 }
 
 // mapImages is what a webhook does that pins all images of one application to the digest that is in the mirror.
-func mapImages(pod *unstructured.Unstructured) {
-	containers, _, _ := unstructured.NestedSlice(pod.Object, "spec", "containers")
-	for _, container := range containers {
-		if fields, ok := container.(map[string]any); ok && strings.HasPrefix(fields["image"].(string), "app:") {
-			fields["image"] = "app:1"
+func mapImages(pod *corev1.Pod) {
+	for i := range pod.Spec.Containers {
+		if image := &pod.Spec.Containers[i].Image; strings.HasPrefix(*image, "app:") {
+			*image = "app:1"
 		}
 	}
-	_ = unstructured.SetNestedSlice(pod.Object, containers, "spec", "containers")
+}
+
+// refusals are the answers of policies and webhooks, which may choose any code.
+var refusals = []metav1.Status{
+	{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid}, {Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid},
+	{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}, {Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound},
+	{Code: http.StatusConflict, Reason: metav1.StatusReasonConflict},
 }
 
 // imposeRandom adds a rule for a while.
 func (r *rules) imposeRandom(d dice.Dice) {
-	added := &rule{namespace: dice.Pick(d, namespaces...), operation: dice.Pick(d, apiserver.Create, apiserver.Update, apiserver.Delete),
-		resource: dice.Pick(d, "pods", "pods", "controllerrevisions", "podmanagers")}
-	group := schema.GroupResource{Resource: added.resource}
-	switch d.IntN(8) {
-	case 0, 1:
-		added.refusal, added.what = apierrors.NewInvalid(schema.GroupKind{Kind: added.resource}, "", nil), "422"
-	case 2:
-		added.refusal, added.what = apierrors.NewForbidden(group, "", errors.New("the policy says no")), "403"
-	case 3:
-		added.refusal, added.what = apierrors.NewNotFound(group, "webhook"), "404"
-	case 4:
-		added.refusal, added.what = apierrors.NewConflict(group, "webhook", errors.New("the webhook says no")), "409"
-	case 5, 6:
-		added.delay, added.what = time.Duration(1+d.IntN(9))*time.Second, "slow"
+	added := &rule{namespace: dice.Pick(d, namespaces...), operation: dice.Pick(d, apiserver.Create, apiserver.Update, apiserver.Delete, ""),
+		resource: dice.Pick(d, "pods", "pods", "controllerrevisions", "podmanagers"), wide: d.Chance(0.3)}
+	r.count++
+	switch dice.Pick(d, r.kinds...) {
+	case "refuse":
+		status := dice.Pick(d, refusals...)
+		added.words, added.what = fmt.Sprintf("rule %d says no", r.count), fmt.Sprint(status.Code)
+		status.Status, status.Message = metav1.StatusFailure, fmt.Sprintf("admission webhook %q denied the request: %s", "rules", added.words)
+		added.refusal = &apierrors.StatusError{ErrStatus: status}
+	case "slow":
+		added.delay, added.what = time.Duration(1+d.IntN(10))*time.Second, "slow"
+	case "map":
+		added.mapsImages, added.resource, added.operation, added.what = true, "pods", dice.Pick(d, apiserver.Create, apiserver.Update), "images are mapped"
 	default:
-		added.mapsImages, added.resource, added.what = true, "pods", "images are mapped"
+		added.quota, added.resource, added.what = fmt.Sprintf("quota-%d", r.count), "pods", fmt.Sprintf("a quota of %d", d.IntN(10))
 	}
 	lasts := time.Duration(1+d.IntN(300)) * time.Second
-	r.c.story.tell("rule for %v: %s of %s in %s: %s", lasts, added.operation, added.resource, added.namespace, added.what)
+	r.c.story.tell("rule %d for %v: %q of %s in %s: %s", r.count, lasts, added.operation, added.resource, added.namespace, added.what)
+	r.impose(added, lasts)
+}
+
+// impose adds a rule for a while.
+func (r *rules) impose(added *rule, lasts time.Duration) {
 	r.mu.Lock()
 	r.active = append(r.active, added)
 	r.mu.Unlock()
+	r.c.judge.trouble(added.namespace, time.Now().Add(lasts))
+	if added.quota != "" {
+		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: added.quota}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+			corev1.ResourcePods: resource.MustParse(strings.TrimPrefix(added.what, "a quota of ")),
+		}}}
+		_, _ = r.c.kube.CoreV1().ResourceQuotas(added.namespace).Create(r.c.ctx, quota, metav1.CreateOptions{})
+	}
 	r.c.running.Go(func() {
 		pause(r.c.ctx, lasts)
 		r.remove(added)
@@ -119,13 +158,19 @@ func (r *rules) imposeRandom(d dice.Dice) {
 
 func (r *rules) remove(gone *rule) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.active = slices.DeleteFunc(r.active, func(other *rule) bool { return other == gone })
+	r.mu.Unlock()
+	if gone.quota != "" {
+		_ = r.c.kube.CoreV1().ResourceQuotas(gone.namespace).Delete(r.c.ctx, gone.quota, metav1.DeleteOptions{})
+	}
 }
 
 // calm removes all rules.
 func (r *rules) calm() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.active = nil
+	active := slices.Clone(r.active)
+	r.mu.Unlock()
+	for _, rule := range active {
+		r.remove(rule)
+	}
 }

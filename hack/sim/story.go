@@ -1,12 +1,20 @@
 package sim
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/mycompany/podmanager/hack/sim/apiserver"
 )
 
 // story is what happened, in order.
@@ -15,30 +23,162 @@ type story struct {
 	// live, if not nil, gets each line at once.
 	live io.Writer
 
-	mu    sync.Mutex
-	lines []string
+	mu      sync.Mutex
+	entries []entry
+	// all is the sum of the hashes of everything that happened so far, also of what the story does not tell. Each has its time, so that the
+	// sum depends on the order of all but what happens at the same instant, which has none.
+	all uint64
+}
+
+// entry is a line of the story: a text, or a request and the status of its answer, which become text only when the story is told.
+type entry struct {
+	at      time.Duration
+	text    string
+	request *apiserver.Request
+	status  int
 }
 
 func newStory(live io.Writer) *story { return &story{began: time.Now(), live: live} }
 
 func (s *story) tell(format string, arguments ...any) {
+	s.add(entry{text: fmt.Sprintf(format, arguments...)})
+}
+
+func (s *story) add(e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	line := fmt.Sprintf("%10.3f ", time.Since(s.began).Seconds()) + fmt.Sprintf(format, arguments...)
-	s.lines = append(s.lines, line)
+	e.at = time.Since(s.began)
+	s.entries = append(s.entries, e)
+	s.note(e.text, nil)
 	if s.live != nil {
-		fmt.Fprintln(s.live, line)
+		fmt.Fprintln(s.live, e)
 	}
 }
 
-// fingerprint is a number that is the same for the same story.
+// note adds something to what happened. The caller holds the lock.
+func (s *story) note(text string, content []byte) {
+	h := fnv.New64a()
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Since(s.began))))
+	_, _ = h.Write([]byte(text))
+	_, _ = h.Write(content)
+	s.all += h.Sum64()
+}
+
+// sent takes note of a request of the controller.
+func (s *story) sent(r *apiserver.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note(r.String(), r.Body)
+}
+
+// answered tells of a request of the controller and its answer, if it is a write, or a read of what is in the caches, too. Of Leases, events
+// and watches, it tells only of failures.
+func (s *story) answered(r *apiserver.Request, status int) {
+	s.mu.Lock()
+	s.note(r.String()+": "+strconv.Itoa(status), nil)
+	s.mu.Unlock()
+	isOfInterest := r.Verb != "watch" && r.Resource != nil && slices.Contains([]string{"pods", "podmanagers", "controllerrevisions"}, r.Resource.Name)
+	if isOfInterest || status >= 400 {
+		s.add(entry{request: r, status: status})
+	}
+}
+
+func (e entry) String() string {
+	text := e.text
+	if e.request != nil {
+		text = fmt.Sprintf("%v%s: %d", e.request, detailsOf(e.request), e.status)
+	}
+	return fmt.Sprintf("%10.3f %s", e.at.Seconds(), text)
+}
+
+// detailsOf is what a request is about, in short.
+func detailsOf(r *apiserver.Request) string {
+	const longest = 200
+	if r.Verb == "patch" {
+		return " " + string(r.Body[:min(len(r.Body), longest)])
+	}
+	if r.Verb != "create" && r.Verb != "update" {
+		return ""
+	}
+	switch sent := r.Sent().(type) {
+	case nil:
+		return ""
+	case *corev1.Pod:
+		return fmt.Sprintf("/%s with %s", sent.Name, sent.Spec.Containers[0].Image)
+	case *unstructured.Unstructured:
+		return statusDetails(sent.Object)
+	default:
+		return strings.TrimSuffix("/"+sent.GetName(), "/"+r.Name)
+	}
+}
+
+// statusDetails are the numbers and conditions of a status.
+func statusDetails(manager map[string]any) string {
+	status, _, _ := unstructured.NestedMap(manager, "status")
+	var details strings.Builder
+	for _, name := range sorted(status) {
+		if number, isNumber := status[name].(int64); isNumber {
+			fmt.Fprintf(&details, " %s=%d", name, number)
+		}
+	}
+	conditions, _ := status["conditions"].([]any)
+	for _, condition := range conditions {
+		fields, _ := condition.(map[string]any)
+		fmt.Fprintf(&details, " %v=%v:%v", fields["type"], fields["status"], fields["reason"])
+	}
+	return details.String()
+}
+
+// lines is the story as text.
+func (s *story) lines() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := make([]string, 0, len(s.entries))
+	for _, e := range s.entries {
+		lines = append(lines, e.String())
+	}
+	return lines
+}
+
+// leadingTo are the last lines before a violation that concern the namespace that it names, the last three of each text.
+func (s *story) leadingTo(violation string, users []*user) []string {
+	const most, ofEach, time = 60, 3, len("  1234.567 ")
+	lines := s.lines()
+	if i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, violation) }); i >= 0 {
+		lines = lines[:i+1]
+	}
+	var last []string
+	counts := map[string]int{}
+	for _, line := range slices.Backward(lines) {
+		counts[line[time:]]++
+		if counts[line[time:]] <= ofEach && !isElsewhere(violation, line, users) && len(last) < most {
+			last = append(last, line)
+		}
+	}
+	slices.Reverse(last)
+	return last
+}
+
+// isElsewhere reports whether a line is about another namespace than a violation.
+func isElsewhere(violation, line string, users []*user) bool {
+	isNamed := func(namespace string) bool { return strings.Contains(violation, namespace) }
+	if !slices.ContainsFunc(namespaces, isNamed) || slices.ContainsFunc(namespaces, func(n string) bool { return isNamed(n) && strings.Contains(line, n) }) {
+		return false
+	}
+	return slices.ContainsFunc(namespaces, func(n string) bool { return strings.Contains(line, n) }) || slices.ContainsFunc(users, func(u *user) bool {
+		return !isNamed(u.namespace) && (strings.Contains(line, " "+u.name+":") || strings.Contains(line, " "+u.name+"-"))
+	})
+}
+
+// fingerprint is a number that is the same if the same happened: all requests of the controller and what they contain, their answers, what went
+// wrong, and what users did, and when.
 func (s *story) fingerprint() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return hash(strings.Join(s.lines, "\n"))
+	return s.all
 }
 
-func hash(text string) uint64 {
+func hashOf(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))
 	return h.Sum64()

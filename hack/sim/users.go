@@ -29,7 +29,7 @@ type user struct {
 
 func (c *Cluster) newUser(index int) *user {
 	name := fmt.Sprintf("web-%d", index)
-	d := dice.Dice{Rand: rand.New(rand.NewPCG(c.seed, hash(name)))}
+	d := dice.Dice{Rand: rand.New(rand.NewPCG(c.seed, hashOf(name)))}
 	u := &user{c: c, namespace: namespaces[index%len(namespaces)], name: name, dice: d}
 	u.user = users.New(d, func(format string, arguments ...any) { c.story.tell(name+": "+format, arguments...) })
 	return u
@@ -53,21 +53,27 @@ func (u *user) note(what string, err error) {
 
 // live does something now and then, until the deadline.
 func (u *user) live(deadline time.Time, every time.Duration) {
-	for pause(u.c.ctx, time.Duration(u.dice.Int64N(int64(2*every)))) && time.Now().Before(deadline) {
+	for pause(u.c.ctx, time.Duration(u.dice.Int64N(int64(2*every)))) && time.Now().Before(deadline) && !u.c.judge.isBroken() {
 		u.act()
 	}
 }
 
 func (u *user) act() {
 	manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{})
-	switch what := u.dice.IntN(20); {
+	switch what := u.dice.IntN(40); {
 	case apierrors.IsNotFound(err):
 		u.create()
-	case err != nil || manager.DeletionTimestamp != nil:
-	case what == 0:
+	case err != nil: // it cannot be decoded
+		u.repair()
+	case manager.DeletionTimestamp != nil:
+	case what < 3:
 		u.delete()
-	case what < 4:
+	case what == 3:
+		u.spoil()
+	case what < 8:
 		u.disturbPod(what)
+	case what == 8:
+		u.pester()
 	default:
 		u.edit(func(m *v1.PodManager) { u.user.Edit(m, time.Now()) })
 	}
@@ -93,17 +99,60 @@ func (u *user) edit(change func(*v1.PodManager)) {
 
 func (u *user) delete() {
 	policy := dice.Pick(u.dice, metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan)
-	u.c.story.tell("%s: deleted, %s", u.name, policy)
-	err := u.c.managers.AppsV1().PodManagers(u.namespace).Delete(u.c.ctx, u.name, metav1.DeleteOptions{PropagationPolicy: &policy})
-	u.note("delete", err)
+	u.deleteWith(policy)
 	if policy == metav1.DeletePropagationOrphan && u.dice.Chance(0.5) {
 		pause(u.c.ctx, time.Duration(u.dice.IntN(5))*time.Second)
 		u.handOver()
 	}
 	if u.dice.Chance(0.5) {
-		pause(u.c.ctx, time.Duration(u.dice.IntN(20))*time.Second)
+		pause(u.c.ctx, time.Duration(u.dice.IntN(20_000))*time.Millisecond)
 		u.create()
 	}
+	if u.dice.Chance(0.2) { // that was a mistake
+		pause(u.c.ctx, time.Duration(u.dice.IntN(3000))*time.Millisecond)
+		u.deleteWith(dice.Pick(u.dice, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan))
+	}
+}
+
+func (u *user) deleteWith(policy metav1.DeletionPropagation) {
+	u.c.story.tell("%s: deleted, %s", u.name, policy)
+	u.note("delete", u.c.managers.AppsV1().PodManagers(u.namespace).Delete(u.c.ctx, u.name, metav1.DeleteOptions{PropagationPolicy: &policy}))
+}
+
+// pester lets another client write to the PodManager all the time, as a controller that stamps it does, while the user scales it.
+func (u *user) pester() {
+	u.c.story.tell("%s: another client writes to it ten times a second", u.name)
+	for i := range 200 {
+		u.patch(fmt.Sprintf(`{"metadata":{"annotations":{"stamp":"%d"}}}`, i))
+		if i == 50 {
+			u.edit(func(m *v1.PodManager) { *m.Spec.Replicas++ })
+		}
+		if !pause(u.c.ctx, 100*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// spoil writes what the CRD admits and the Go type does not.
+func (u *user) spoil() {
+	u.c.story.tell("%s: cannot be decoded any more", u.name)
+	u.patch(dice.Pick(u.dice, `{"spec":{"template":{"spec":{"overhead":{"cpu":"1e1.5"}}}}}`, `{"spec":{"template":{"spec":{"priority":3000000000}}}}`))
+}
+
+// repair takes back what spoil has written, or deletes the object.
+func (u *user) repair() {
+	if u.dice.Chance(0.3) {
+		u.deleteWith(metav1.DeletePropagationBackground)
+		return
+	}
+	u.c.story.tell("%s: can be decoded again", u.name)
+	u.patch(`{"spec":{"template":{"spec":{"overhead":null,"priority":null}}}}`)
+}
+
+// patch sends a merge patch, and needs no Go type.
+func (u *user) patch(patch string) {
+	_, err := u.c.graph.Resource(podManagers).Namespace(u.namespace).Patch(u.c.ctx, u.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	u.note("patch", err)
 }
 
 // handOver gives an orphan to the PodManager of another user.
@@ -138,12 +187,23 @@ func (u *user) disturbPod(what int) {
 	client := u.c.kube.CoreV1().Pods(u.namespace)
 	var err error
 	switch what {
-	case 1:
+	case 4:
+		name := fmt.Sprintf("%s-%d", u.name, u.dice.IntN(10))
+		u.c.story.tell("%s: a stranger makes a pod named %s", u.name, name)
+		stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: pod.Spec.Containers}}
+		_, err = client.Create(u.c.ctx, stranger, metav1.CreateOptions{})
+	case 5:
 		u.c.story.tell("%s: a user deletes %s", u.name, pod.Name)
 		err = client.Delete(u.c.ctx, pod.Name, metav1.DeleteOptions{})
-	case 2:
-		u.c.story.tell("%s: a user marks %s", u.name, pod.Name)
-		_, err = client.Patch(u.c.ctx, pod.Name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, v1.AnnotationDelete), metav1.PatchOptions{})
+	case 6:
+		marked := []corev1.Pod{pod}
+		if u.dice.Chance(0.3) {
+			marked = pods
+		}
+		for _, pod := range marked {
+			u.c.story.tell("%s: a user marks %s", u.name, pod.Name)
+			_, err = client.Patch(u.c.ctx, pod.Name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, v1.AnnotationDelete), metav1.PatchOptions{})
+		}
 	default:
 		label := dice.Pick(u.dice, v1.LabelManager, v1.LabelShard)
 		value := dice.Pick(u.dice, `null`, `"debug"`, `"1-of-4"`)
@@ -155,10 +215,13 @@ func (u *user) disturbPod(what int) {
 
 // release makes the PodManager one that can be brought up without anything going wrong.
 func (u *user) release() {
-	manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	switch manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{}); {
+	case apierrors.IsNotFound(err):
 		u.create()
-	} else if err != nil || manager.DeletionTimestamp != nil {
+	case err != nil: // it cannot be decoded
+		u.deleteWith(metav1.DeletePropagationBackground)
+		fallthrough
+	case manager.DeletionTimestamp != nil:
 		u.isDone = true
 		return
 	}
@@ -181,6 +244,25 @@ func (u *user) release() {
 			rolling.PodUpdatePolicy = v1.InPlaceIfPossible
 		}
 	})
+}
+
+// crowd are many small PodManagers of one namespace that are released together now and then.
+func (c *Cluster) crowd(deadline time.Time) {
+	client := c.managers.AppsV1().PodManagers(namespaces[0])
+	for release := 1; time.Now().Before(deadline) && !c.judge.isBroken(); release++ {
+		c.story.tell("the crowd: release %d", release)
+		for i := range 30 {
+			pause(c.ctx, 5*time.Millisecond) // a client is not infinitely fast
+			manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("crowd-%d", i)}}
+			manager.Spec.Replicas, manager.Spec.Image = ptr.To[int32](2), fmt.Sprintf("app:%d", release)
+			if release == 1 {
+				_, _ = client.Create(c.ctx, manager, metav1.CreateOptions{})
+			} else {
+				_, _ = client.Patch(c.ctx, manager.Name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"image":%q}}`, manager.Spec.Image), metav1.PatchOptions{})
+			}
+		}
+		pause(c.ctx, time.Duration(1+c.seed%3)*time.Minute)
+	}
 }
 
 // sorted are names in order.

@@ -20,14 +20,14 @@ import (
 type Config struct {
 	Kubeconfig string
 	Master     string
-	// REST, if not nil, is used instead of a kubeconfig. If it has a ContentType, all clients keep to that.
+	// REST, if not nil, is used instead of a kubeconfig.
 	REST      *rest.Config
 	UserAgent string
 	QPS       float32
 	Burst     int
 	// RenewDeadline is how long a leader may take to renew the Lease; 0 without leader election.
 	RenewDeadline time.Duration
-	// Wrap, if not nil, wraps the transport of the clients that the controller works with.
+	// Wrap, if not nil, wraps the transport of the clients that the controller works with, but for Events.
 	Wrap transport.WrapperFunc
 }
 
@@ -101,7 +101,10 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	if c.Statuses, err = source.NewManagerClient(reports); err != nil {
 		return nil, err
 	}
-	if c.Events, err = kubernetes.NewForConfig(withProtobuf(reports)); err != nil {
+	// Events are not wrapped: they tell what this process has done, also when it may do no more, and are written after a handover.
+	events := withProtobuf(leaseConfig)
+	events.RateLimiter = reports.RateLimiter
+	if c.Events, err = kubernetes.NewForConfig(events); err != nil {
 		return nil, err
 	}
 	reviews := rest.CopyConfig(leaseConfig)
@@ -137,9 +140,6 @@ func (c *Clients) addLeaseClients(config *rest.Config, renewDeadline time.Durati
 
 func withProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	if config.ContentType != "" {
-		return config
-	}
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return config

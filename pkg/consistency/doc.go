@@ -5,7 +5,5 @@
 // owner, and waits until they do. The Tracker does the work of expectations, but with resourceVersions instead of counts. It lives in
 // memory: after a restart the caches are filled anew, and the names of pods keep a second one from being made.
 //
-// An echo is a watch event that shows nothing but a write of this process: no sync is needed for it.
-//
 // The Tracker holds no stores and no clients: the caller passes the resourceVersion of each store.
 package consistency

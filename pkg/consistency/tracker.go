@@ -1,6 +1,7 @@
 package consistency
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,10 +12,6 @@ import (
 
 // Resource is a resource that the controller writes and watches, such as "pods".
 type Resource string
-
-// maxEchoes bounds how many own writes per owner are remembered to recognise their events. The event of a forgotten write counts as
-// somebody else's, and costs one unnecessary sync.
-const maxEchoes = 32
 
 // Tracker remembers the writes for each owner. It is safe for concurrent use.
 type Tracker struct {
@@ -28,8 +25,6 @@ type ownerRecord struct {
 	newest map[Resource]string
 	// since is when the stores fell behind: the time of the first entry in newest. It is zero while newest is empty.
 	since time.Time
-	// echoes are the latest own writes whose events have not arrived yet, at most maxEchoes.
-	echoes []echo
 	// unsettled are the names of objects whose fate only a live read can tell.
 	unsettled map[string]bool
 }
@@ -43,56 +38,21 @@ func (r *ownerRecord) saw(resource Resource, version string, now time.Time) {
 	}
 }
 
-func (r *ownerRecord) isEmpty() bool { return len(r.newest)+len(r.echoes)+len(r.unsettled) == 0 }
-
-type echo struct {
-	resource Resource
-	version  string
-}
+func (r *ownerRecord) isEmpty() bool { return len(r.newest)+len(r.unsettled) == 0 }
 
 // NewTracker returns a Tracker that knows of no writes.
 func NewTracker() *Tracker {
 	return &Tracker{owners: map[cache.ObjectName]*ownerRecord{}}
 }
 
-// Saw notes that a live read has returned this resourceVersion for owner: the store has to catch up with it.
+// Saw notes that a write or a live read for owner was answered with this resourceVersion: the store has to catch up with it.
 func (t *Tracker) Saw(owner cache.ObjectName, resource Resource, version string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.recordOf(owner).saw(resource, version, now)
 }
 
-// Wrote notes that a write for owner was answered with this resourceVersion: the store has to catch up with it. The answer must
-// contain nobody else's changes, because the event with this resourceVersion will count as an echo.
-func (t *Tracker) Wrote(owner cache.ObjectName, resource Resource, version string, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.recordOf(owner)
-	r.saw(resource, version, now)
-	if len(r.echoes) == maxEchoes {
-		r.echoes = slices.Delete(r.echoes, 0, 1)
-	}
-	r.echoes = append(r.echoes, echo{resource, version})
-}
-
-// IsEcho tells whether an event shows nothing but an own write for owner. It is true once for each write.
-func (t *Tracker) IsEcho(owner cache.ObjectName, resource Resource, version string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r, found := t.owners[owner]
-	if !found {
-		return false
-	}
-	i := slices.Index(r.echoes, echo{resource, version})
-	if i < 0 {
-		return false
-	}
-	r.echoes = slices.Delete(r.echoes, i, i+1)
-	t.dropIfEmpty(owner, r)
-	return true
-}
-
-// Behind tells whether the stores are behind the writes and live reads of owner, and for how long. seen has the resourceVersion of
+// Behind reports whether the stores are behind the writes and live reads of owner, and for how long. seen has the resourceVersion of
 // each store.
 func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now time.Time) (time.Duration, bool) {
 	t.mu.Lock()
@@ -112,7 +72,7 @@ func (t *Tracker) Behind(owner cache.ObjectName, seen map[Resource]string, now t
 	return 0, false
 }
 
-// Waiting tells whether owner has writes or live reads that Behind has not found in the stores yet.
+// Waiting reports whether owner has writes or live reads that Behind has not found in the stores yet.
 func (t *Tracker) Waiting(owner cache.ObjectName) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +90,9 @@ func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string,
 	r.since = time.Time{}
 	clear(r.newest)
 	for resource, version := range versions {
-		r.saw(resource, version, now)
+		if version != "" {
+			r.saw(resource, version, now)
+		}
 	}
 	t.dropIfEmpty(owner, r)
 }
@@ -151,12 +113,7 @@ func (t *Tracker) Unsettled(owner cache.ObjectName) []string {
 	if !found {
 		return nil
 	}
-	names := make([]string, 0, len(r.unsettled))
-	for name := range r.unsettled {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(r.unsettled))
 }
 
 // MarkSettled notes that a live read has told the fate of the object with this name.
@@ -193,7 +150,7 @@ func (t *Tracker) dropIfEmpty(owner cache.ObjectName, r *ownerRecord) {
 	}
 }
 
-// IsNewer tells whether resourceVersion a comes after b. An empty b is a store that has seen nothing. Versions that cannot be compared
+// IsNewer reports whether resourceVersion a comes after b. An empty b is a store that has seen nothing. Versions that cannot be compared
 // are no reason to wait: such an API server has no ordered resourceVersions.
 func IsNewer(a, b string) bool {
 	if b == "" {

@@ -2,7 +2,6 @@ package consistency
 
 import (
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -31,18 +30,17 @@ func TestBehind(t *testing.T) {
 		want  bool
 	}{
 		"nothing written":           {func(*Tracker) {}, seen("1", "1"), false},
-		"store has caught up":       {func(t *Tracker) { t.Wrote(web, pods, "10", now) }, seen("10", "1"), false},
-		"store is ahead":            {func(t *Tracker) { t.Wrote(web, pods, "9", now) }, seen("10", "1"), false},
-		"numbers, not text":         {func(t *Tracker) { t.Wrote(web, pods, "10", now) }, seen("9", "1"), true},
-		"store has seen nothing":    {func(t *Tracker) { t.Wrote(web, pods, "10", now) }, seen("", ""), true},
-		"the newest write counts":   {func(t *Tracker) { t.Wrote(web, pods, "10", now); t.Wrote(web, pods, "5", now) }, seen("7", "1"), true},
-		"every resource counts":     {func(t *Tracker) { t.Wrote(web, pods, "5", now); t.Wrote(web, managers, "8", now) }, seen("7", "7"), true},
-		"others' writes do not":     {func(t *Tracker) { t.Wrote(shop, pods, "10", now) }, seen("1", "1"), false},
-		"forgotten":                 {func(t *Tracker) { t.Wrote(web, pods, "10", now); t.Forget(web) }, seen("1", "1"), false},
-		"a server that went back":   {func(t *Tracker) { t.Wrote(web, pods, "900", now); t.ReadLive(web, seen("50", "50"), now) }, seen("50", "50"), false},
+		"store has caught up":       {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("10", "1"), false},
+		"store is ahead":            {func(t *Tracker) { t.Saw(web, pods, "9", now) }, seen("10", "1"), false},
+		"numbers, not text":         {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("9", "1"), true},
+		"store has seen nothing":    {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("", ""), true},
+		"the newest write counts":   {func(t *Tracker) { t.Saw(web, pods, "10", now); t.Saw(web, pods, "5", now) }, seen("7", "1"), true},
+		"every resource counts":     {func(t *Tracker) { t.Saw(web, pods, "5", now); t.Saw(web, managers, "8", now) }, seen("7", "7"), true},
+		"others' writes do not":     {func(t *Tracker) { t.Saw(shop, pods, "10", now) }, seen("1", "1"), false},
+		"forgotten":                 {func(t *Tracker) { t.Saw(web, pods, "10", now); t.Forget(web) }, seen("1", "1"), false},
+		"a server that went back":   {func(t *Tracker) { t.Saw(web, pods, "900", now); t.ReadLive(web, seen("50", "50"), now) }, seen("50", "50"), false},
 		"live is newer than stores": {func(t *Tracker) { t.ReadLive(web, seen("50", "50"), now) }, seen("49", "50"), true},
-		"what was read counts":      {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("9", "1"), true},
-		"not comparable":            {func(t *Tracker) { t.Wrote(web, pods, "abc", now) }, seen("7", "1"), false},
+		"not comparable":            {func(t *Tracker) { t.Saw(web, pods, "abc", now) }, seen("7", "1"), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +55,7 @@ func TestBehind(t *testing.T) {
 
 func TestBehindTellsForHowLong(t *testing.T) {
 	tracker := NewTracker()
-	tracker.Wrote(web, pods, "10", now)
+	tracker.Saw(web, pods, "10", now)
 	for _, after := range []time.Duration{0, time.Second, time.Minute} {
 		if got, behind := tracker.Behind(web, seen("9", ""), now.Add(after)); got != after || !behind {
 			t.Errorf("behind for %v (%v), want %v", got, behind, after)
@@ -69,61 +67,22 @@ func TestBehindTellsForHowLong(t *testing.T) {
 	if tracker.Waiting(web) {
 		t.Error("still waiting")
 	}
-	tracker.Wrote(web, pods, "20", now.Add(2*time.Hour))
+	tracker.Saw(web, pods, "20", now.Add(2*time.Hour))
 	if got, _ := tracker.Behind(web, seen("10", ""), now.Add(2*time.Hour)); got != 0 || !tracker.Waiting(web) {
 		t.Errorf("behind for %v, want a fresh start", got)
-	}
-}
-
-func TestIsEcho(t *testing.T) {
-	tracker := NewTracker()
-	tracker.Wrote(web, pods, "10", now)
-	tracker.Wrote(web, pods, "11", now)
-	tracker.Saw(web, pods, "12", now)
-	steps := []struct {
-		owner    cache.ObjectName
-		resource Resource
-		version  string
-		want     bool
-	}{
-		{web, pods, "9", false},
-		{shop, pods, "10", false},
-		{web, managers, "10", false},
-		{web, pods, "10", true},
-		{web, pods, "10", false}, // true once for each write
-		{web, pods, "11", true},
-		{web, pods, "12", false}, // only read
-	}
-	for _, step := range steps {
-		if got := tracker.IsEcho(step.owner, step.resource, step.version); got != step.want {
-			t.Errorf("IsEcho(%v, %s, %s) = %v, want %v", step.owner, step.resource, step.version, got, step.want)
-		}
-	}
-}
-
-func TestEchoesDoNotPileUp(t *testing.T) {
-	tracker := NewTracker()
-	for i := range 10 * maxEchoes {
-		tracker.Wrote(web, pods, strconv.Itoa(100+i), now)
-	}
-	if got := len(tracker.owners[web].echoes); got != maxEchoes {
-		t.Errorf("%d echoes remembered, want %d", got, maxEchoes)
-	}
-	if tracker.IsEcho(web, pods, "100") || !tracker.IsEcho(web, pods, strconv.Itoa(99+10*maxEchoes)) {
-		t.Error("the latest writes are those to remember")
 	}
 }
 
 // After a live read without a version for pods, the pod store need not catch up; a later write makes it wait again.
 func TestWritesAfterALiveRead(t *testing.T) {
 	tracker := NewTracker()
-	tracker.Wrote(web, pods, "10", now)
+	tracker.Saw(web, pods, "10", now)
 	tracker.ReadLive(web, map[Resource]string{managers: "12"}, now)
 	if _, behind := tracker.Behind(web, seen("9", "12"), now); behind {
 		t.Error("waits for pods that the store shows")
 	}
 	tracker.ReadLive(web, nil, now)
-	tracker.Wrote(web, pods, "15", now)
+	tracker.Saw(web, pods, "15", now)
 	if _, behind := tracker.Behind(web, seen("14", "12"), now); !behind {
 		t.Error("does not wait for its own write")
 	}
@@ -131,9 +90,8 @@ func TestWritesAfterALiveRead(t *testing.T) {
 
 func TestNothingIsKeptOfAnOwnerAtRest(t *testing.T) {
 	tracker := NewTracker()
-	tracker.Wrote(web, pods, "10", now)
+	tracker.Saw(web, pods, "10", now)
 	tracker.MarkUnsettled(web, "web-1")
-	tracker.IsEcho(web, pods, "10")
 	tracker.MarkSettled(web, "web-1")
 	tracker.Behind(web, seen("10", "1"), now)
 	if got := len(tracker.owners); got != 0 {

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/memory"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/queue"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/report"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -35,54 +37,42 @@ var ErrStopNow = errors.New("stop without draining")
 
 // Controller reconciles PodManagers. Make one with New.
 type Controller struct {
-	executor.Deps
+	reconcile.Deps
 	agenda *queue.Agenda
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the workqueue of the agenda
 
 	executor *executor.Executor
 	reporter *report.Reporter
-	// decide is plan.Make; tests replace it.
-	decide func(plan.Observed) plan.Plan
+	// makePlan is plan.Make; tests replace it.
+	makePlan func(plan.Observed) plan.Plan
 
 	// shard has the PodManagers that this controller syncs.
-	shard          shard.Shard
-	mu             sync.Mutex
-	removeHandlers []func()
-}
-
-// Settings are what a controller goes by. Controllers of several shards in one process share the lanes.
-type Settings struct {
-	Means inplace.Means
-	Lanes executor.Lanes
+	shard shard.Shard
 }
 
 // New returns a controller for the PodManagers and pods of the given scopes, which are all of one shard. The caller starts their
 // informers; see source.Scopes.
-func New(ctx context.Context, clients source.Clients, scopes []source.Scope, settings Settings) (*Controller, error) {
-	byNamespace, err := source.NewByNamespace(scopes)
-	if err != nil {
-		return nil, err
-	}
-	deps := executor.Deps{
-		Clients: clients, Scopes: byNamespace, Tracker: consistency.NewTracker(), Memories: memory.New(),
-		WriteLatency: &memory.Latency{}, Means: settings.Means, Clock: clock.RealClock{},
+func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Means) (*Controller, error) {
+	deps := reconcile.Deps{
+		Clients: clients, Scopes: source.NewByNamespace(scopes), Tracker: consistency.NewTracker(), Memories: memory.New(),
+		Means: means, Clock: clock.RealClock{},
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {
 		return nil, err
 	}
 	part := scopes[0].Shard()
-	agenda := queue.New(deps.Clock, part.Has, deps.Tracker.IsEcho)
-	for _, trigger := range queue.TriggerNames {
-		metrics.Triggers.WithLabelValues(trigger) // a series that begins at 1 shows no increase
+	agenda := queue.New(deps.Clock, part.Has)
+	for trigger := range queue.Triggers() {
+		metrics.Triggers.WithLabelValues(string(trigger)) // a series that begins at 1 shows no increase
 	}
 	return &Controller{
 		Deps:     deps,
 		agenda:   agenda,
 		queue:    agenda.Workqueue,
-		executor: executor.New(deps, settings.Lanes),
+		executor: executor.New(deps),
 		reporter: reporter,
-		decide:   plan.Make,
+		makePlan: plan.Make,
 		shard:    part,
 	}, nil
 }
@@ -98,13 +88,11 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	}
 	var watchers sync.WaitGroup
 	for _, scope := range c.Scopes {
-		watchers.Go(func() { c.startHandlers(ctx, scope) })
+		watchers.Go(func() { c.follow(ctx, scope) })
 		if c.shard.Count > 0 {
 			watchers.Go(func() { c.handOver(ctx, scope) })
 		}
 	}
-	watchers.Go(func() { c.Scopes.WatchForRewinds(ctx) })
-	defer c.stopHandlers()
 	defer watchers.Wait()
 
 	// Syncs get a context that outlives ctx, so that an orderly shutdown does not cancel their requests.
@@ -112,6 +100,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer cancelSyncs()
 	var running sync.WaitGroup
 	logger.Info("Starting workers", "count", workers)
+	c.agenda.Employ(workers)
 	for range workers {
 		running.Go(func() { c.runWorker(syncCtx) })
 	}
@@ -126,14 +115,6 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	running.Wait()
 	logger.Info("Workers have stopped")
 	return nil
-}
-
-func (c *Controller) stopHandlers() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, remove := range c.removeHandlers {
-		remove()
-	}
 }
 
 // Shutdown writes the events of the last syncs, and ends what New has started. Call it after Run, and after releasing the lease: no standby
@@ -155,27 +136,52 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 		return false
 	}
 	defer c.queue.Done(key)
-
+	if !c.agenda.Begin(key) {
+		return true // the namespace has its share of workers: the key waits
+	}
+	defer c.agenda.End(key)
 	triggers := c.agenda.Take(key)
 	if len(triggers) == 0 {
-		metrics.EchoSkips.Inc()
 		return true
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "podManager", key)
 	logger.V(4).Info("Syncing", "triggers", triggers)
 	for _, t := range triggers {
-		metrics.Triggers.WithLabelValues(t.String()).Inc()
+		metrics.Triggers.WithLabelValues(string(t)).Inc()
 	}
 	started := c.Clock.Now()
 	result, again, err := c.syncIsolated(klog.NewContext(ctx, logger), key)
-	metrics.ObserveSync(c.Clock.Since(started), result, err)
-	again = c.agenda.Finish(key, again, err)
-	if err != nil {
+	again = c.agenda.Finish(key, again, result == metrics.ResultWaiting, err)
+	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
+	switch {
+	case isChanged:
+		logger.V(2).Info("Plan abandoned, will make another", "because", requeue.ErrorText(changed), "failures", c.queue.NumRequeues(key), "at", again.At)
+		result, err = metrics.ResultConflict, nil
+	case err != nil:
 		logger.Error(errors.New(requeue.ErrorText(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
-	} else if !again.Never() {
+	case !again.Never():
 		logger.V(4).Info("Will look again", "at", again.At, "why", again.Why)
 	}
+	metrics.ObserveSync(c.Clock.Since(started), result, err)
 	return true
+}
+
+// syncIsolated syncs one PodManager. A panic for one PodManager must not stop the others: it becomes an error with backoff, and the
+// status of that PodManager shows it.
+func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result metrics.SyncResult, again requeue.LookAgain, err error) {
+	err = func() (err error) {
+		defer reconcile.RecoverTo(&err)
+		result, again, err = c.syncHandler(ctx, key)
+		return err
+	}()
+	if caught, ok := errors.AsType[*reconcile.PanicError](err); ok {
+		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(caught.Stack))
+		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", caught.Value)
+		if err := c.reporter.ReportBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
+			klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled")
+		}
+	}
+	return result, again, err
 }
 
 // syncHandler brings one PodManager a step nearer to its spec: it gathers, decides, applies the plan and reports. It writes the status
@@ -194,7 +200,10 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 		return metrics.ResultUnchanged, requeue.LookAgain{}, c.reporter.ReportBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
 	}
 
-	decided := c.decide(*observed)
+	observed, decided, err := c.decide(ctx, key, observed)
+	if err != nil || observed == nil {
+		return metrics.ResultWaiting, requeue.LookAgain{}, err
+	}
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
 		"release", len(decided.Release), "change", len(decided.Update), "store", len(decided.Store),
 		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
@@ -207,11 +216,14 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 	if proceed {
 		c.executor.Apply(ctx, key, observed, decided, done)
 	}
+	if done.HasActed() {
+		c.Memories.Of(key).PodsAsOf = now // the next sync waits until the cache shows what was written
+	}
 	wrote, err := c.reporter.Report(ctx, key, observed, decided, done)
 	done.LookAgain(c.Memories.Of(key).NextRecheck())
 	if c.Tracker.Waiting(key) {
-		// Echoes of own writes do not enqueue the key. This requeue comes even if the watch stands still.
-		done.LookAgain(requeue.After(c.Clock.Now(), executor.StaleLimit, requeue.AgainUncertain))
+		// This requeue comes even if the watch stands still.
+		done.LookAgain(requeue.After(c.Clock.Now(), reconcile.StaleLimit, requeue.AgainUncertain))
 	}
 	logger.V(4).Info("Synced", "duration", c.Clock.Since(now), "created", len(done.Created), "deleted", len(done.Deleted), "statusWritten", wrote)
 	result := metrics.ResultChanged

@@ -2,14 +2,15 @@
 // decides what to do and what to report.
 //
 // Start with controller.go: New, Run, the workers, and syncHandler, which gathers, decides, applies and reports. handlers.go turns events
-// into keys. gather.go collects the objects for a sync, from the caches or by a live read. relabelled.go finds pods that somebody has
-// relabelled while no controller ran. isolation.go keeps one broken PodManager from stopping the others.
+// into keys. gather.go collects the objects for a sync, from the caches or by a live read. relabelled.go finds pods that a user has
+// relabelled while no controller ran.
 //
 //	metrics    podmanager_* metrics
 //	access     which rights the controller has
 //	memory     what one sync of a PodManager leaves for the next
 //	queue      why a key is queued, and when it is requeued
 //	source     informers: what is watched, and what the caches keep
+//	reconcile  what the parts of a sync share
 //	executor   carries out a plan
 //	report     writes statuses and events
 package controller

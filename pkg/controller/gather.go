@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
@@ -19,11 +19,31 @@ import (
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
+
+// certainFor is how long what is known of pods is good enough to take pods down that are ready: as long as another one may take to be seen to
+// have failed.
+const certainFor = 5 * time.Second
+
+// decide makes the plan for what was observed. Before it takes pods down because it counts on others, the pods are read live, unless the cache is
+// known to be right: the watch may stand still, or the caches of a new leader may lag behind.
+func (c *Controller) decide(ctx context.Context, key cache.ObjectName, observed *plan.Observed) (*plan.Observed, plan.Plan, error) {
+	decided := c.makePlan(*observed)
+	if !decided.TakesDown() || observed.IsLive || observed.Now.Sub(c.Memories.Of(key).PodsAsOf) < certainFor {
+		return observed, decided, nil
+	}
+	klog.FromContext(ctx).V(4).Info("Reading from the API server: the plan takes pods down")
+	observed, err := c.gatherLive(ctx, c.Scopes.Of(key.Namespace), key, observed.Now)
+	if err != nil || observed == nil {
+		return nil, plan.Plan{}, err
+	}
+	return observed, c.makePlan(*observed), nil
+}
 
 // gather collects the objects for a decision. It returns nil if the PodManager is gone, and also if the caches do not show all own
 // writes yet; then it returns when to requeue the key.
@@ -40,23 +60,14 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	// Ask for the resourceVersions of the stores before reading the stores: what is read is at least that new.
 	behind, isBehind := c.Tracker.Behind(key, scope.Seen(), now)
 	memory := c.Memories.Of(key)
-	limit := executor.StaleLimit << min(memory.LiveReads, 3)
-	limit += jitterOf(key, limit/2)
-	switch {
-	case isBehind && behind <= limit && !memory.ReadLive:
+	if isBehind && behind <= reconcile.StaleLimit && !memory.ReadLive {
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		metrics.StaleSkips.Inc()
 		// An event enqueues the key sooner. The longer no event arrives, the less a requeue helps.
-		return nil, requeue.After(now, max(executor.StaleRetry, min(behind/4, time.Second)), requeue.AgainCache), nil
-	case isBehind:
-		memory.LiveReads++
-	default:
-		memory.LiveReads = 0
+		return nil, requeue.After(now, max(reconcile.StaleRetry, min(behind/4, time.Second)), requeue.AgainCache), nil
 	}
 	if isBehind || memory.ReadLive {
 		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
-		metrics.LiveReads.Inc()
-		memory.ReadLive = false
 		observed, err := c.gatherLive(ctx, scope, key, now)
 		return c.withRelabelled(key, observed, relabelled), requeue.LookAgain{}, err
 	}
@@ -82,41 +93,30 @@ func (c *Controller) withRelabelled(key cache.ObjectName, observed *plan.Observe
 }
 
 func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
-	manager, err := scope.PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
+	manager := scope.ManagerNamed(key)
+	if manager == nil {
 		klog.FromContext(ctx).V(4).Info("Gone, nothing to do")
 		c.forget(key)
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
 	}
 	if manager.DeletionTimestamp != nil && slices.Contains(manager.Finalizers, v1.Finalizer) {
 		// One cache may be behind the other: pods that the user wants to keep may still seem to be controlled by the
 		// PodManager.
 		return c.gatherLive(ctx, scope, key, now)
 	}
+	manager = c.Memories.Of(key).WithWholeStatus(manager)
 	observed := c.newObserved(key, manager, now)
-	pods, err := scope.PodsOf(manager)
-	if err != nil {
-		return nil, err
-	}
-	revisions, err := scope.RevisionsOf(manager)
-	if err != nil {
-		return nil, err
-	}
+	pods, revisions, memory := scope.PodsOf(manager), scope.RevisionsOf(manager), c.Memories.Of(key)
 	claim(observed, pods, revisions)
 	observed.PodNamed = func(name string) *corev1.Pod { return scope.PodNamed(key.Namespace, name) }
 
-	memory := c.Memories.Of(key)
-	if good := currentRevision(observed); good != nil {
-		memory.CurrentRevision = good
-	} else if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil {
-		if err := c.executor.RestoreRevision(ctx, key, manager); err != nil {
-			return nil, err
-		}
+	isGone := func(pod *corev1.Pod) bool { return memory.Gone[pod.UID] }
+	if slices.ContainsFunc(pods.Own, isGone) || slices.ContainsFunc(pods.Orphans, isGone) {
+		return c.gatherLive(ctx, scope, key, now) // the cache is older than the last live read
+	}
+	hasCurrent := func(r *appsv1.ControllerRevision) bool { return r.Name == manager.Status.CurrentRevision }
+	if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil && !slices.ContainsFunc(observed.Revisions, hasCurrent) {
 		// Without the current revision no rollback is possible. The revision cache may just be behind the PodManager cache, so read live.
-		metrics.LiveReads.Inc()
 		return c.gatherLive(ctx, scope, key, now)
 	}
 	return observed, nil
@@ -145,18 +145,10 @@ func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, n
 	}
 }
 
-// currentRevision is the revision in status.currentRevision, the last good one; nil if it was not observed.
-func currentRevision(observed *plan.Observed) *appsv1.ControllerRevision {
-	for _, revision := range observed.Revisions {
-		if revision.Name == observed.Manager.Status.CurrentRevision {
-			return revision
-		}
-	}
-	return nil
-}
-
-// gatherLive collects the same objects as gatherCached, by a live read.
+// gatherLive collects the same objects as gatherCached, by a live read. The caches have to catch up with the versions of these objects, and not
+// with those of the lists: a store in which nothing changes may take a minute to reach the latter.
 func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
+	metrics.LiveReads.Inc()
 	manager, err := c.Scopes.Live(ctx, c.PodManagers, key)
 	if apierrors.IsNotFound(err) {
 		c.forget(key)
@@ -174,34 +166,51 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	if err != nil {
 		return nil, fmt.Errorf("listing the revisions: %w", err)
 	}
-	observed := c.newObserved(key, manager, now)
-	waitFor := map[consistency.Resource]string{source.ManagersResource: manager.ResourceVersion}
-	stored := source.Claim(manager, pointers(revisions.Items))
-	for _, revision := range slices.Concat(stored.Own, stored.Orphans) {
-		// Revisions are seldom written: the cache may take long to reach the resourceVersion of the list, but it reaches those of these
-		// revisions.
-		if newest, found := waitFor[source.RevisionsResource]; !found || consistency.IsNewer(revision.ResourceVersion, newest) {
-			waitFor[source.RevisionsResource] = revision.ResourceVersion
-		}
-	}
-	claim(observed, source.Claim(manager, pointers(list.Items)), stored)
+	observed := c.newObserved(key, c.Memories.Of(key).WithWholeStatus(manager), now)
+	observed.IsLive = true
+	claim(observed, source.Claim(manager, pointers(list.Items)), source.Claim(manager, pointers(revisions.Items)))
 	byName := make(map[string]*corev1.Pod, len(list.Items))
 	for i := range list.Items {
 		byName[list.Items[i].Name] = &list.Items[i]
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.PodNamed(key.Namespace, name)) }
-	if !scope.IsUpToDate(observed) { // otherwise the pod cache need not catch up
-		waitFor[source.PodsResource] = list.ResourceVersion
-	}
-	c.Tracker.ReadLive(key, waitFor, now)
+	c.Tracker.ReadLive(key, map[consistency.Resource]string{
+		source.ManagersResource:  manager.ResourceVersion,
+		source.PodsResource:      newest(slices.Concat(observed.Pods, observed.Orphans)),
+		source.RevisionsResource: newest(slices.Concat(observed.Revisions, observed.OrphanRevisions)),
+	}, now)
+	memory := c.Memories.Of(key)
+	memory.ReadLive, memory.PodsAsOf, memory.Gone = false, now, goneFrom(scope, manager, observed)
 	return observed, nil
+}
+
+// newest is the highest resourceVersion of some objects; empty if there are none.
+func newest[T metav1.Object](objects []T) (version string) {
+	for _, object := range objects {
+		if consistency.IsNewer(object.GetResourceVersion(), version) {
+			version = object.GetResourceVersion()
+		}
+	}
+	return version
+}
+
+// goneFrom are the pods that the cache shows and that a live read has not found.
+func goneFrom(scope source.Scope, manager *v1.PodManager, observed *plan.Observed) map[types.UID]bool {
+	cached, gone := scope.PodsOf(manager), map[types.UID]bool{}
+	for _, pod := range slices.Concat(cached.Own, cached.Orphans) {
+		gone[pod.UID] = true
+	}
+	for _, pod := range slices.Concat(observed.Pods, observed.Orphans, observed.Leftovers) {
+		delete(gone, pod.UID)
+	}
+	return gone
 }
 
 // resolveUnsettled reads live the pods whose fate is unknown: the answer to their create was lost, or they left the cache without a
 // deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
 func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
 	names := c.Tracker.Unsettled(key)
-	results := executor.InParallel(len(names), c.executor.Lanes.Of(len(names)), func(i int) executor.PodResult {
+	results := executor.InParallel(len(names), func(i int) executor.PodResult {
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return executor.PodResult{} // never created, or gone
@@ -243,13 +252,6 @@ func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName
 		}
 	}
 	return nil
-}
-
-// jitterOf is a jitter below limit that is always the same for a key.
-func jitterOf(key cache.ObjectName, limit time.Duration) time.Duration {
-	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(key.String())) // hash.Hash never returns an error
-	return time.Duration(float64(limit) * float64(hash.Sum32()) / (1 << 32))
 }
 
 // forget drops everything that is kept for the key of a deleted PodManager.

@@ -2,14 +2,11 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
@@ -22,88 +19,77 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// addHandlers adds the event handlers to the informers. They drop events that cannot change the plan; the agenda drops echoes of own
-// writes. The PodManager handler comes last: it enqueues the first keys, and no pod event may be missed from then on.
-func (c *Controller) addHandlers(scope source.Scope) error {
-	if err := c.addObjectHandlers(scope); err != nil {
-		return err
+// follow adds the event handlers of a scope once all its caches have synced, because no sync may read half-filled caches. The informers then
+// send an add event for each cached object. It removes the handlers when ctx is done: with shards, the informers may go on for other
+// controllers. Pods without our label are not in the cache: findRelabelled finds them.
+func (c *Controller) follow(ctx context.Context, scope source.Scope) {
+	if !cache.WaitFor(ctx, "", scope.SyncedCheckers()...) {
+		return
 	}
-	if strays, found := scope.Strays(); found {
-		if err := c.addObjectHandlers(strays); err != nil {
-			return err
+	for _, f := range c.followed(ctx, scope) {
+		registration, err := f.informer.AddEventHandler(f.handler)
+		if err != nil { // the informer has stopped
+			klog.FromContext(ctx).V(2).Info("Cannot follow what happens", "namespace", scope.Namespace, "err", err)
+			return
 		}
+		defer func() { _ = f.informer.RemoveEventHandler(registration) }()
 	}
-	return c.addHandler(scope.PodManagers.Informer(), "PodManager", cache.FilteringResourceEventHandler{
-		FilterFunc: c.isOurs,
-		Handler: cache.ResourceEventHandlerDetailedFuncs{
-			AddFunc:    c.managerAdded,
-			UpdateFunc: c.managerUpdated,
-			DeleteFunc: c.managerDeleted,
-		},
-	})
+	c.findRelabelled(ctx, scope)
+	<-ctx.Done()
 }
 
-// addObjectHandlers adds the event handlers of pods and revisions.
-func (c *Controller) addObjectHandlers(scope source.Scope) error {
-	err := c.addHandler(scope.Revisions.Informer(), "revision", cache.FilteringResourceEventHandler{
-		FilterFunc: c.isOurs,
-		Handler: cache.ResourceEventHandlerFuncs{
-			UpdateFunc: func(_, obj any) { c.revisionChanged(obj.(*appsv1.ControllerRevision)) },
-			DeleteFunc: c.revisionDeleted,
-		},
-	})
-	if err != nil {
-		return err
-	}
-	return c.addHandler(scope.Pods.Informer(), "pod", cache.FilteringResourceEventHandler{
-		FilterFunc: func(obj any) bool { return source.IsManaged(obj) && c.isOurs(obj) },
-		Handler: cache.ResourceEventHandlerDetailedFuncs{
-			AddFunc: func(obj any, isInInitialList bool) {
-				if !isInInitialList { // the PodManager's own initial event enqueues the key
-					c.podAdded(obj)
-				}
-			},
-			UpdateFunc: c.podUpdated,
-			DeleteFunc: c.podDeleted,
-		},
-	})
+// followed is an informer, and what its events cause.
+type followed struct {
+	informer cache.SharedIndexInformer
+	handler  cache.ResourceEventHandler
 }
 
-// addHandler adds a handler, and removes it when the controller stops: with shards, the informer may go on for other controllers.
-func (c *Controller) addHandler(informer cache.SharedIndexInformer, name string, handler cache.ResourceEventHandler) error {
-	registration, err := informer.AddEventHandler(handler)
-	if err != nil {
-		return fmt.Errorf("adding the %s handler: %w", name, err)
+// followed are the informers of a scope with their handlers, which drop events that cannot change the plan. PodManagers come last: they enqueue
+// the first keys, and no pod event may be missed from then on.
+func (c *Controller) followed(ctx context.Context, scope source.Scope) (all []followed) {
+	pods := cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			if !isInInitialList { // the PodManager's own initial event enqueues the key
+				c.podAdded(obj.(*corev1.Pod))
+			}
+		},
+		UpdateFunc: func(old, obj any) { c.podUpdated(old.(*corev1.Pod), obj.(*corev1.Pod)) },
+		DeleteFunc: func(obj any) { c.podDeleted(lastKnown(obj).(*corev1.Pod)) },
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.removeHandlers = append(c.removeHandlers, func() { _ = informer.RemoveEventHandler(registration) })
-	return nil
+	revisions := cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, obj any) { c.revisionChanged(obj) }, DeleteFunc: c.revisionChanged}
+	managers := cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: c.managerAdded,
+		UpdateFunc: func(old, obj any) {
+			c.managerUpdated(old.(*v1.PodManager), obj.(*v1.PodManager))
+			c.countRollout(ctx, old.(*v1.PodManager), obj.(*v1.PodManager))
+		},
+		DeleteFunc: func(obj any) { c.agenda.Add(cache.MetaObjectToName(lastKnown(obj)), queue.TriggerManagerDeleted, 0) },
+	}
+	for _, informer := range scope.Revisions {
+		all = append(all, followed{informer, revisions})
+	}
+	for _, informer := range scope.Pods {
+		all = append(all, followed{informer, pods})
+	}
+	return append(all, followed{scope.PodManagers.Informer(), managers})
 }
 
-// isOurs tells whether a PodManager, or the PodManager that a pod or revision belongs to, is in the shard of this controller.
-func (c *Controller) isOurs(obj any) bool {
+// lastKnown is a deleted object as it was last seen.
+func lastKnown(obj any) metav1.Object {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 	}
-	if manager, ok := obj.(*v1.PodManager); ok {
-		return c.shard.Has(cache.MetaObjectToName(manager))
-	}
-	object, ok := obj.(metav1.Object)
-	if !ok {
-		return false
-	}
-	key, found := source.ManagerKey(object)
-	return !found || c.shard.Has(key)
+	return obj.(metav1.Object)
 }
 
 func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 	manager := obj.(*v1.PodManager)
 	t, delay := queue.TriggerManagerAdded, time.Duration(0)
-	if isInInitialList {
+	key := cache.MetaObjectToName(manager)
+	if isInInitialList && c.shard.Has(key) {
 		t, delay = c.initialTrigger(manager)
 	}
-	c.agenda.Add(cache.MetaObjectToName(manager), t, delay)
+	c.agenda.Add(key, t, delay)
 }
 
 // backlogDelay is how long PodManagers that need nothing, as it seems, wait when the controller starts: workers that are busy with them
@@ -112,15 +98,13 @@ const backlogDelay = 200 * time.Millisecond
 
 // initialTrigger makes PodManagers whose pods are not as desired come first when the controller starts.
 func (c *Controller) initialTrigger(manager *v1.PodManager) (t queue.Trigger, delay time.Duration) {
-	pods, err := c.Scopes.Of(manager.Namespace).PodsOf(manager)
-	if err != nil || status.IsUnfinished(manager, pods.Own) {
+	if status.IsUnfinished(manager, c.Scopes.Of(manager.Namespace).PodsOf(manager).Own) {
 		return queue.TriggerUnfinished, 0
 	}
 	return queue.TriggerStart, backlogDelay
 }
 
-func (c *Controller) managerUpdated(oldObj, obj any) {
-	old, manager := oldObj.(*v1.PodManager), obj.(*v1.PodManager)
+func (c *Controller) managerUpdated(old, manager *v1.PodManager) {
 	key := cache.MetaObjectToName(manager)
 	switch {
 	case old.ResourceVersion == manager.ResourceVersion:
@@ -133,44 +117,43 @@ func (c *Controller) managerUpdated(oldObj, obj any) {
 		// The controller never writes these: a user has, and may be waiting.
 		c.agenda.Add(key, queue.TriggerManagerChanged, 0)
 	default:
-		c.agenda.AddUnlessEcho(key, queue.ObservedWrite{Trigger: queue.TriggerStatusChanged, Resource: source.ManagersResource, Version: manager.ResourceVersion}, 0)
+		c.agenda.Add(key, queue.TriggerStatusChanged, 0)
 	}
 }
 
-func (c *Controller) managerDeleted(obj any) {
-	key, err := cache.DeletionHandlingObjectToName(obj)
-	if err != nil {
-		utilruntime.HandleError(fmt.Errorf("cannot tell which PodManager was deleted: %w", err))
-		return
+// countRollout counts the rollout that a change of the status ends, if there is one. The status is the memory: each change of it is seen once,
+// by the controller that is at work, even if the answer to the write was lost. What is missed: an end that is written while no controller is at
+// work, or is about to stop.
+func (c *Controller) countRollout(ctx context.Context, old, manager *v1.PodManager) {
+	end := status.EndBetween(manager, &old.Status, &manager.Status)
+	if key := cache.MetaObjectToName(manager); end != nil && old.UID == manager.UID && c.shard.Has(key) {
+		metrics.ObserveRollout(*end, c.Clock.Now())
+		klog.FromContext(ctx).V(2).Info("Rollout counted", "podManager", key, "result", end.Result, "revision", end.Revision,
+			"duration", c.Clock.Since(end.Started))
 	}
-	c.agenda.Add(key, queue.TriggerManagerDeleted, 0)
 }
 
-func (c *Controller) podAdded(obj any) {
-	pod := obj.(*corev1.Pod)
+func (c *Controller) podAdded(pod *corev1.Pod) {
 	if owner, orphan := source.OrphanOf(pod); orphan {
 		c.agenda.Add(owner, queue.TriggerPodOrphaned, 0)
-		return
-	}
-	if owner := c.managerOf(pod); owner != nil {
-		c.enqueueForPod(owner, queue.ObservedWrite{Trigger: queue.TriggerPodAdded, Resource: source.PodsResource, Version: pod.ResourceVersion})
+	} else if owner := c.managerOf(pod); owner != nil {
+		c.enqueueForPod(owner, queue.TriggerPodAdded)
 	}
 }
 
 // enqueueForPod enqueues the key of a pod's PodManager. A PodManager with many pods is enqueued later, so that one sync serves many pod
 // events.
-func (c *Controller) enqueueForPod(owner *v1.PodManager, w queue.ObservedWrite) {
-	c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), w, requeue.BatchPeriod(owner))
+func (c *Controller) enqueueForPod(owner *v1.PodManager, t queue.Trigger) {
+	c.agenda.Add(cache.MetaObjectToName(owner), t, requeue.BatchPeriod(owner))
 }
 
-func (c *Controller) podUpdated(oldObj, obj any) {
-	old, pod := oldObj.(*corev1.Pod), obj.(*corev1.Pod)
+func (c *Controller) podUpdated(old, pod *corev1.Pod) {
 	if old.ResourceVersion == pod.ResourceVersion {
 		return // a resync: the resync of the PodManagers is enough
 	}
 	owner := c.managerOf(pod)
 	if before := c.managerOf(old); before != nil && (owner == nil || before.UID != owner.UID) {
-		c.agenda.Add(cache.MetaObjectToName(before), queue.TriggerPodChanged, requeue.BatchPeriod(before))
+		c.enqueueForPod(before, queue.TriggerPodChanged)
 	}
 	if took, became := podstate.BecameReady(old, pod); owner != nil && became {
 		metrics.PodReadySeconds.Observe(took.Seconds())
@@ -179,41 +162,26 @@ func (c *Controller) podUpdated(oldObj, obj any) {
 	case owner == nil:
 		c.podAdded(pod)
 	case isRelevant(old, pod):
-		c.enqueueForPod(owner, queue.ObservedWrite{Trigger: queue.TriggerPodChanged, Resource: source.PodsResource, Version: pod.ResourceVersion})
+		c.enqueueForPod(owner, queue.TriggerPodChanged)
 	}
 }
 
 // podDeleted handles pods that have left the cache: they are gone, or somebody has removed our label. A pod without a deletionTimestamp
 // may be either: the next sync reads it live.
-func (c *Controller) podDeleted(obj any) {
-	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = tombstone.Obj
-	}
-	pod := obj.(*corev1.Pod)
+func (c *Controller) podDeleted(pod *corev1.Pod) {
 	owner := c.managerOf(pod)
 	if owner == nil {
 		return
 	}
-	key := cache.MetaObjectToName(owner)
-	if pod.DeletionTimestamp == nil {
+	if key := cache.MetaObjectToName(owner); pod.DeletionTimestamp == nil && c.shard.Has(key) {
 		c.Tracker.MarkUnsettled(key, pod.Name)
 	}
-	// Never an echo: even if the controller has deleted the pod, the plan has to know when the pod is gone.
-	c.agenda.Add(key, queue.TriggerPodDeleted, requeue.BatchPeriod(owner))
+	c.enqueueForPod(owner, queue.TriggerPodDeleted)
 }
 
-func (c *Controller) revisionChanged(revision *appsv1.ControllerRevision) {
-	if owner := c.managerOf(revision); owner != nil {
-		c.agenda.AddUnlessEcho(cache.MetaObjectToName(owner), queue.ObservedWrite{Trigger: queue.TriggerRevision, Resource: source.RevisionsResource, Version: revision.ResourceVersion}, 0)
-	}
-}
-
-// revisionDeleted enqueues the PodManager, whose sync stores a revision again that is in use.
-func (c *Controller) revisionDeleted(obj any) {
-	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = tombstone.Obj
-	}
-	if owner := c.managerOf(obj.(*appsv1.ControllerRevision)); owner != nil {
+// revisionChanged enqueues the PodManager, whose sync stores a revision again that is in use.
+func (c *Controller) revisionChanged(obj any) {
+	if owner := c.managerOf(lastKnown(obj)); owner != nil {
 		c.agenda.Add(cache.MetaObjectToName(owner), queue.TriggerRevision, 0)
 	}
 }
@@ -225,9 +193,8 @@ func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 	if ref == nil {
 		return nil
 	}
-	namespace := object.GetNamespace()
-	manager, err := c.Scopes.Of(namespace).PodManagers.Lister().PodManagers(namespace).Get(ref.Name)
-	if err != nil || manager.UID != ref.UID {
+	manager := c.Scopes.Of(object.GetNamespace()).ManagerNamed(cache.NewObjectName(object.GetNamespace(), ref.Name))
+	if manager == nil || manager.UID != ref.UID {
 		return nil
 	}
 	return manager
@@ -241,16 +208,4 @@ func isRelevant(old, pod *corev1.Pod) bool {
 		!equality.Semantic.DeepEqual(old.Annotations, pod.Annotations) ||
 		!old.DeletionTimestamp.Equal(pod.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(old.Status, pod.Status)
-}
-
-// startHandlers adds the handlers of a scope once all its caches have synced, because no sync may read half-filled caches. The informers
-// then send an add event for each cached object. Pods without our label are not in the cache: findRelabelled finds them.
-func (c *Controller) startHandlers(ctx context.Context, scope source.Scope) {
-	if !cache.WaitFor(ctx, "", scope.SyncedCheckers()...) {
-		return
-	}
-	if err := c.addHandlers(scope); err != nil && ctx.Err() == nil {
-		klog.FromContext(ctx).Error(err, "Cannot follow what happens", "namespace", scope.Namespace)
-	}
-	c.findRelabelled(ctx, scope)
 }

@@ -5,30 +5,47 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	kubeinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
-	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
-	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
+	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
+
+// noHistory is a metadata client that shows no object, and cannot tell what was before: the fake API servers have no versions to compare.
+type noHistory struct{ metadata.Getter }
+
+func (n noHistory) Resource(schema.GroupVersionResource) metadata.Getter { return n }
+func (n noHistory) Namespace(string) metadata.ResourceInterface          { return n }
+
+func (noHistory) List(_ context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+	if options.ResourceVersionMatch != "" {
+		return nil, apierrors.NewResourceExpired("no history")
+	}
+	return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "9999999"}}, nil
+}
+
+// listsFirst is a client of PodManagers whose watches cannot begin with a list.
+type listsFirst struct{ managersv1.AppsV1Interface }
+
+func (listsFirst) IsWatchListSemanticsUnSupported() bool { return true }
 
 // fakeClients are the clients of a controller under test.
 func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) source.Clients {
-	scheme := metadatafake.NewTestScheme()
-	utilruntime.Must(metav1.AddMetaToScheme(scheme))
-	return source.Clients{Kube: kube, PodManagers: managers.AppsV1(), Events: kube, Statuses: managers.AppsV1(), Metadata: metadatafake.NewSimpleMetadataClient(scheme)}
+	return source.Clients{Kube: kube, PodManagers: listsFirst{managers.AppsV1()}, Events: kube, Statuses: managers.AppsV1(), Metadata: noHistory{}}
 }
 
 // A PodManager that makes the controller panic does not keep it from syncing the others.
@@ -43,22 +60,19 @@ func TestPanicIsIsolated(t *testing.T) {
 	}
 	kube := kubefake.NewClientset()
 	managers := fake.NewSimpleClientset(newManager("poison"), newManager("good"))
-	pods := kubeinformers.NewSharedInformerFactory(kube, 0)
-	informers := externalversions.NewSharedInformerFactory(managers, 0)
-	c, err := New(ctx, fakeClients(kube, managers), []source.Scope{{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(),
-		PodManagers: informers.Apps().V1().PodManagers()}}, Settings{Lanes: executor.NewLanes()})
+	clients := fakeClients(kube, managers)
+	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
+	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Means{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.decide = func(o plan.Observed) plan.Plan {
+	c.makePlan = func(o plan.Observed) plan.Plan {
 		if o.Manager.Name == "poison" {
 			panic("cannot happen")
 		}
 		return plan.Make(o)
 	}
-	informers.Apps().V1().PodManagers().Informer() // a factory starts only informers that were requested
-	pods.StartWithContext(ctx)
-	informers.StartWithContext(ctx)
+	go scope.Run(ctx)
 	ended := make(chan error)
 	go func() { ended <- c.Run(ctx, 1) }()
 

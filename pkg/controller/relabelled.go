@@ -34,8 +34,11 @@ func (c *Controller) findRelabelled(ctx context.Context, scope source.Scope) {
 
 // enqueueForRelabelled enqueues the PodManager, if it is one of ours, that controls a pod without our label.
 func (c *Controller) enqueueForRelabelled(pod *metav1.PartialObjectMetadata) {
-	if owner := c.managerOf(pod); owner != nil && c.isOurs(owner) {
-		key := cache.MetaObjectToName(owner)
+	owner := c.managerOf(pod)
+	if owner == nil {
+		return
+	}
+	if key := cache.MetaObjectToName(owner); c.shard.Has(key) {
 		c.Tracker.MarkUnsettled(key, pod.Name)
 		c.agenda.Add(key, queue.TriggerPodChanged, 0)
 	}
@@ -48,7 +51,8 @@ const handOverPeriod = 5 * time.Second
 // while the other shard had no holder: then only this shard sees the pod.
 func (c *Controller) handOver(ctx context.Context, scope source.Scope) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		pods, err := scope.Misplaced()
+		var err error
+		pods := scope.Misplaced()
 		for _, pod := range pods[:min(len(pods), plan.MaxPerSync)] {
 			// One that is refused does not hold up the others.
 			err = errors.Join(err, c.executor.HandOver(ctx, pod))

@@ -2,23 +2,23 @@ package controller
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	kubeinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
-	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 // withStandby gives a test a controller whose caches are filled with these PodManagers, and whose workers do not run.
@@ -28,24 +28,21 @@ func withStandby(t *testing.T, objects []runtime.Object, test func(ctx context.C
 		ctx, stop := context.WithCancel(ctx)
 		kube := kubefake.NewClientset()
 		managers := fake.NewSimpleClientset(objects...)
-		pods := kubeinformers.NewSharedInformerFactory(kube, 0)
-		informers := externalversions.NewSharedInformerFactory(managers, 0)
-		scope := source.Scope{Pods: pods.Core().V1().Pods(), Revisions: pods.Apps().V1().ControllerRevisions(), PodManagers: informers.Apps().V1().PodManagers()}
-		c, err := New(ctx, fakeClients(kube, managers), []source.Scope{scope}, Settings{Lanes: executor.NewLanes()})
+		clients := fakeClients(kube, managers)
+		scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
+		c, err := New(ctx, clients, []source.Scope{scope}, inplace.Means{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		var running sync.WaitGroup
 		defer func() {
 			stop()
-			pods.Shutdown()
-			informers.Shutdown()
+			running.Wait()
 			c.Shutdown()
 			c.queue.ShutDown()
 		}()
-		filled := scope.SyncedCheckers()
-		pods.StartWithContext(ctx)
-		informers.StartWithContext(ctx)
-		cache.WaitFor(ctx, "", filled...)
+		running.Go(func() { scope.Run(ctx) })
+		cache.WaitFor(ctx, "", scope.SyncedCheckers()...)
 		test(ctx, t, c, scope)
 	})
 }
@@ -58,7 +55,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 		if queued := c.queue.Len(); queued != 0 {
 			t.Errorf("%d keys are in the workqueue of a standby", queued)
 		}
-		go c.startHandlers(ctx, scope)
+		go c.follow(ctx, scope)
 		synctest.Wait()
 		if queued := c.queue.Len(); queued != 1 {
 			t.Errorf("%d keys are in the workqueue once the handlers run, want the key of the PodManager", queued)
@@ -75,7 +72,7 @@ func TestStartBeginsWithTheUnfinished(t *testing.T) {
 	}
 	managers := []runtime.Object{managerOf("lacks-a-pod", 1), managerOf("is-done", 0)}
 	withStandby(t, managers, func(ctx context.Context, t *testing.T, c *Controller, scope source.Scope) {
-		go c.startHandlers(ctx, scope)
+		go c.follow(ctx, scope)
 		for _, want := range []string{"lacks-a-pod", "is-done"} {
 			synctest.Wait()
 			if queued := c.queue.Len(); queued != 1 {

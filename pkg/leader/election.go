@@ -2,10 +2,13 @@ package leader
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -34,21 +37,32 @@ type Election struct {
 
 	// outlivesLoss tells that the process goes on without the lock: the work is stopped, and Run returns when it has stopped.
 	outlivesLoss bool
-	// alsoHeld, if not nil, is what else has to be true for the work to write.
-	alsoHeld func() bool
 }
 
 // NewLock is the lock of this process on the Lease.
 func NewLock(client coordinationclient.LeasesGetter, lease Config) (resourcelock.Interface, error) {
-	identity, _, err := newIdentity()
+	identity, err := newIdentity()
 	if err != nil {
 		return nil, err
 	}
+	return newLock(client, lease, identity), nil
+}
+
+func newLock(client coordinationclient.LeasesGetter, lease Config, identity string) *resourcelock.LeaseLock {
 	return &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
-	}, nil
+	}
+}
+
+// newIdentity is the name of this process: the host name is for people. Without the UUID, two processes on one host could both lead.
+func newIdentity() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("the host has no name to stand for election with: %w", err)
+	}
+	return host + "_" + string(uuid.NewUUID()), nil
 }
 
 // New makes this process a candidate that has not stood for election yet.
@@ -81,9 +95,6 @@ func New(ctx context.Context, inner resourcelock.Interface, lease Config) (*Elec
 	e.elector = elector
 	return e, nil
 }
-
-// OnRewind has a function called when the API server has gone back in time. It is for before Run.
-func (e *Election) OnRewind(rewound func()) { e.lock.witness.rewound = rewound }
 
 // Run stands for election and, once elected, runs work until ctx is done. It renews the lock while the work drains, and releases it only
 // then: no worker of this process runs during the next leader's term.
@@ -133,14 +144,12 @@ func (e *Election) lead(ctx, leading context.Context, work Work) error {
 	if err := <-result; MustExit(err) {
 		return err
 	}
-	return errShardLost
+	return errOutlived
 }
 
 // isHeld tells whether the work may write. It must not from the renew deadline on: the time from there to the end of the lease is for
 // requests that are still on their way.
-func (e *Election) isHeld() bool {
-	return e.lock.isHeld(e.lease.RenewDeadline) && (e.alsoHeld == nil || e.alsoHeld())
-}
+func (e *Election) isHeld() bool { return e.lock.isHeld(e.lease.RenewDeadline) }
 
 // Check fails for a leader that has not renewed the lock for longer than the lease duration plus grace, never for a standby.
 func (e *Election) Check(grace time.Duration) error {
@@ -171,6 +180,7 @@ func (e *Election) release(ctx context.Context) {
 		})
 	})
 	switch {
+	case errors.Is(err, errShared):
 	case err != nil:
 		logger.Error(err, "Lease not released; it runs out by itself")
 	case isOurs:

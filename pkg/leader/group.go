@@ -1,47 +1,45 @@
 package leader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	rand "math/rand/v2"
-	"slices"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // Group shares the shards among replicas: each holds the Leases of some shards, and works on those alone.
 //
-// A Lease for each replica tells who is alive, and shard.View.Assign who should hold which shard. Only the Lease of a shard decides who
-// may act. The Lease of a single leader is held by all replicas of the group together, so that neither a single leader nor a group with
-// another number of shards is at work at the same time.
+// Only the Lease of a shard decides who may act. All replicas see who holds which, and shard.View.Next says from that which to take, to give
+// up and to ask for. A replica asks for a shard by a label on its Lease. The Lease of a single leader is held by all replicas of the group
+// together, so that neither a single leader nor a group with another number of shards is at work at the same time.
 type Group struct {
 	config   Config
 	count    int
-	member   member
+	identity string
+	version  string
+	order    []int // in which this replica looks at shards
 	work     func(shard.Shard) Work
 	client   coordinationclient.LeasesGetter
+	watches  coordinationclient.LeasesGetter
 	observer *observer
-	names    names
 
-	mu    sync.Mutex
-	terms map[shard.Shard]*term
-	// kept is a time at which the Lease of the group was not yet renewed for the last time, by whichever replica; lastLook is the last look
-	// at it, of the goroutine that renews it.
-	kept     time.Time
-	lastLook look
-	// otherHolder is who holds the Lease of the group instead; empty if nobody does.
-	otherHolder string
-	// ended receives the shard of each term that has ended.
-	ended chan shard.Shard
+	mu       sync.Mutex
+	together *Election // for the Lease of the group
+	terms    map[shard.Shard]*term
+	running  sync.WaitGroup // of the terms
 	// failed receives the error that ends the process: workers that did not stop.
 	failed chan error
 }
@@ -50,157 +48,189 @@ type Group struct {
 type term struct {
 	stop context.CancelFunc
 	// stopping is when giving up the shard began; zero if it is to be held.
-	stopping  time.Time
+	stopping time.Time
+	// to is the replica that has asked for the shard and gets it; empty if none has.
+	to        string
 	isWorking bool
 }
 
-func (t *term) giveUp() {
+func (t *term) giveUp(to string) {
 	if t.stopping.IsZero() {
-		t.stopping = time.Now()
+		t.stopping, t.to = time.Now(), to
 		t.stop()
 	}
 }
 
-// reviewInterval is how often the Leases are looked at without an event: often enough to take over a shard soon after its Lease ran out.
-const reviewInterval = 500 * time.Millisecond
+const (
+	// reviewInterval is how often the Leases are looked at without an event.
+	reviewInterval = 500 * time.Millisecond
+	// termRetry is how long a replica stays away from a shard that it has lost, or could not work on.
+	termRetry = time.Second
 
-// termRetry is how long a replica stays away from a shard that it has lost, or could not work on.
-const termRetry = time.Second
+	// labelWantedBy, on the Lease of a shard, is the replica that asks for it. The holder removes it when it next renews the Lease, unless it
+	// gives the shard up.
+	labelWantedBy = v1.GroupName + "/wanted-by"
+	// labelVersion, on the Lease of a shard, is the version of its holder.
+	labelVersion = v1.GroupName + "/version"
+)
 
 // NewGroup makes this process a replica of the group. watches has no timeout, which would end the watch of the Leases. version tells
 // replicas of different versions of a Deployment apart.
 func NewGroup(client, watches coordinationclient.LeasesGetter, config Config, count int, version string, work func(shard.Shard) Work) (*Group, error) {
-	identity, id, err := newIdentity()
+	identity, err := newIdentity()
 	if err != nil {
 		return nil, err
 	}
 	return &Group{
-		config: config, count: count, work: work, client: client,
-		member:   member{Member: shard.Member{Identity: identity, Version: version}, id: id},
-		observer: newObserver(watches.Leases(config.Namespace), config.Name),
-		names:    names(config.Name),
+		config: config, count: count, identity: identity, version: version, order: diceFor(identity, "").Perm(count), work: work, client: client, watches: watches,
+		observer: newObserver(config.Duration),
 		terms:    map[shard.Shard]*term{},
-		ended:    make(chan shard.Shard),
-		failed:   make(chan error, 1),
+		failed:   make(chan error, count),
 	}, nil
 }
 
-// OnRewind has a function called when the API server has gone back in time. It is for before Run.
-func (g *Group) OnRewind(rewound func()) { g.member.witness.rewound = rewound }
+// diceFor are random numbers that follow from the identity of a replica, and are others for each: replicas do not all try to take the same shard, and
+// do not renew their Leases at the same moments.
+func diceFor(identity, purpose string) *rand.Rand {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(identity + purpose))
+	return rand.New(rand.NewPCG(sum.Sum64(), 0))
+}
+
+// groupIdentity is the holder of the Lease of a single leader while there is a group.
+func (g *Group) groupIdentity() string { return fmt.Sprintf("%d shards", g.count) }
+
+func (g *Group) leaseOf(part shard.Shard) string {
+	return fmt.Sprintf("%s-shard-%v", g.config.Name, part)
+}
+
+// replicaOf is what a label calls a replica, since it has no room for the identity: the UUID alone.
+func replicaOf(identity string) string { return identity[strings.LastIndexByte(identity, '_')+1:] }
 
 // Run takes part in the group until ctx is done. Then it drains and releases all its shards.
 func (g *Group) Run(ctx context.Context) error {
-	// The terms outlive the signal: the others first have to learn that this replica goes.
-	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	observing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	logger := klog.FromContext(ctx)
+	logger.Info("Sharing the work", "identity", g.identity, "shards", g.count)
 	for _, part := range shard.All(g.count) {
 		metrics.ShardOwner.WithLabelValues(part.String()).Set(0)
 	}
-	synced := make(chan struct{})
-	go g.observer.run(outlivingCtx, func() { close(synced) })
 	select {
-	case <-synced:
+	case <-g.observer.start(observing, g.watches.Leases(g.config.Namespace)):
 	case <-ctx.Done():
 		return nil
 	}
-	heartCtx, stopHeart := context.WithCancel(outlivingCtx)
-	heart := make(chan struct{})
-	go func() {
-		defer close(heart)
-		g.keepAlive(heartCtx)
-	}()
-	err := g.follow(ctx, outlivingCtx)
-	// First the others learn that this replica goes, so that they give it no further shard.
-	stopHeart()
-	<-heart
-	g.leave(outlivingCtx)
-	if err == nil {
-		err = g.stopAll(outlivingCtx)
+	for {
+		lock := &sharedLock{LeaseLock: newLock(g.client, g.config, g.groupIdentity()), limit: g.config.RenewDeadline}
+		together, err := New(ctx, lock, g.config)
+		if err != nil {
+			return err
+		}
+		together.outlivesLoss = true
+		g.mu.Lock()
+		g.together = together
+		g.mu.Unlock()
+		err = together.Run(klog.NewContext(ctx, logger.V(2)), func(ctx context.Context) error { return g.share(klog.NewContext(ctx, logger)) })
+		if !errors.Is(err, errOutlived) {
+			return err
+		}
+		logger.Error(err, "Lease of the group was not renewed in time")
 	}
-	if err == nil {
-		g.dissolve(outlivingCtx)
-	}
-	return err
 }
 
-// follow takes and gives up shards until ctx is done. Terms get termCtx.
-func (g *Group) follow(ctx, termCtx context.Context) error {
-	ticker := time.NewTicker(reviewInterval)
-	defer ticker.Stop()
-	for {
-		g.review(termCtx)
+// share takes and gives up shards until ctx is done. Then it gives up all.
+func (g *Group) share(ctx context.Context) error {
+	leftovers := time.NewTicker(g.config.Duration)
+	defer leftovers.Stop()
+	for began := time.Now(); ; {
+		again := g.review(ctx, began)
 		select {
 		case <-ctx.Done():
-			return nil
+			return g.stopAll()
 		case err := <-g.failed:
 			return err
-		case part := <-g.ended:
-			g.forget(part)
+		case <-leftovers.C:
+			g.observer.removeLeftovers(ctx, g.client.Leases(g.config.Namespace), g.config.Name, g.count)
 		case <-g.observer.changed:
-		case <-ticker.C:
+		case <-time.After(again):
 		}
 	}
 }
 
-// review takes the shards that this replica should hold and that are free, and gives up those that it should not.
-func (g *Group) review(ctx context.Context) {
-	now := time.Now()
+// review takes, gives up and asks for shards. It returns when to look again at the latest.
+func (g *Group) review(ctx context.Context, began time.Time) time.Duration {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	isKept := g.isKept(now)
-	view := g.view(now)
-	for i, identity := range view.Assign() {
-		part := shard.Shard{Index: i, Count: g.count}
-		isMine := isKept && identity == g.member.Identity
-		current, found := g.terms[part]
-		lease, exists := g.observer.get(g.names.shard(part))
-		switch {
-		case found && !isMine && current.stopping.IsZero():
-			if isKept {
-				klog.FromContext(ctx).Info("Giving up a shard", "shard", part, "to", identity)
-			} else {
-				klog.FromContext(ctx).Info("Giving up a shard: the Lease of the group was not renewed in time", "shard", part)
-			}
-			current.giveUp()
-		case !found && isMine && (!exists || lease.isFree(now)):
-			g.terms[part] = g.start(ctx, part)
+	view := g.view(time.Now(), began)
+	step := view.Next()
+	for part, t := range g.terms {
+		if view.Leases[part.Index].Holder != view.Replica {
+			t.giveUp("") // another replica was faster
 		}
 	}
+	for _, i := range step.GiveUp {
+		part := shard.Shard{Index: i, Count: g.count}
+		klog.FromContext(ctx).Info("Giving up a shard", "shard", part, "to", view.Leases[i].WantedBy)
+		g.terms[part].giveUp(view.Leases[i].WantedBy)
+	}
+	for _, i := range step.Take {
+		g.start(context.WithoutCancel(ctx), shard.Shard{Index: i, Count: g.count})
+	}
+	g.mu.Unlock()
+	if step.Ask >= 0 {
+		g.ask(ctx, shard.Shard{Index: step.Ask, Count: g.count})
+	}
+	return min(step.Wait, reviewInterval)
 }
 
-// view is what this replica knows, which is more about its own shards than the observed Leases tell.
-func (g *Group) view(now time.Time) shard.View {
-	view := shard.View{Holders: make([]string, g.count)}
-	leases := g.observer.all()
+// view is what this replica knows of all shards, which is more about its own than the observed Leases tell.
+func (g *Group) view(now, began time.Time) shard.View {
+	view := shard.View{Replica: replicaOf(g.identity), Version: g.version, Order: g.order, Leases: make([]shard.Lease, g.count)}
 	for i, part := range shard.All(g.count) {
-		lease, exists := leases[g.names.shard(part)]
-		switch current, found := g.terms[part]; {
-		case found && current.stopping.IsZero() && (current.isWorking || !exists || lease.isFree(now)):
-			view.Holders[i] = g.member.Identity
-		case exists && !lease.isExpired(now):
-			view.Holders[i] = lease.holder()
+		lease, known := g.observer.get(g.leaseOf(part)), &view.Leases[i]
+		known.WantedBy, known.Version = lease.Labels[labelWantedBy], lease.Labels[labelVersion]
+		if !lease.isFree(now) {
+			known.Holder = replicaOf(lease.holder())
 		}
-	}
-	for name, lease := range leases {
-		// Whoever has not renewed its Lease for this long works on nothing any more. It is known to be dead before the first of its shards
-		// is free, and gets none of them.
-		isAlive := now.Sub(lease.seen) < g.config.RenewDeadline
-		// A replica that has just started finds the Leases of those that died long ago, too.
-		isKnown := lease.isWitnessed || slices.Contains(view.Holders, lease.holder())
-		if g.names.isMember(name) && isAlive && isKnown {
-			view.Members = append(view.Members, memberOf(lease))
+		switch t, found := g.terms[part]; {
+		case !found && known.Holder == view.Replica:
+			known.Holder = g.identity // which counts as another replica: its release is not seen yet, or has failed
+		case !found:
+			known.Free = min(now.Sub(lease.freeAt()), now.Sub(began))
+		case !t.stopping.IsZero():
+			known.Holder, known.Version = cmp.Or(t.to, known.Holder, view.Replica), g.version
+		case t.isWorking || known.Holder == "":
+			known.Holder, known.Version = view.Replica, g.version
+			if lease.isFree(now) {
+				known.WantedBy = "" // it was asked of an earlier holder
+			}
 		}
 	}
 	return view
 }
 
+// ask asks the holder of a shard for it. If the holder renews the Lease at this moment, that is a conflict, and the next review asks again.
+func (g *Group) ask(ctx context.Context, part shard.Shard) {
+	lease := g.observer.get(g.leaseOf(part))
+	wanted := lease.DeepCopy()
+	metav1.SetMetaDataLabel(&wanted.ObjectMeta, labelWantedBy, replicaOf(g.identity))
+	written, err := g.client.Leases(g.config.Namespace).Update(ctx, wanted, metav1.UpdateOptions{})
+	if err != nil {
+		klog.FromContext(ctx).V(4).Info("Not asked for a shard", "shard", part, "err", err)
+		return
+	}
+	g.observer.saw(written)
+}
+
 // start stands for the Lease of a shard, and works on the shard once it is held.
-func (g *Group) start(ctx context.Context, part shard.Shard) *term {
+func (g *Group) start(ctx context.Context, part shard.Shard) {
 	ctx, stop := context.WithCancel(ctx)
 	t := &term{stop: stop}
-	go func() {
+	g.terms[part] = t
+	g.running.Go(func() {
+		defer stop()
 		err := g.hold(ctx, t, part)
-		if errors.Is(err, errNotDrained) {
+		if MustExit(err) {
 			g.failed <- err
 		} else if err != nil {
 			klog.FromContext(ctx).Error(err, "Shard is not held any more", "shard", part)
@@ -209,32 +239,36 @@ func (g *Group) start(ctx context.Context, part shard.Shard) *term {
 			case <-ctx.Done():
 			}
 		}
-		stop()
-		g.ended <- part
-	}()
-	return t
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if !t.stopping.IsZero() {
+			metrics.ShardHandoverSeconds.Observe(time.Since(t.stopping).Seconds())
+		}
+		delete(g.terms, part)
+		g.observer.notify()
+	})
 }
 
 // hold runs the work of a shard while its Lease is held.
 func (g *Group) hold(ctx context.Context, t *term, part shard.Shard) error {
 	// Those that took their shards at the same moment would otherwise renew them at the same moment for ever.
 	config := g.config
-	config.RetryPeriod += time.Duration(rand.Float64() * float64(config.RetryPeriod) / 5)
-	config.Name = g.names.shard(part)
-	lock := &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: config.Namespace, Name: config.Name},
-		Client:     g.client,
-		LockConfig: resourcelock.ResourceLockConfig{Identity: g.member.Identity},
-	}
+	config.Name = g.leaseOf(part)
+	config.RetryPeriod += time.Duration(diceFor(g.identity, config.Name).Float64() * float64(config.RetryPeriod) / 5)
 	logger := klog.FromContext(ctx)
-	election, err := New(klog.NewContext(ctx, logger.V(2)), observedLock{lock, g.observer}, config)
+	quiet := klog.NewContext(ctx, logger.V(2))
+	labels := func() map[string]string {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return map[string]string{labelVersion: g.version, labelWantedBy: t.to}
+	}
+	election, err := New(quiet, observedLock{newLock(g.client, config, g.identity), g.observer, labels}, config)
 	if err != nil {
 		return fmt.Errorf("standing for shard %v: %w", part, err)
 	}
 	election.outlivesLoss = true
-	election.alsoHeld = func() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.isKept(time.Now()) }
 	owner := metrics.ShardOwner.WithLabelValues(part.String())
-	return election.Run(klog.NewContext(ctx, logger.V(2)), func(ctx context.Context) error {
+	return election.Run(quiet, func(ctx context.Context) error {
 		logger.Info("Took a shard", "shard", part)
 		metrics.ShardTakeovers.Inc()
 		owner.Set(1)
@@ -251,41 +285,30 @@ func (g *Group) setWorking(t *term, isWorking bool) {
 	t.isWorking = isWorking
 }
 
-func (g *Group) forget(part shard.Shard) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if t := g.terms[part]; !t.stopping.IsZero() {
-		metrics.ShardHandoverSeconds.Observe(time.Since(t.stopping).Seconds())
-	}
-	delete(g.terms, part)
-}
-
 // stopAll gives up all shards.
-func (g *Group) stopAll(ctx context.Context) error {
+func (g *Group) stopAll() error {
 	g.mu.Lock()
-	left := len(g.terms)
 	for _, t := range g.terms {
-		t.giveUp()
+		t.giveUp("")
 	}
 	g.mu.Unlock()
-	for ; left > 0; left-- {
-		select {
-		case part := <-g.ended:
-			g.forget(part)
-		case err := <-g.failed:
-			return err
-		case <-ctx.Done():
-			return nil
-		}
+	g.running.Wait()
+	select {
+	case err := <-g.failed:
+		return err
+	default:
+		return nil
 	}
-	return nil
 }
 
 // OtherHolder is who holds the Lease of the group instead of it: a single leader, or a group with another number of shards.
 func (g *Group) OtherHolder() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.otherHolder
+	if g.together == nil || g.together.elector.GetLeader() == g.groupIdentity() {
+		return ""
+	}
+	return g.together.elector.GetLeader()
 }
 
 // Held are the shards that this replica works on, in order.

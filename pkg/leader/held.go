@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -21,26 +19,12 @@ type timedLock struct {
 	renewed time.Time
 	// wasWanted tells that a request was sent to hold the Lease. It may have been carried out even if there was no answer.
 	wasWanted bool
-
-	witness witness
-	// reacquired is when the holder noticed that the API server had gone back in time; zero if it has not. The Lease tells it as the time
-	// when it was acquired: a standby that looks after the next renewal finds nothing else to notice it by.
-	reacquired metav1.Time
 }
 
 func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	switch {
-	case apierrors.IsNotFound(err):
-		l.witness.see(ctx, resourcelock.LeaderElectionRecord{})
-	case err == nil:
-		isOurs := record.HolderIdentity == l.Identity()
-		if l.witness.see(ctx, *record) && isOurs {
-			l.reacquired = metav1.Now()
-		}
-		if !isOurs {
-			l.note(time.Time{}) // somebody else has taken it
-		}
+	if err == nil && record.HolderIdentity != l.Identity() {
+		l.note(time.Time{}) // another replica has taken it
 	}
 	return record, raw, err
 }
@@ -63,14 +47,10 @@ func (l *timedLock) write(ctx context.Context, record resourcelock.LeaderElectio
 		l.mu.Lock()
 		l.wasWanted = true
 		l.mu.Unlock()
-		if !l.reacquired.IsZero() {
-			record.AcquireTime = l.reacquired
-		}
 	}
 	if err := request(ctx, record); err != nil {
 		return err
 	}
-	l.witness.last = record
 	l.note(sent)
 	return nil
 }
@@ -102,9 +82,10 @@ func isWithin(limit time.Duration, since, now time.Time) bool {
 
 type heldKey struct{}
 
-// whileHeld returns a context whose requests may write only while isHeld returns true.
+// whileHeld returns a context whose requests may write only while isHeld returns true, and while they might with ctx.
 func whileHeld(ctx context.Context, isHeld func() bool) context.Context {
-	return context.WithValue(ctx, heldKey{}, isHeld)
+	outer, isGuarded := ctx.Value(heldKey{}).(func() bool)
+	return context.WithValue(ctx, heldKey{}, func() bool { return isHeld() && (!isGuarded || outer()) })
 }
 
 var errNotHeld = errors.New("nothing is written: the Lease is not held any more, and another replica may be at work")

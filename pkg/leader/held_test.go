@@ -54,6 +54,8 @@ func TestGuardWrites(t *testing.T) {
 		"a read after that":                {work, http.MethodGet, false, true},
 		"a write of somebody else's":       {t.Context(), http.MethodPut, false, true},
 		"a write of work that has a child": {context.WithoutCancel(work), http.MethodPut, false, false},
+		"a shard of a group that is held":  {whileHeld(work, func() bool { return true }), http.MethodPut, true, true},
+		"a shard of a group that is not":   {whileHeld(work, func() bool { return true }), http.MethodPut, false, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/watch"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // A replica that starts while the Lease of a dead one is still there does not leave the shards that it is given to the dead one.
@@ -32,29 +35,73 @@ func TestGroupMemberJoinsAfterADeath(t *testing.T) {
 	})
 }
 
-// A replica renews its own Lease again after the answers to an update and to a read were lost.
-func TestLeaseOfMemberAfterLostAnswers(t *testing.T) {
+// A Lease that a user deletes is still its holder's.
+func TestLeaseOfShardIsDeleted(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a, b := c.start("a", "", testShards), c.start("b", "", testShards)
 		time.Sleep(time.Minute)
-		c.wantLoads("8 8", a, b)
-		c.server.mutex.Lock()
-		own := c.server.leases[a.group.names.member(a.group.member.id)].DeepCopy()
-		a.client.store(watch.Modified, own) // an update whose answer a does not get
-		a.client.failGets = 1
-		c.server.mutex.Unlock()
-		time.Sleep(time.Minute)
-		c.server.mutex.Lock()
-		failed := a.client.failGets == 0
-		c.server.mutex.Unlock()
-		if !failed {
-			t.Fatal("nothing was read")
+		deleted := time.Now()
+		for _, part := range a.group.Held() {
+			if err := c.server.client().Delete(c.ctx, a.group.leaseOf(part), metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
 		}
+		time.Sleep(30 * time.Second)
 		c.wantLoads("8 8", a, b)
-		c.server.mutex.Lock()
-		defer c.server.mutex.Unlock()
-		if age := time.Since(c.server.leases[own.Name].Spec.RenewTime.Time); age > 10*time.Second {
-			t.Errorf("the Lease of the replica was renewed %v ago", age)
+		if moved := c.began(deleted); len(moved) > 0 {
+			t.Errorf("shards have moved: %+v", moved)
+		}
+	})
+}
+
+// Dead replicas have left a shard, and another dead one had asked for it. The replica that is about to take it does not give it to the dead.
+func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
+	withCrew(t, func(t *testing.T, c *crew) {
+		a := c.start("a", "", testShards)
+		a.stop()
+		time.Sleep(time.Minute)
+		part := shard.Shard{Index: 3, Count: testShards}
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: a.group.leaseOf(part), Labels: map[string]string{labelWantedBy: "dead"}}, Spec: heldBy("gone")}
+		a.group.observer.saw(lease)
+		time.Sleep(time.Minute)
+		for i := range testShards {
+			a.group.terms[shard.Shard{Index: i, Count: testShards}] = &term{}
+		}
+		if step := a.group.view(time.Now(), time.Now()).Next(); len(step.GiveUp) > 0 {
+			t.Errorf("gives up %v before it holds them", step.GiveUp)
+		}
+		clear(a.group.terms)
+	})
+}
+
+// Older versions had a Lease for each replica. Those of replicas that have died are removed, and those that are renewed stay.
+func TestLeasesOfOlderVersions(t *testing.T) {
+	withCrew(t, func(t *testing.T, c *crew) {
+		client := c.server.client()
+		leases := map[string]*coordinationv1.Lease{}
+		for _, name := range []string{"test-replica-dead", "test-replica-alive", "test-other"} {
+			lease, err := client.Create(c.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: heldBy(name)}, metav1.CreateOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leases[name] = lease
+		}
+		a := c.start("a", "", testShards)
+		for range 30 {
+			time.Sleep(2 * time.Second)
+			alive := leases["test-replica-alive"]
+			alive.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+			var err error
+			if leases["test-replica-alive"], err = client.Update(c.ctx, alive, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.wantLoads("16", a)
+		left := c.server.holders()
+		for name := range leases {
+			if _, found := left[name]; found == (name == "test-replica-dead") {
+				t.Errorf("the Lease %s is there: %v", name, found)
+			}
 		}
 	})
 }

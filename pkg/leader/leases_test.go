@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/ptr"
 )
 
 var leaseResource = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
@@ -28,39 +28,17 @@ type testServer struct {
 	version int
 	leases  map[string]*coordinationv1.Lease
 	clients []*testClient
-	// written counts the writes to each Lease.
-	written map[string]int
 	// history has the last changes, one for each version: a watch resumes where a list, or another watch, has ended.
 	history []watch.Event
 }
 
+func heldBy(identity string) coordinationv1.LeaseSpec {
+	now := metav1.NowMicro()
+	return coordinationv1.LeaseSpec{HolderIdentity: &identity, LeaseDurationSeconds: ptr.To[int32](14), AcquireTime: &now, RenewTime: &now}
+}
+
 // maxHistory is less than the 100 events that a watch can take at once.
 const maxHistory = 50
-
-func (s *testServer) writesTo(name string) int {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.written[name]
-}
-
-// backUp returns a function that restores the Leases as they are now. No watch tells it, and versions are as if they had been caught up.
-func (s *testServer) backUp() (restore func()) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	leases := map[string]*coordinationv1.Lease{}
-	for name, lease := range s.leases {
-		leases[name] = lease.DeepCopy()
-	}
-	return func() {
-		s.mutex.Lock()
-		defer s.mutex.Unlock()
-		s.leases, s.history = leases, nil
-		for _, lease := range s.leases {
-			s.version++
-			lease.ResourceVersion = strconv.Itoa(s.version)
-		}
-	}
-}
 
 // client is the connection of one replica.
 func (s *testServer) client() *testClient {
@@ -103,8 +81,6 @@ type testClient struct {
 	watches map[*watch.RaceFreeFakeWatcher]bool
 	// cut makes requests hang until their deadline, and watches stand still.
 	cut bool
-	// failGets is how many reads of the Leases of replicas fail from now on.
-	failGets int
 }
 
 func (c *testClient) Leases(string) coordinationclient.LeaseInterface { return c }
@@ -147,10 +123,6 @@ func (c *testClient) Get(ctx context.Context, name string, _ metav1.GetOptions) 
 		return none, err
 	}
 	defer unlock()
-	if c.failGets > 0 && strings.Contains(name, "-replica-") {
-		c.failGets--
-		return none, errors.New("the answer is lost")
-	}
 	lease, found := c.server.leases[name]
 	if !found {
 		return none, apierrors.NewNotFound(leaseResource, name)
@@ -193,7 +165,6 @@ func (c *testClient) Update(ctx context.Context, lease *coordinationv1.Lease, _ 
 
 func (c *testClient) store(event watch.EventType, lease *coordinationv1.Lease) *coordinationv1.Lease {
 	c.server.leases[lease.Name] = lease
-	c.server.written[lease.Name]++
 	c.server.change(event, lease)
 	return lease.DeepCopy()
 }

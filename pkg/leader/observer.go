@@ -3,89 +3,90 @@ package leader
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
-
-	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// observer watches the Leases of all replicas. It notes by its own clock when each of them last changed: the clocks of other machines tell
-// nothing.
+// observer watches the Leases of all replicas. It notes by its own clock when each of them was last renewed: the clocks of other machines
+// tell nothing.
 type observer struct {
-	client coordinationclient.LeaseInterface
-	prefix string
 	// changed receives a value after a change.
 	changed chan struct{}
+	longest time.Duration
 
 	mu     sync.Mutex
 	leases map[string]observation
 }
 
-// observation is a Lease, and when this version of it was first seen.
+// observation is a Lease, and when it was first seen with this holder and this renewal.
 type observation struct {
-	*coordinationv1.Lease
+	coordinationv1.Lease
 	seen time.Time
-	// isWitnessed tells that the Lease was written while this replica was watching, and not at some time before.
-	isWitnessed bool
 }
 
-func newObserver(client coordinationclient.LeaseInterface, prefix string) *observer {
-	return &observer{client: client, prefix: prefix, changed: make(chan struct{}, 1), leases: map[string]observation{}}
+// newObserver makes an observer of a group whose Leases last for that long.
+func newObserver(longest time.Duration) *observer {
+	return &observer{changed: make(chan struct{}, 1), longest: longest, leases: map[string]observation{}}
 }
 
-// run watches until ctx is done. It calls synced once all Leases have been seen.
-func (o *observer) run(ctx context.Context, synced func()) {
-	source := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return o.client.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return o.client.Watch(ctx, options)
-		},
-	}
+// start watches until ctx is done. The channel is closed once all Leases have been seen.
+func (o *observer) start(ctx context.Context, client coordinationclient.LeaseInterface) <-chan struct{} {
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: source, ObjectType: &coordinationv1.Lease{}, Handler: cache.ResourceEventHandlerDetailedFuncs{
-			AddFunc:    func(obj any, isInInitialList bool) { o.saw(obj.(*coordinationv1.Lease), !isInInitialList) },
-			UpdateFunc: func(_, obj any) { o.saw(obj.(*coordinationv1.Lease), true) },
-			DeleteFunc: o.lost,
+		ListerWatcher: &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+				return client.List(ctx, options)
+			},
+			WatchFuncWithContext: client.Watch,
+		},
+		ObjectType: &coordinationv1.Lease{},
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(obj any) { o.saw(obj.(*coordinationv1.Lease)) },
+			UpdateFunc: func(_, obj any) { o.saw(obj.(*coordinationv1.Lease)) },
+			DeleteFunc: o.deleted,
 		},
 	})
-	go func() {
-		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-			synced()
-		}
-	}()
-	informer.RunWithContext(ctx)
+	go informer.RunWithContext(ctx)
+	return informer.HasSyncedChecker().Done()
 }
 
-func (o *observer) saw(lease *coordinationv1.Lease, isWitnessed bool) {
-	if !strings.HasPrefix(lease.Name, o.prefix) {
-		return
-	}
+// saw notes a Lease. A replica that asks for a shard writes its Lease, too, which does not renew it.
+func (o *observer) saw(lease *coordinationv1.Lease) {
 	o.mu.Lock()
-	if known, found := o.leases[lease.Name]; !found || known.ResourceVersion != lease.ResourceVersion {
-		o.leases[lease.Name] = observation{lease, time.Now(), isWitnessed}
+	seen := time.Now()
+	if known, found := o.leases[lease.Name]; found && apiequality.Semantic.DeepEqual(known.Spec, lease.Spec) {
+		seen = known.seen
 	}
+	o.leases[lease.Name] = observation{*lease, seen}
 	o.mu.Unlock()
 	o.notify()
 }
 
-func (o *observer) lost(obj any) {
-	if name, err := cache.DeletionHandlingObjectToName(obj); err == nil {
-		o.mu.Lock()
-		delete(o.leases, name.Name)
-		o.mu.Unlock()
-		o.notify()
+// deleted notes that a Lease is gone. It runs out all the same, because its holder may be at work, and will create it again; but after longest at
+// the latest, even if it was held for an hour: a replica of this group renews its Leases within that.
+func (o *observer) deleted(obj any) {
+	key, err := cache.DeletionHandlingObjectToName(obj)
+	if err != nil {
+		return
 	}
+	o.mu.Lock()
+	if known, found := o.leases[key.Name]; found {
+		seconds := min(ptr.Deref(known.Spec.LeaseDurationSeconds, 0), int32(o.longest.Seconds()))
+		known.Spec.LeaseDurationSeconds, known.seen = &seconds, time.Now()
+		o.leases[key.Name] = known
+	}
+	o.mu.Unlock()
+	o.notify()
 }
 
 func (o *observer) notify() {
@@ -95,44 +96,41 @@ func (o *observer) notify() {
 	}
 }
 
-func (o *observer) get(name string) (observation, bool) {
+// get returns an empty observation if there is no such Lease.
+func (o *observer) get(name string) observation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	lease, found := o.leases[name]
-	return lease, found
+	return o.leases[name]
 }
 
-// all are the observed Leases by name.
-func (o *observer) all() map[string]observation {
+// removeLeftovers deletes Leases that no replica needs: of shards of another number, and of replicas, which older versions had.
+func (o *observer) removeLeftovers(ctx context.Context, client coordinationclient.LeaseInterface, prefix string, count int) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := make(map[string]observation, len(o.leases))
-	for name, lease := range o.leases {
-		all[name] = lease
+	leases := maps.Clone(o.leases)
+	o.mu.Unlock()
+	for name, lease := range leases {
+		isOther := strings.HasPrefix(name, prefix+"-shard-") && !strings.HasSuffix(name, fmt.Sprint("-of-", count))
+		if isOld := strings.HasPrefix(name, prefix+"-replica-"); !isOther && !isOld || !lease.isFree(time.Now()) {
+			continue
+		}
+		precondition := metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}
+		if err := client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &precondition}); err == nil || apierrors.IsNotFound(err) {
+			o.mu.Lock()
+			delete(o.leases, name)
+			o.mu.Unlock()
+		}
 	}
-	return all
 }
 
 func (o observation) holder() string { return ptr.Deref(o.Spec.HolderIdentity, "") }
 
-// isExpired tells whether the Lease has not been renewed for as long as it lasts.
-func (o observation) isExpired(now time.Time) bool {
-	return now.Sub(o.seen) > time.Duration(ptr.Deref(o.Spec.LeaseDurationSeconds, 0))*time.Second
+// freeAt is when the Lease was released, or when it runs out.
+func (o observation) freeAt() time.Time {
+	if o.holder() == "" {
+		return o.seen
+	}
+	return o.seen.Add(time.Duration(ptr.Deref(o.Spec.LeaseDurationSeconds, 0)) * time.Second)
 }
 
-// isFree tells whether the Lease can be taken.
-func (o observation) isFree(now time.Time) bool { return o.holder() == "" || o.isExpired(now) }
-
-// names are the names of the Leases.
-type names string
-
-func (n names) member(id string) string       { return string(n) + "-replica-" + id }
-func (n names) shard(part shard.Shard) string { return fmt.Sprintf("%s-shard-%v", n, part) }
-
-func (n names) isMember(name string) bool { return strings.HasPrefix(name, string(n)+"-replica-") }
-
-// isOfAnotherNumber tells whether a Lease is for one of another number of shards.
-func (n names) isOfAnotherNumber(name string, count int) bool {
-	index, isShard := strings.CutPrefix(name, string(n)+"-shard-")
-	return isShard && !strings.HasSuffix(index, fmt.Sprint("-of-", count))
-}
+// isFree reports whether the Lease can be taken.
+func (o observation) isFree(now time.Time) bool { return !o.freeAt().After(now) }

@@ -2,11 +2,13 @@ package leader
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
 )
 
 // A Lease that a replica has seen run out is free, but not if its holder has renewed it since, which a watch that stands still does not show.
@@ -21,13 +23,13 @@ func TestObservedLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withCrew(t, func(t *testing.T, c *crew) {
 				client := c.server.client()
-				spec := (&Group{config: Config{Duration: 14 * time.Second}}).specOf("a")
+				spec := heldBy("a")
 				lease, err := client.Create(c.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "test-shard"}, Spec: spec}, metav1.CreateOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := newObserver(client, "test")
-				o.saw(lease.DeepCopy(), true)
+				o := newObserver(14 * time.Second)
+				o.saw(lease.DeepCopy())
 				time.Sleep(20 * time.Second)
 				if test.renewed {
 					lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
@@ -35,7 +37,7 @@ func TestObservedLock(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				lock := observedLock{&resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Name: "test-shard"}, Client: client}, o}
+				lock := observedLock{&resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Name: "test-shard"}, Client: client}, o, nil}
 				record, _, err := lock.Get(c.ctx)
 				if err != nil || record.HolderIdentity != test.want {
 					t.Errorf("the holder is %q, want %q; error: %v", record.HolderIdentity, test.want, err)
@@ -43,4 +45,18 @@ func TestObservedLock(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A Lease that is deleted runs out within the time of the group, however long it was held for: an administrator may take it from its holder.
+func TestDeletedLeaseRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newObserver(14 * time.Second)
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "shard"}, Spec: heldBy("another")}
+		lease.Spec.LeaseDurationSeconds = ptr.To[int32](3600)
+		o.saw(lease)
+		o.deleted(lease)
+		if now := time.Now(); o.get("shard").isFree(now.Add(13*time.Second)) || !o.get("shard").isFree(now.Add(15*time.Second)) {
+			t.Errorf("it is free at %v, and now is %v", o.get("shard").freeAt(), now)
+		}
+	})
 }

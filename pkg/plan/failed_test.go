@@ -39,16 +39,20 @@ func TestFailedRevisionIsMarked(t *testing.T) {
 		"its pods do not matter":        {RollingOut(Next(3, one, failing(time.Minute), OnFailure(v1.ContinueOnFailure)), Pod(0), Pod(1), bad), nothing},
 		"rolled back":                   {RollingOut(Next(3, one, rolledBack, OnFailure(v1.RollbackOnFailure)), Pod(0), Pod(1), bad), mark},
 		"marked once":                   {With(RollingOut(Next(3, one, rolledBack), Pod(0), Pod(1), Pod(2)), marked), nothing},
-		"recovered, but not proven":     {With(RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2)), marked), nothing},
-		"proven after all":              {With(RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)), marked), noMark},
+		"recovered":                     {With(RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2)), marked), noMark},
+		"the status is lost":            {With(RollingOut(Next(3, one, OnFailure(v1.RollbackOnFailure)), Pod(0), Pod(1), Pod(2)), marked), nothing},
+		"proven after all":              {With(RollingOut(Next(3, one, Baking(time.Hour)), Pod(0, V2), Pod(1, V2), Pod(2, V2)), marked), noMark},
 		"the current one":               {With(RollingOut(Next(1), Pod(0, V2)), marked, func(o *Observed) { o.Manager.Status.CurrentRevision = o.Revisions[1].Name }), noMark},
 		"tried again after another one": {With(RollingOut(Next(3, one), Pods3()...), marked, older), noMark},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			plan, got := Make(test.observed), nothing
-			if plan.Mark != nil {
-				if got = noMark; plan.Mark.Annotations[v1.AnnotationFailed] != "" {
+			for _, marked := range plan.Mark {
+				if marked.Name != plan.Revisions.Update.Name {
+					continue
+				}
+				if got = noMark; marked.Annotations[v1.AnnotationFailed] != "" {
 					got = mark
 				}
 			}

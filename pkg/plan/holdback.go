@@ -8,7 +8,7 @@ import (
 
 // CreateHold is the key of the hold on creating pods of a revision.
 func CreateHold(revision *history.Revision) requeue.HoldKey {
-	return requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: revision.Hash}
+	return requeue.HoldKey{Condition: v1.ReasonFailedCreate, Of: revision.Hash}
 }
 
 // holdOn is the hold on requests of a kind; false if there is none, or its backoff is over.
@@ -25,29 +25,41 @@ func (p *Plan) hold(o Observed, hold requeue.Hold) {
 	p.Again = p.Again.Sooner(requeue.After(o.Now, hold.Until.Sub(o.Now), requeue.AgainHold))
 }
 
+// held reports whether requests of a kind, if there are any, are in backoff after a refusal, and notes it in the plan.
+func (p *Plan) held(o Observed, key requeue.HoldKey, planned int) bool {
+	hold, found := o.holdOn(key)
+	if !found || planned == 0 {
+		return false
+	}
+	p.hold(o, hold)
+	return true
+}
+
 // holdBack takes requests in backoff after a refusal out of the plan, and all requests that depend on them. Creates have a hold for
-// each revision, see fill.
+// each revision, see fill, and adoptions are left out before anything else is decided, see adopt.
 func (p *Plan) holdBack(o Observed) {
-	held := func(condition string, planned int) bool {
-		hold, found := o.holdOn(requeue.HoldKey{Condition: condition})
-		if !found || planned == 0 {
-			return false
-		}
-		p.hold(o, hold)
-		return true
+	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.HoldFinalizer, 1) {
+		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, and can do without
 	}
-	switch {
-	case held(v1.ReasonFailedStore, len(p.Store)+len(p.AdoptRevisions)):
-		// Without the stored revision nobody could tell later which template a pod was created from.
+	if p.held(o, requeue.HoldStore, len(p.Store)+len(p.AdoptRevisions)) {
+		// Without the stored revision it could not be told later which template a pod was created from.
 		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil
-	case held(v1.ReasonFailedClaim, len(p.Adopt)+len(p.Release)):
-		// While a pod is not released, its replacement would be one pod too many.
-		p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil
 	}
-	if held(v1.ReasonFailedInPlaceUpdate, len(p.Update)) {
+	if p.held(o, requeue.HoldRelease, len(p.Release)) {
+		// While a pod is not released, its replacement would be one pod too many.
+		p.Create = p.Create[:max(0, len(p.Create)-len(p.Release))]
+		p.Release = nil
+	}
+	if p.held(o, requeue.HoldUpdate, len(p.Update)) {
 		p.Update = nil
 	}
-	if held(v1.ReasonFailedDelete, len(p.Delete)) {
+	if p.held(o, requeue.HoldDelete, len(p.Delete)) {
 		p.Delete, p.Create = nil, nil // creates may depend on the deletes
+	}
+	if p.held(o, requeue.HoldDrop, len(p.Drop)) {
+		p.Drop = nil
+	}
+	if p.held(o, requeue.HoldMark, len(p.Mark)) {
+		p.Mark = nil
 	}
 }

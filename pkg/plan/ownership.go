@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
@@ -32,8 +30,11 @@ func (p *Plan) removeLeftovers(o Observed) {
 	p.Drop = append(p.Drop, o.LeftoverRevisions...)
 }
 
-// adoptable are the orphans to adopt. Terminating and finished pods are not worth it: they do not count as replicas.
-func adoptable(orphans []*corev1.Pod) []*corev1.Pod {
-	active, _, _ := podstate.Split(orphans)
-	return active
+// adopt plans to adopt orphans. Terminating and finished pods are not worth it: they do not count as replicas. While adoptions are held back,
+// orphans do not count either.
+func (p *Plan) adopt(o Observed) {
+	p.Adopt, _, _ = podstate.Split(o.Orphans)
+	if p.held(o, requeue.HoldAdopt, len(p.Adopt)) {
+		p.Adopt = nil
+	}
 }

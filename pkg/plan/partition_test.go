@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan"
@@ -27,8 +29,8 @@ func TestPartition(t *testing.T) {
 			observed: RollingOut(Next(3, Limits("0", "100%"), Partition("2")), Pods3()...),
 			want:     "+3 new, -2", why: rollout.WhyOutdated,
 		},
-		"a percentage is rounded up": {
-			observed: RollingOut(Next(3, Limits("0", "100%"), Partition("34%")), Pods3()...),
+		"a percentage is rounded down": {
+			observed: RollingOut(Next(3, Limits("0", "100%"), Partition("99%")), Pods3()...),
 			want:     "+3 new, -2", why: rollout.WhyOutdated,
 		},
 		"100% updates no pod": {
@@ -205,15 +207,15 @@ func TestHalted(t *testing.T) {
 			observed: RollingOut(Next(3, Limits("1", "1"), OnFailure(v1.ContinueOnFailure)), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 			want:     "+3 new",
 		},
-		"maxFailedPods is not reached: no halt": {
+		"failureThreshold is not reached: no halt": {
 			observed: RollingOut(Next(3, Limits("1", "1"), MaxFailed("2")), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 			want:     "+3 new",
 		},
-		"maxFailedPods as a percentage is not reached: no halt": {
+		"failureThreshold as a percentage is not reached: no halt": {
 			observed: RollingOut(Next(4, Limits("1", "1"), MaxFailed("50%")), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing)),
 			want:     "+4 new",
 		},
-		"maxFailedPods as a percentage is rounded down": {
+		"failureThreshold as a percentage is rounded down": {
 			observed: RollingOut(Next(3, Limits("1", "1"), MaxFailed("66%")), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 		},
 		"missing pods are created from the old revision": {
@@ -221,11 +223,11 @@ func TestHalted(t *testing.T) {
 			want:     "+3 old",
 		},
 		"a failed new pod is replaced by a new one": {
-			observed: RollingOut(Next(3, one, Rolled(0, 0, 0)), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2)),
+			observed: RollingOut(Next(3, one, Rolled(0, 0, 0), recorded("web-2")), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2)),
 			want:     "+3 new",
 		},
 		"a failed new surge pod is replaced by a new one": {
-			observed: RollingOut(Next(3, Limits("1", "0"), Rolled(0, 0, 0)), Pod(0), Pod(1), Pod(2), FailedPod(3, time.Second, 0, V2)),
+			observed: RollingOut(Next(3, Limits("1", "0"), Rolled(0, 0, 0), recorded("web-3")), Pod(0), Pod(1), Pod(2), FailedPod(3, time.Second, 0, V2)),
 			want:     "+4 new",
 		},
 		"an old pod that fails halts nothing": {
@@ -236,9 +238,8 @@ func TestHalted(t *testing.T) {
 			observed: RollingOut(Next(3, one, Partition("100%")), Pod(0), Pod(1), Pod(2, V2, Crashing)),
 			want:     "+3 old, -2",
 		},
-		"bad pods of a third template are not in the way of that": {
+		"bad pods of a third template are old ones, too: a halt moves none": {
 			observed: RollingOut(Next(3, Limits("1", "0"), Partition("2")), Pod(0), Pod(1, OfImage("v1.5"), Crashing), Pod(2, OfImage("v1.5"), Crashing), Pod(3, V2, Crashing)),
-			want:     "+4 old, +5 old, -2, -1",
 		},
 		"rolled back: all pods return to the last good revision": {
 			observed: RollingOut(Next(3, Limits("0", "100%"), rollback, rolledBack), Pod(0), Pod(1, V2), Pod(2, V2, Crashing)),
@@ -291,8 +292,15 @@ func TestHalted(t *testing.T) {
 	}
 }
 
-// A failed pod of the new revision is replaced only when the status has the record of the rollout: before that its replacement would pass
-// for a pod that recovered before the rollout, and the failure would count for nothing.
+// recorded adds a failing pod to the record of the rollout.
+func recorded(name string) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		m.Status.Rollout.Failing = append(m.Status.Rollout.Failing, v1.FailingPod{Name: name, UID: types.UID("uid-" + name), Since: metav1.NewTime(Now)})
+	}
+}
+
+// A failed pod of the new revision is replaced only when the status has a record of it: that is what its replacement inherits, and without it
+// the failure would count for nothing.
 func TestFailureIsRecordedFirst(t *testing.T) {
 	observed := RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2))
 	plan := Make(observed)

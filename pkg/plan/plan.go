@@ -45,6 +45,8 @@ type Observed struct {
 	Holds map[requeue.HoldKey]requeue.Hold
 	Means inplace.Means
 	Now   time.Time
+	// IsLive tells that all this was read from the API server, and not from the caches.
+	IsLive bool
 }
 
 // Sources are where to find the revisions.
@@ -66,8 +68,8 @@ type Plan struct {
 	// AdoptRevisions are orphaned revisions of a deleted PodManager of the same name.
 	AdoptRevisions []*appsv1.ControllerRevision
 	Store          []history.Store
-	// Mark is the revision of the spec's template if it gets, or loses, the mark of a failed one; else nil.
-	Mark *appsv1.ControllerRevision
+	// Mark are revisions that get, or lose, the mark of a good or a failed one.
+	Mark []*appsv1.ControllerRevision
 	// Drop are the revisions beyond revisionHistoryLimit.
 	Drop    []*appsv1.ControllerRevision
 	Adopt   []*corev1.Pod
@@ -105,13 +107,22 @@ type Creation struct {
 
 // Empty tells whether there is nothing to do.
 func (p Plan) Empty() bool {
-	return !p.AddFinalizer && !p.RemoveFinalizer && p.Mark == nil &&
-		len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Update) == 0
+	return !p.AddFinalizer && !p.RemoveFinalizer &&
+		len(p.Mark)+len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Update) == 0
 }
 
-// NeedsLiveSpec tells whether the plan does anything that must not be done for an outdated spec.
-func (p Plan) NeedsLiveSpec() bool {
-	return p.Mark != nil || len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Delete)+len(p.Create)+len(p.Update) > 0
+// NeedsLiveSpec reports whether the plan does anything that must not be done for an outdated spec.
+func (p Plan) NeedsLiveSpec() bool { return p.TouchesWhatExists() || len(p.Store)+len(p.Create) > 0 }
+
+// TouchesWhatExists reports whether the plan does anything to pods and revisions that exist.
+func (p Plan) TouchesWhatExists() bool {
+	return len(p.Mark)+len(p.AdoptRevisions)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Update) > 0
+}
+
+// TakesDown reports whether the plan takes pods down that are ready, because it counts on others: what it knows of those has to be true.
+func (p Plan) TakesDown() bool {
+	return slices.ContainsFunc(p.Update, func(u inplace.Update) bool { return podstate.IsReady(u.Pod) && u.Step != inplace.StepOpen }) ||
+		slices.ContainsFunc(p.Delete, func(d rollout.Deletion) bool { return podstate.IsReady(d.Pod) && d.Why.IsRollout() })
 }
 
 // ActsOnPods tells whether the plan creates, updates or deletes active pods. Deleting finished pods, and leftovers of another PodManager,
@@ -144,29 +155,30 @@ func Make(o Observed) Plan {
 		AddFinalizer:    needsFinalizer(o.Manager) && !hasFinalizer(o.Manager, v1.Finalizer),
 		RemoveFinalizer: !needsFinalizer(o.Manager) && hasFinalizer(o.Manager, v1.Finalizer),
 		AdoptRevisions:  o.OrphanRevisions,
-		Adopt:           adoptable(o.Orphans),
 		Release:         released,
 		Foreign:         foreignNames(o),
 		Revisions:       history.Find(o.Sources()),
 		Means:           o.Means,
 	}
+	plan.adopt(o)
 	active, finished, terminating := podstate.Split(kept)
 	active = append(active, plan.Adopt...)
 	r := rollout.Assess(o.Manager, plan.Revisions, o.Means, active, finished, o.Now)
 	plan.Assessed = r
-	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsProven())
+	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsWorthStoring())
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
-		plan.Mark = plan.Revisions.ToMark(r.IsProven(), r.HasFailed())
+		plan.Mark = plan.Revisions.ToMark(r.HasFailed(), o.Now)
 	}
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateHold(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
 	plan.Delete, plan.Update = moves.Delete, moves.Update
-	plan.Again = requeue.After(o.Now, moves.Again, requeue.AgainDrained).Sooner(requeue.After(o.Now, moves.Retry, requeue.AgainHold))
+	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.AgainDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.AgainHold))
 
 	unreplaced := slices.Concat(
 		plan.fill(o, r.Old, moves.CreateOld, health.FindRetries(r.Old, r.OldPods, finished, o.Now)),
-		plan.fill(o, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)))
+		plan.fill(o, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)),
+		r.Unrecorded)
 	if moves.Held {
 		plan.hold(o, hold)
 	}

@@ -59,19 +59,27 @@ func TestMake(t *testing.T) {
 			want:     want{create: []int{1, 3}, foreign: []string{"web-0"}},
 		},
 		"a refused delete in backoff: neither repeated, nor is the pod replaced": {
-			observed: With(Observe(Manager(2), Pod(0, Annotated(v1.AnnotationDelete, "true"), NotReady), Pod(1)), heldOn(v1.ReasonFailedDelete)),
+			observed: With(Observe(Manager(2), Pod(0, Annotated(v1.AnnotationDelete, "true"), NotReady), Pod(1)), heldOn(requeue.HoldDelete)),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused delete in backoff: missing pods are created": {
-			observed: With(Observe(Manager(2), Pod(0)), heldOn(v1.ReasonFailedDelete)),
+			observed: With(Observe(Manager(2), Pod(0)), heldOn(requeue.HoldDelete)),
 			want:     want{create: []int{1}},
 		},
-		"a refused adoption in backoff holds up all else": {
-			observed: With(Observe(Manager(3), Pod(0)), heldOn(v1.ReasonFailedClaim), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned)} }),
-			want:     want{held: true, again: time.Minute},
+		"a refused adoption in backoff holds up nothing else": {
+			observed: With(Observe(Manager(3), Pod(0)), heldOn(requeue.HoldAdopt), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned)} }),
+			want:     want{create: []int{2, 3}, held: true, again: time.Minute},
+		},
+		"a refused finalizer in backoff holds up nothing else": {
+			observed: With(Observe(Manager(1, MaxTerminating("1"))), heldOn(requeue.HoldFinalizer)),
+			want:     want{create: []int{0}, held: true, again: time.Minute},
+		},
+		"a pod whose release is refused is not replaced": {
+			observed: With(Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"))), heldOn(requeue.HoldRelease)),
+			want:     want{create: []int{2}, held: true, again: time.Minute},
 		},
 		"a refused revision in backoff holds up all else": {
-			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(v1.ReasonFailedStore), func(o *Observed) { o.Revisions = nil }),
+			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(requeue.HoldStore), func(o *Observed) { o.Revisions = nil }),
 			want:     want{held: true, again: time.Minute},
 		},
 		"replicas left out means three": {
@@ -245,9 +253,9 @@ func draining(seconds int32) func(*v1.PodManager) {
 }
 
 // heldOn puts requests of a kind into backoff for a minute.
-func heldOn(condition string) func(*Observed) {
+func heldOn(key requeue.HoldKey) func(*Observed) {
 	return func(o *Observed) {
-		o.Holds = map[requeue.HoldKey]requeue.Hold{{Condition: condition}: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+		o.Holds = map[requeue.HoldKey]requeue.Hold{key: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 

@@ -105,13 +105,12 @@ func TestFirstRevision(t *testing.T) {
 		observed Observed
 		want     []string // the images of the revisions to be stored
 	}{
-		"a new object": {observed: fresh(Manager(2, Image("a")))},
-		"not while its pods are available for too short":    {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"), young))},
-		"once its pods have been available for long enough": {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"))), want: []string{"a"}},
-		"not while a pod is not ready":                      {observed: fresh(Manager(2, Image("a")), Pod(0, OfImage("a")), Pod(1, OfImage("a"), NotReady))},
-		"the template has changed before":                   {observed: remembering(fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), "a"), want: []string{"a", "b"}},
-		"no pod was made from the first":                    {observed: remembering(fresh(Manager(1, Image("b"))), "a")},
-		"nobody remembers":                                  {observed: fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), want: []string{"b"}},
+		"a new object":                    {observed: fresh(Manager(2, Image("a")))},
+		"once its pods are available":     {observed: fresh(Manager(1, Image("a")), Pod(0, OfImage("a"), young)), want: []string{"a"}},
+		"not while a pod is not ready":    {observed: fresh(Manager(2, Image("a")), Pod(0, OfImage("a")), Pod(1, OfImage("a"), NotReady))},
+		"the template has changed before": {observed: remembering(fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), "a"), want: []string{"a", "b"}},
+		"no pod was made from the first":  {observed: remembering(fresh(Manager(1, Image("b"))), "a")},
+		"it is forgotten":                 {observed: fresh(Manager(1, Image("b")), Pod(0, OfImage("a"), young)), want: []string{"b"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

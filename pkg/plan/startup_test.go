@@ -39,16 +39,16 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 	}{
 		"not due yet": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 2*time.Second))),
-			ready:    1, again: 8 * time.Second,
+			ready:    1, again: 18 * time.Second,
 			message: "1 of 2 pods updated, 1 available; web-1: updated in place, its startup probe is due",
 		},
 		"the default period": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(0, 2*time.Second))),
-			ready:    1, again: 13 * time.Second,
+			ready:    1, again: 23 * time.Second,
 			message: "1 of 2 pods updated, 1 available; web-1: updated in place, its startup probe is due",
 		},
 		"it has succeeded": {
-			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 10*time.Second))),
+			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 20*time.Second))),
 			moves:    "Update 0", ready: 2,
 			message: "1 of 2 pods updated, 2 available",
 		},
@@ -59,22 +59,22 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 		},
 		"of the last pod": {
 			observed: RollingOut(Next(2, possible, one), Pod(0, V2), Pod(1, restartedWithProbe(5, 2*time.Second))),
-			ready:    1, again: 8 * time.Second,
+			ready:    1, again: 18 * time.Second,
 			message: "1 of 2 pods ready; web-1: updated in place, its startup probe is due",
 		},
 		"a surge pod stays for it": {
 			observed: RollingOut(Next(2, possible, surge), Pod(0, InPlaceTo("v2", 0, time.Hour), Runs("v2", "id-after", 1)),
 				Pod(1, restartedWithProbe(5, 2*time.Second)), Pod(2, V2)),
-			ready: 2, again: 8 * time.Second,
+			ready: 2, again: 18 * time.Second,
 			message: "3 pods exist, 2 wanted",
 		},
 		"the gate stays closed": {
 			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, restartedWithProbe(5, 2*time.Second))),
-			ready:    1, again: 8 * time.Second,
+			ready:    1, again: 18 * time.Second,
 			message: "1 of 2 pods updated, 1 available; web-1: running",
 		},
 		"the gate is opened": {
-			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, restartedWithProbe(5, 10*time.Second))),
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, restartedWithProbe(5, 20*time.Second))),
 			moves:    "Open 1", ready: 1,
 			message: "1 of 2 pods updated, 1 available; web-1: running",
 		},

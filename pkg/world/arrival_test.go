@@ -1,9 +1,9 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
 // finalState is the state of the pods in the end.
@@ -80,20 +81,14 @@ func (w *World) checkSpec(p *corev1.Pod) error {
 	return fmt.Errorf("%s is not what its revision %s says: %+v", p.Name, hash, p.Spec.Containers)
 }
 
-// baseHash is the hash of the old revision that pods may have besides the new revision; empty if there is none.
-func (a *finalState) baseHash() string {
-	if a.current != "" {
-		if a.current == a.update {
-			return ""
-		}
-		return a.current
+// isAsWanted reports whether the partition has as many pods of other revisions as it says, of whichever, and all others are of the new one. It
+// has fewer only if no pod can be made for it, because no other revision is known. A good revision is for all pods.
+func (a *finalState) isAsWanted() bool {
+	other, partition := a.count-a.byRevision[a.update], a.Manager.Partition()
+	if a.current == a.update {
+		partition = 0
 	}
-	for hash := range a.byRevision {
-		if hash != a.update && a.isStored(hash) {
-			return hash
-		}
-	}
-	return ""
+	return a.count == a.Manager.DesiredReplicas() && (other == partition || other < partition && !a.canMakeOld())
 }
 
 // checkFinalState: the pods are as the spec says, and the status says so.
@@ -156,11 +151,11 @@ func (a *finalState) isMarkedWithoutReplacement() bool {
 	return len(a.badRevisions) > 0 && a.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(a.activePods(), isMarkedForDeletion)
 }
 
-// checkCount: there are as many active pods as desired; with a bad revision there may be surge pods, too.
+// checkCount: there are as many active pods as desired; with a bad revision, and in a halt, there may be surge pods, too.
 func (a *finalState) checkCount() (string, bool) {
 	m := a.Manager
 	desired, most := m.DesiredReplicas(), m.DesiredReplicas()
-	if len(a.badRevisions) > 0 || a.notInPlace {
+	if len(a.badRevisions) > 0 || a.notInPlace || a.isHaltedByGone() {
 		most += m.MaxSurge()
 		if a.available <= desired-m.MaxUnavailable() {
 			most = a.count // no pod may be deleted
@@ -187,11 +182,7 @@ func (a *finalState) checkRevisions() (string, bool) {
 	isLeftAlone := m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy
 	isRolledBack := status.FailedRevision == status.UpdateRevision && m.OnFailure() != v1.ContinueOnFailure && a.current != ""
 	isReady := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
-	want := countsByRevision(a.update, desired, "", 0)
-	if base := a.baseHash(); base != "" && (m.Partition() > 0 || isLeftAlone) {
-		want = countsByRevision(base, m.Partition(), a.update, desired-m.Partition())
-	}
-	isAsWanted := maps.Equal(a.byRevision, want)
+	isAsWanted := a.isAsWanted()
 	switch {
 	case a.isBlocked() || a.isUnstarted():
 		return "ready beside pods that never go", !isReady || isAsWanted || isLeftAlone
@@ -199,6 +190,8 @@ func (a *finalState) checkRevisions() (string, bool) {
 		return "zero is not told", ready == v1.ReasonScaledToZero || isRolledBack || m.Spec.Paused
 	case a.notInPlace && !isRolledBack:
 		return "an obstacle is not told", ready == v1.ReasonNotInPlace || isLeftAlone || ready == v1.ReasonHalted || !isReady && len(a.badRevisions) > 0 || isAsWanted
+	case a.isHaltedByGone():
+		return "a halt is not told", reasonOf(status, v1.ConditionStalled) == v1.ReasonHalted || isLeftAlone
 	case a.badRevisions[a.update] && (!isRolledBack || isLeftAlone):
 		return "stuck with a bad revision", a.isStuckSafely()
 	case len(a.badRevisions) > 0:
@@ -209,12 +202,14 @@ func (a *finalState) checkRevisions() (string, bool) {
 		return "rolled back to what is lost", ready == v1.ReasonRolledBack && reasonOf(status, v1.ConditionStalled) == v1.ReasonRolledBack
 	case isRolledBack && isLeftAlone:
 		return "rolled back and left alone", ready == v1.ReasonRolledBack
-	case isRolledBack && m.PodUpdatePolicy() == v1.InPlaceOnly && !maps.Equal(a.byRevision, countsByRevision(a.current, desired, "", 0)):
+	case isRolledBack && m.PodUpdatePolicy() == v1.InPlaceOnly && !(a.byRevision[a.current] == desired && a.count == desired):
 		return "rolled back as far as possible", a.cannotReturn() && reasonOf(status, v1.ConditionStalled) == v1.ReasonRolledBack
 	case isRolledBack:
-		return "rolled back", maps.Equal(a.byRevision, countsByRevision(a.current, desired, "", 0)) && ready == v1.ReasonRolledBack
+		return "rolled back", (a.byRevision[a.current] == desired && a.count == desired) && ready == v1.ReasonRolledBack
 	case m.Spec.Paused:
 		return "paused", isReady == isAsWanted
+	case m.PodUpdatePolicy() == v1.InPlaceOnly && a.byRevision[a.update] > a.desiredUpdated() && ready == v1.ReasonNotInPlace:
+		return "no way back in place", a.cannotReturn()
 	case isLeftAlone && !isAsWanted:
 		return "left alone", isReady && ready == v1.ReasonUpdateOnDelete
 	}
@@ -222,11 +217,23 @@ func (a *finalState) checkRevisions() (string, bool) {
 	return "the end", isReady && isCurrent && isAsWanted
 }
 
-// cannotReturn tells whether no pod of another revision can be updated to the current revision in place.
+// isHaltedByGone reports whether pods of the new revision that have failed are gone, and halt it for ever: none is to take their place.
+func (a *finalState) isHaltedByGone() bool {
+	isOfUpdate := func(b blame) bool { return b.revision == a.update }
+	hasFailed := func(p *corev1.Pod) bool { return nodes.IsFinished(p) && a.hashOf(p) == a.update && a.isBlamed(p) }
+	return isHalted(&a.Manager.Status) && a.byRevision[a.update] < a.desiredUpdated() &&
+		(slices.ContainsFunc(a.lostBlames, isOfUpdate) || slices.ContainsFunc(a.Pods, hasFailed))
+}
+
+// cannotReturn reports whether no pod can be updated in place to the revision that pods return to.
 func (a *finalState) cannotReturn() bool {
+	to := a.current
+	if a.Manager.Status.FailedRevision != a.Manager.Status.UpdateRevision {
+		to = cmp.Or(a.newestOld(), a.current)
+	}
 	for _, p := range a.activePods() {
 		hash := a.hashOf(p)
-		if hash != a.current && a.isStored(hash) && a.hidden[p.UID].refused != a.current && canUpdateInPlace(a.templateByHash[hash], a.templateByHash[a.current]) {
+		if hash != to && a.isStored(hash) && a.hidden[p.UID].refused != to && canUpdateInPlace(a.templateByHash[hash], a.templateByHash[to]) {
 			return false
 		}
 	}
@@ -245,15 +252,6 @@ func (a *finalState) isStuckSafely() bool {
 	case m.OnFailure() == v1.RollbackOnFailure:
 		return false
 	default:
-		// Pods of a third revision may have to stay, because the bad pods use up maxUnavailable.
-		hasThird := a.count > a.byRevision[a.update]+a.byRevision[a.current]
-		return isStalled && (a.byRevision[a.current] >= m.Partition() || hasThird || reasonOf(status, v1.ConditionReady) == v1.ReasonNotInPlace)
+		return isStalled && (a.count-a.byRevision[a.update] >= m.Partition() || reasonOf(status, v1.ConditionReady) == v1.ReasonNotInPlace)
 	}
-}
-
-// countsByRevision has the counts of two revisions that are not zero.
-func countsByRevision(first string, firstCount int, second string, secondCount int) map[string]int {
-	all := map[string]int{first: firstCount, second: secondCount}
-	maps.DeleteFunc(all, func(_ string, count int) bool { return count == 0 })
-	return all
 }

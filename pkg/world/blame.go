@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,8 @@ type blame struct {
 	since time.Time
 	// graceOver tells that the grace period of the failure policy is over: a longer grace period comes too late.
 	graceOver bool
+	// told tells that a status has said so, inherited that another pod has failed.
+	told, inherited bool
 }
 
 // blamePod notes that a pod has failed by itself. A failure before the kubelet has seen the update to the pod's revision does not count
@@ -28,6 +31,7 @@ func (w *World) blamePod(p *corev1.Pod) {
 		w.logf("  %s fails before its node has seen the change", p.Name)
 		return
 	}
+	hidden.blame.inherited = false
 	if hash := w.hashOf(p); hidden.blame.revision != hash || hidden.blame.since.IsZero() {
 		hidden.blame = blame{revision: hash, since: w.Now}
 		w.logf("  %s fails", p.Name)
@@ -41,18 +45,49 @@ func (w *World) blameLate(p *corev1.Pod) {
 	}
 }
 
-// inheritBlame passes the blame of a pod on to its replacement of the same revision.
+// loseBlame notes that a pod goes: what it is blamed for stays with its revision, until a replacement has shown that it can serve. A failure
+// that the status was never told of is forgotten.
+func (w *World) loseBlame(p *corev1.Pod) {
+	hidden := w.hidden[p.UID]
+	if w.isBlamed(p) && w.isTold(p) {
+		w.lostBlames = append(w.lostBlames, hidden.blame)
+	}
+	hidden.blame = blame{}
+}
+
+// loseBlameOnceUpdated returns what to call after an update in place: if the pod has another revision then, it is as if it were gone.
+func (w *World) loseBlameOnceUpdated(p *corev1.Pod) func() {
+	before, blamed, isTold := w.hashOf(p), w.hidden[p.UID].blame, w.isBlamed(p) && w.isTold(p)
+	return func() {
+		if isTold && w.hashOf(p) != before {
+			w.lostBlames = append(w.lostBlames, blamed)
+		}
+	}
+}
+
+// isTold reports whether the status says that the pod fails, or another in whose place it is. What happened before the first status of a
+// rollout does not count.
+func (w *World) isTold(p *corev1.Pod) bool {
+	told := w.Manager.Status.Rollout
+	return w.hidden[p.UID].blame.inherited || w.hidden[p.UID].blame.told || told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
+}
+
+// inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from one of the same revision that is gone.
 func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
-	if creation.Replaces == nil {
-		return
+	if creation.Replaces != nil && w.hidden[creation.Replaces.UID] != nil {
+		before := w.hidden[creation.Replaces.UID]
+		before.replacement = p
+		if before.blame.revision == creation.Revision.Hash {
+			w.hidden[p.UID].blame = before.blame
+			w.hidden[p.UID].blame.inherited = true
+			return
+		}
 	}
-	before := w.hidden[creation.Replaces.UID]
-	if before == nil {
-		return
-	}
-	before.replacement = p
-	if before.blame.revision == creation.Revision.Hash {
-		w.hidden[p.UID].blame = before.blame
+	at := slices.IndexFunc(w.lostBlames, func(b blame) bool { return b.revision == creation.Revision.Hash })
+	if at >= 0 {
+		w.hidden[p.UID].blame = w.lostBlames[at]
+		w.hidden[p.UID].blame.inherited = true
+		w.lostBlames = slices.Delete(w.lostBlames, at, at+1)
 	}
 }
 
@@ -78,6 +113,15 @@ func (w *World) countBlamed() (count, graceOver int) {
 			graceOver++
 		}
 	}
+	for _, lost := range w.lostBlames {
+		if lost.revision != w.updateHash {
+			continue
+		}
+		count++
+		if lost.graceOver || w.isGraceOver(lost) {
+			graceOver++
+		}
+	}
 	return count, graceOver
 }
 
@@ -91,6 +135,7 @@ func (w *World) isGraceOver(b blame) bool {
 func (w *World) noteRecoveries() {
 	for _, p := range w.Pods {
 		hidden := w.hidden[p.UID]
+		hidden.blame.told = w.isTold(p)
 		switch {
 		case !nodes.IsReady(p):
 			hidden.ReadySince = time.Time{}
@@ -108,7 +153,21 @@ func (w *World) noteRecoveries() {
 		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
 		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
 			w.logf("  %s has recovered", p.Name)
+			w.passBlame(p, hidden.blame)
 			hidden.blame, hidden.recoveredAt = blame{}, w.Now
+		}
+	}
+}
+
+// passBlame passes inherited blame on if another pod may be meant that was created since the failure and is not ready: which of several new
+// pods is the replacement, no status tells.
+func (w *World) passBlame(p *corev1.Pod, b blame) {
+	for _, other := range w.activePods() {
+		hidden := w.hidden[other.UID]
+		if b.inherited && other != p && hidden.blame.since.IsZero() && w.hashOf(other) == b.revision && !nodes.IsReady(other) &&
+			!other.CreationTimestamp.Time.Before(b.since.Truncate(time.Second)) {
+			hidden.blame = b
+			return
 		}
 	}
 }

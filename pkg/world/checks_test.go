@@ -1,11 +1,14 @@
 package world
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -228,7 +231,7 @@ func (s *synced) countUnproven() error {
 		}
 	}
 	blamed, _ := s.countBlamed()
-	mustHalt := s.Manager.OnFailure() != v1.ContinueOnFailure && blamed >= s.Manager.MaxFailedPods()
+	mustHalt := s.Manager.OnFailure() != v1.ContinueOnFailure && blamed >= s.Manager.FailureThreshold()
 	if added > 0 && oldPods > 0 && !mustHalt {
 		s.unproven = added + unavailable - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
 	}
@@ -272,11 +275,80 @@ func (s *synced) checkSame() error {
 	return nil
 }
 
-// checkCurrent: the new revision becomes the current revision only when all pods have it.
+// checkCurrent: the new revision becomes the current one when it has been good for the bake time. One that was superseded becomes it only
+// if there is none, and enough of its pods are available.
 func (s *synced) checkCurrent() error {
-	if status := &s.status; status.CurrentRevision == status.UpdateRevision && status.CurrentRevision != s.before.CurrentRevision &&
-		status.CurrentReplicas != status.Replicas {
-		return fmt.Errorf("%s is current, but only %d of %d pods have it", status.CurrentRevision, status.CurrentReplicas, status.Replicas)
+	status := &s.status
+	switch {
+	case status.CurrentRevision == s.before.CurrentRevision:
+		return nil
+	case status.CurrentRevision != status.UpdateRevision:
+		if hash := strings.TrimPrefix(status.CurrentRevision, s.Manager.Name+"-"); s.hadCurrent || s.countAvailable(hash) < s.enough() {
+			return fmt.Errorf("%s became the current revision, with %d available pods of %d", status.CurrentRevision, s.countAvailable(hash), s.enough())
+		}
+		return nil
+	case s.baking.revision != s.updateHash:
+		return fmt.Errorf("%s is current, and not good", status.CurrentRevision)
+	case s.Now.Sub(s.baking.since) < s.Manager.BakeTime()-2*time.Second: // the times of recovery and of baking are whole seconds
+		return fmt.Errorf("%s is current, and was good for %v of %v", status.CurrentRevision, s.Now.Sub(s.baking.since), s.Manager.BakeTime())
+	}
+	return nil
+}
+
+// checkMade: a pod of another revision than the new one is made, or moved there, only in a rollback, to the current one; and where pods of the
+// old side are missing, to the newest of those that run there, or else to the current one.
+func (s *synced) checkMade() error {
+	want := cmp.Or(s.newestOld(), s.currentHash())
+	if s.isRolledBack() {
+		want = s.currentHash()
+	}
+	for _, c := range s.plan.Create {
+		if c.Revision.Hash != s.updateHash && c.Revision.Hash != want {
+			return fmt.Errorf("a pod of %s is made, want %s", c.Revision.Hash, want)
+		}
+	}
+	for _, c := range s.plan.Update {
+		if c.To != nil && c.To.Hash != s.updateHash && c.To.Hash != want && c.To.Hash != s.hashOf(c.Pod) {
+			return fmt.Errorf("%s is updated to %s, want %s", c.Pod.Name, c.To.Hash, want)
+		}
+	}
+	return nil
+}
+
+// isRolledBack reports whether the new revision has failed, by the status or by its mark.
+func (s *synced) isRolledBack() bool {
+	isMarked := func(r *appsv1.ControllerRevision) bool {
+		return r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
+	}
+	return s.Manager.OnFailure() != v1.ContinueOnFailure && s.before.FailedRevision == s.plan.Revisions.Update.Name ||
+		s.Manager.OnFailure() == v1.RollbackOnFailure && slices.ContainsFunc(s.Revisions, isMarked)
+}
+
+// checkLeftAlone: a partition leaves as many pods of other revisions alone as it says, a pause and OnDelete all of them.
+func (s *synced) checkLeftAlone() error {
+	old, taken := s.oldPods(), 0
+	may := max(0, len(old)-s.Manager.Partition())
+	if s.currentHash() == s.updateHash {
+		may = len(old) // back to the good revision
+	}
+	if s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy {
+		may = 0
+	}
+	if s.isRolledBack() {
+		return nil
+	}
+	for _, d := range s.plan.Delete {
+		if d.Why.IsRollout() && slices.Contains(old, d.Pod) {
+			taken++
+		}
+	}
+	for _, c := range s.plan.Update {
+		if c.To != nil && c.To.Hash != s.hashOf(c.Pod) && slices.Contains(old, c.Pod) {
+			taken++
+		}
+	}
+	if taken > may {
+		return fmt.Errorf("%d pods of other revisions are moved, at most %d may be", taken, may)
 	}
 	return nil
 }

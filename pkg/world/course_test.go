@@ -53,6 +53,7 @@ func playCourse(w *World) (lines []string, err error) {
 		s.failure = w.Apply(s.plan)
 		var changed bool
 		s.status, changed = w.Report(s.plan, s.failure)
+		w.baking.note(w)
 		for _, promise := range promises {
 			if promise.reported != nil && slices.Contains(checked, promise.name) {
 				if err := promise.reported(s); err != nil {

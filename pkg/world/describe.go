@@ -40,8 +40,8 @@ func Digest(decided plan.Plan) []string {
 	for _, r := range decided.Drop {
 		add("drop %s", r.Name)
 	}
-	if decided.Mark != nil {
-		add("mark %s %q", decided.Mark.Name, decided.Mark.Annotations[v1.AnnotationFailed])
+	for _, marked := range decided.Mark {
+		add("mark %s failed %q good %q", marked.Name, marked.Annotations[v1.AnnotationFailed], marked.Annotations[v1.AnnotationGood])
 	}
 	for _, s := range decided.Store {
 		add("store %s %d", s.Revision.Name, s.Revision.Revision)

@@ -45,13 +45,13 @@ func isHalted(status *v1.PodManagerStatus) bool {
 // checkBlame: no pod counts against its revision for a disruption, for a failure before its kubelet had seen the revision, or for a failure
 // from which it has recovered.
 func (s *synced) checkBlame() error {
-	if blamed, _ := s.countBlamed(); isHalted(&s.status) && blamed < s.Manager.MaxFailedPods() {
-		return fmt.Errorf("halted because of %d pods, of which %d are blamed: %s", s.Manager.MaxFailedPods(), blamed, messageOf(&s.status, v1.ConditionReady))
+	if blamed, _ := s.countBlamed(); isHalted(&s.status) && blamed < s.Manager.FailureThreshold() {
+		return fmt.Errorf("halted because of %d pods, of which %d are blamed: %s", s.Manager.FailureThreshold(), blamed, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
 }
 
-// checkFailed: a revision fails only if the grace period of at least maxFailedPods blamed pods is over; or if the progress deadline is
+// checkFailed: a revision fails only if the grace period of at least failureThreshold blamed pods is over; or if the progress deadline is
 // exceeded while a pod of the revision is unavailable.
 func (s *synced) checkFailed() error {
 	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
@@ -65,20 +65,20 @@ func (s *synced) checkFailed() error {
 		return fmt.Errorf("%s is not the new revision", s.status.FailedRevision)
 	case s.Manager.OnFailure() != v1.RollbackOnFailure || s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy:
 		return errors.New("the spec does not ask for a rollback")
-	case graceOver < s.Manager.MaxFailedPods() && !isLate:
+	case graceOver < s.Manager.FailureThreshold() && !isLate:
 		return fmt.Errorf("%s has failed with %d blamed pods, %d of them for longer than the grace period, of %d, after %v of %v; %s", s.status.FailedRevision, blamed,
-			graceOver, s.Manager.MaxFailedPods(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
+			graceOver, s.Manager.FailureThreshold(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}
 	return nil
 }
 
-// checkGrace: a halt is Stalled only once the grace period of at least maxFailedPods pods is over.
+// checkGrace: a halt is Stalled only once the grace period of at least failureThreshold pods is over.
 func (s *synced) checkGrace() error {
 	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
 		return nil
 	}
-	if _, graceOver := s.countBlamed(); graceOver < s.Manager.MaxFailedPods() {
-		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", graceOver, s.Manager.MaxFailedPods())
+	if _, graceOver := s.countBlamed(); graceOver < s.Manager.FailureThreshold() {
+		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", graceOver, s.Manager.FailureThreshold())
 	}
 	return nil
 }

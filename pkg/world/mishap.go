@@ -27,6 +27,7 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationDelete, "true")
 	case what == 3 && w.chance(0.3):
 		w.logf("%s: somebody takes it out", p.Name)
+		w.loseBlame(p)
 		p.Labels[v1.LabelManager] = "debug"
 	case p.Spec.NodeName == "":
 		w.logf("%s: cannot be scheduled until %v", p.Name, w.Delay(p).Format(time.TimeOnly))
@@ -42,6 +43,12 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 	case what == 13 && p.Status.Phase == corev1.PodRunning:
 		w.logf("%s: phase unknown", p.Name)
 		p.Status.Phase = corev1.PodUnknown // the rest of the status stays
+	case what == 14 && p.Status.Phase == corev1.PodRunning:
+		w.logf("%s: its node is restarted", p.Name)
+		w.Reboot(p)
+	case what == 15:
+		w.logf("%s: exceeds its own limit", p.Name)
+		w.Exceed(p)
 	default:
 		w.logf("%s: not ready", p.Name)
 		w.SetReady(p, false)

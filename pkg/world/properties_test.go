@@ -76,6 +76,8 @@ type synced struct {
 	failure  *requeue.Failure
 	// before is the status before the sync.
 	before, status v1.PodManagerStatus
+	// hadCurrent tells that a current revision was known before the sync.
+	hadCurrent bool
 	// unproven is by how many the unavailable pods of the new revision exceed the limit, see checkUnproven.
 	unproven int
 }
@@ -97,6 +99,8 @@ var promises = []promise{
 	{name: "overlap", decided: (*synced).checkOverlap},
 	{name: "unproven", decided: (*synced).countUnproven, reported: (*synced).checkUnproven},
 	{name: "same", decided: (*synced).checkSame},
+	{name: "made", decided: (*synced).checkMade},
+	{name: "left-alone", decided: (*synced).checkLeftAlone},
 	{name: "current", reported: (*synced).checkCurrent},
 	{name: "counts", reported: (*synced).checkCounts},
 	{name: "blame", reported: (*synced).checkBlame},
@@ -117,6 +121,7 @@ func sync(w *World) (busy bool, err error) {
 	s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status}
 	s.plan = plan.Make(s.observed)
 	w.updateHash = s.plan.Revisions.Update.Hash
+	s.hadCurrent = w.currentHash() != ""
 	if w.Tell != nil { // describing the pods takes a while
 		w.logf("pods%s => %s", w.DescribePods(), strings.Join(Digest(s.plan), ", "))
 	}
@@ -136,6 +141,7 @@ func sync(w *World) (busy bool, err error) {
 	s.failure = w.Apply(s.plan)
 	var changed bool
 	s.status, changed = w.Report(s.plan, s.failure)
+	w.baking.note(w)
 	return changed || !s.plan.Empty(), check(func(p promise) func(*synced) error { return p.reported })
 }
 

@@ -62,7 +62,7 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 		failure = refused
 	}
 	w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return slices.Contains(decided.Drop, r) })
-	if marked := decided.Mark; marked != nil {
+	for _, marked := range decided.Mark {
 		w.Revisions = append(slices.DeleteFunc(w.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == marked.Name }), marked)
 	}
 	return failure
@@ -112,7 +112,7 @@ func (w *World) putRevisions(stores []history.Store) {
 
 // createPod creates a pod, unless the request fails. A refusal starts a hold, as in the controller's memory.
 func (w *World) createPod(creation plan.Creation) *requeue.Failure {
-	hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creation.Revision.Hash}
+	hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Of: creation.Revision.Hash}
 	if w.fails(0.08) {
 		failure := requeue.Failed(v1.ReasonFailedCreate, errNoAnswer)
 		if w.chance(0.5) {
@@ -145,6 +145,7 @@ func (w *World) addPod(p *corev1.Pod) *corev1.Pod {
 
 // deletePod makes a pod terminate. A pod without a node is gone at once.
 func (w *World) deletePod(p *corev1.Pod) {
+	w.loseBlame(p)
 	if p.DeletionTimestamp == nil {
 		p.DeletionTimestamp = &metav1.Time{Time: w.now().Time}
 		w.hidden[p.UID].stuck = w.fails(0.03)
@@ -167,6 +168,7 @@ func (w *World) updatePod(change inplace.Update) {
 		ApplyPatch(change.Pod, must(change.GatePatch(w.Now)))
 		return
 	}
+	defer w.loseBlameOnceUpdated(change.Pod)()
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
 	isRefused := change.Step != inplace.StepRestore && w.fails(0.05)
 	refusal := requeue.Failure{Reason: v1.ReasonForbidden, Message: "quota"}

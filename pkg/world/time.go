@@ -40,10 +40,16 @@ func (w *World) pass(wait time.Duration) {
 	w.Now = w.Now.Add(wait)
 }
 
-// noteProgress restarts the progress clock if more updated pods are available than ever before, and the controller has seen that.
+// noteProgress restarts the progress clock if more updated pods are available than ever before, none is waited for, or another time makes a
+// pod available; and the controller has seen that.
 func (w *World) noteProgress() {
-	if available, _ := w.countUpdated(); available > w.progressClock.mostAvailable || w.progressClock.revision != w.updateHash {
-		w.progressClock = progressStopwatch{revision: w.updateHash, mostAvailable: available}
+	available, isMissing := w.countUpdated()
+	if isNew := w.progressClock.revision != w.updateHash || w.progressClock.minReady != w.Manager.MinReady(); isNew ||
+		available > w.progressClock.mostAvailable {
+		w.progressClock = progressStopwatch{revision: w.updateHash, minReady: w.Manager.MinReady(), mostAvailable: available}
+	}
+	if !isMissing {
+		w.progressClock.elapsed = 0
 	}
 }
 

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -194,6 +195,7 @@ func canUpdateInPlace(from, to *corev1.PodTemplateSpec) bool {
 // progressStopwatch measures how long the rollout of a revision has been without progress.
 type progressStopwatch struct {
 	revision      string
+	minReady      time.Duration
 	mostAvailable int
 	elapsed       time.Duration
 }
@@ -212,13 +214,98 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 	return available, isMissing
 }
 
-// desiredUpdated is how many pods of the new revision are desired: all replicas if there is no old revision for the partition.
+// desiredUpdated is how many pods of the new revision are desired: all but the partition, as far as there are pods for that.
 func (w *World) desiredUpdated() int {
-	isOther := func(p *corev1.Pod) bool { return w.hashOf(p) != w.updateHash && w.isStored(w.hashOf(p)) }
-	if current := w.currentHash(); current == w.updateHash || current == "" && !slices.ContainsFunc(w.activePods(), isOther) {
+	partition := w.Manager.Partition()
+	if w.currentHash() == w.updateHash { // a good revision is for all pods
 		return w.Manager.DesiredReplicas()
 	}
-	return w.Manager.DesiredReplicas() - w.Manager.Partition()
+	if !w.canMakeOld() {
+		partition = min(partition, len(w.oldPods()))
+	}
+	return w.Manager.DesiredReplicas() - partition
+}
+
+// oldPods are the active pods of other revisions than the new one.
+func (w *World) oldPods() []*corev1.Pod {
+	return slices.DeleteFunc(w.activePods(), func(p *corev1.Pod) bool { return w.hashOf(p) == w.updateHash })
+}
+
+// canMakeOld reports whether the manual names a revision that pods of the old side are made from.
+func (w *World) canMakeOld() bool {
+	return w.currentHash() != w.updateHash && (w.currentHash() != "" || w.newestOld() != "")
+}
+
+// newestOld is the newest revision of the pods of the old side, without those that have failed; empty if there is none.
+func (w *World) newestOld() string {
+	newest, number := "", int64(-1)
+	for _, p := range w.oldPods() {
+		hash := w.hashOf(p)
+		at, found := int64(math.MaxInt64), w.isStored(hash) // one that is not stored yet is the newest
+		for _, r := range w.Revisions {
+			if r.Labels[v1.LabelRevision] == hash {
+				at, found = r.Revision, r.Annotations[v1.AnnotationFailed] == ""
+			}
+		}
+		if found && at > number {
+			newest, number = hash, at
+		}
+	}
+	return newest
+}
+
+// bakingWatch is since when the new revision has been as good as the manual asks for.
+type bakingWatch struct {
+	revision string
+	since    time.Time
+}
+
+// note notes what a sync has seen. That it was not good for a moment is forgotten if the status could not be written.
+func (b *bakingWatch) note(w *World) {
+	switch {
+	case !w.isBaking() && w.statusUnwritten && b.revision == w.updateHash:
+	case !w.isBaking():
+		*b = bakingWatch{}
+	case b.revision != w.updateHash:
+		*b = bakingWatch{w.updateHash, w.Now}
+	}
+}
+
+// isBaking reports whether all pods are to have the new revision, enough of them are available, and nothing is left to be done.
+func (w *World) isBaking() bool {
+	blamed := 0
+	for _, p := range w.activePods() {
+		// What is ready may have recovered, which no clock tells to the second; and one replacement may stand for several failures.
+		if w.isBlamed(p) && !w.hidden[p.UID].blame.inherited && w.hashOf(p) == w.updateHash && !nodes.IsReady(p) && w.isTold(p) {
+			blamed++
+		}
+	}
+	isLeftOver := len(w.oldPods()) > 0 && (w.Manager.Strategy() != v1.OnDeleteStrategy || w.Manager.Spec.Paused)
+	isFailing := blamed >= w.Manager.FailureThreshold() && w.Manager.OnFailure() != v1.ContinueOnFailure
+	isChanging := func(p *corev1.Pod) bool {
+		hidden := w.hidden[p.UID]
+		return hidden.updates > 0 && p.Status.Phase == corev1.PodRunning && w.isBehind(p) && !hidden.IsSilent && !w.OldKubelets
+	}
+	return w.Manager.DesiredReplicas() > 0 && w.desiredUpdated() == w.Manager.DesiredReplicas() && !isLeftOver && !isFailing && !slices.ContainsFunc(w.activePods(), isChanging) &&
+		w.countAvailable(w.updateHash) >= w.enough()
+}
+
+// enough is how many pods have to be available for a revision to be good: all but maxUnavailable, or but a quarter.
+func (w *World) enough() int {
+	desired, fewer := w.Manager.DesiredReplicas(), w.Manager.DesiredReplicas()/4
+	if w.Manager.Strategy() == v1.RollingUpdateStrategy {
+		fewer = w.Manager.MaxUnavailable()
+	}
+	return max(1, desired-fewer)
+}
+
+func (w *World) countAvailable(hash string) (count int) {
+	for _, p := range w.activePods() {
+		if w.hashOf(p) == hash && w.isAvailable(p) {
+			count++
+		}
+	}
+	return count
 }
 
 // pauseState is how many replicas were desired when the rollout of a revision was last not paused, or the most since.

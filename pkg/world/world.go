@@ -53,6 +53,10 @@ type World struct {
 	progressClock progressStopwatch
 	// paused is how many replicas a pause has found, or the most since.
 	paused pauseState
+	// lostBlames are the failures of pods that are gone and have no replacement.
+	lostBlames []blame
+	// baking is since when the new revision has been good.
+	baking bakingWatch
 	// statusUnwritten tells that the last status could not be written.
 	statusUnwritten bool
 	// course is the course of events in a world without chance; nil in a random one. updated counts the pods that got the new revision.

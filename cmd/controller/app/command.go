@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"runtime/debug"
 	"strings"
 
 	logsapi "k8s.io/component-base/logs/api/v1"
@@ -25,13 +23,6 @@ const (
 
 // Main runs the program, and returns its exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	return command(args, stdout, stderr)
-}
-
-func command(args []string, stdout, stderr io.Writer) int {
 	options := NewOptions()
 	err := options.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {

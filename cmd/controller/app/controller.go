@@ -8,32 +8,33 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	clientfeatures "k8s.io/client-go/features"
-	kubeinformers "k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/access"
-	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/source"
-	podmanagerinformers "github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 	"github.com/mycompany/podmanager/pkg/leader"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 // controllerRole works on PodManagers.
 type controllerRole struct {
-	config     *Config
-	controller reconciler // nil with shards
-	shards     *shards    // nil without shards
-	scopes     scopes
-	contact    *clients.Contact
-	examine    func(context.Context) // logs which features the API server lacks
-	policies   *clients.Policies     // nil if turned off
-	election   *leader.Election      // nil without leader election
-	leading    atomic.Bool           // whether the workers run
+	config   *Config
+	caches   *caches
+	shards   *shards // nil without shards
+	contact  *clients.Contact
+	examine  func(context.Context) // logs which features the API server lacks
+	policies *clients.Policies     // nil if turned off
+	election *leader.Election      // nil without leader election
+	leading  atomic.Bool           // whether the workers run
+	// newController makes the controller that works on the caches.
+	newController func(context.Context, []source.Scope) (reconciler, error)
+	// ending are controllers that write the events of their last syncs.
+	ending sync.WaitGroup
 }
 
 // reconciler is the part of *controller.Controller that the process needs.
@@ -42,35 +43,31 @@ type reconciler interface {
 	Shutdown()
 }
 
-// scopes is the part of *source.Scopes that the process needs.
-type scopes interface {
-	Run(ctx context.Context)
-	Served() <-chan struct{}
-	States() []source.ScopeState
-	PodManagers() []*v1.PodManager
-	Relist()
-}
-
 func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) (*controllerRole, error) {
 	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
-	r := &controllerRole{config: config, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c)}
+	metrics.Register()
+	selector, err := labels.Parse(config.Selector)
+	if err != nil {
+		return nil, err // cannot happen: Validate has parsed the selector
+	}
+	r := &controllerRole{config: config, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c),
+		caches: newCaches(func() (scopes, []source.Scope) { return newScopes(config, c, selector) })}
 	if config.ResizeAndDrain { // all features are for that
 		r.examine = c.LogMissingFeatures
 	}
-	if err := r.addController(ctx, c); err != nil {
-		return nil, fmt.Errorf("the controller cannot be set up: %w", err)
+	r.newController = func(ctx context.Context, all []source.Scope) (reconciler, error) {
+		return controller.New(ctx, c.Clients, all, config.means())
 	}
-	if config.Lease != nil && r.shards == nil {
-		lock, err := leader.NewLock(c.Lease.CoordinationV1(), *config.Lease)
-		if err != nil {
-			return nil, err
+	switch {
+	case config.Shards > 0:
+		r.shards, err = newShards(config, c, r)
+	case config.Lease != nil:
+		var lock resourcelock.Interface
+		if lock, err = leader.NewLock(c.Lease.CoordinationV1(), *config.Lease); err == nil {
+			r.election, err = leader.New(ctx, lock, *config.Lease)
 		}
-		if r.election, err = leader.New(ctx, lock, *config.Lease); err != nil {
-			return nil, err
-		}
-		r.election.OnRewind(r.scopes.Relist)
 	}
-	return r, nil
+	return r, err
 }
 
 // newPolicies looks at policies only with rights in the cluster: without, the API server would refuse every look.
@@ -85,38 +82,21 @@ func newPolicies(config *Config, c *clients.Clients) *clients.Policies {
 	}
 }
 
-// addController makes the informers of each namespace, and the controller on top of them.
-func (r *controllerRole) addController(ctx context.Context, c *clients.Clients) error {
-	metrics.Register()
-	selector, err := labels.Parse(r.config.Selector)
-	if err != nil {
-		return err // cannot happen: Validate has parsed the selector
-	}
+// newScopes makes the informers of each namespace.
+func newScopes(config *Config, c *clients.Clients, selector labels.Selector) (scopes, []source.Scope) {
 	objects := v1.LabelManager
-	if r.config.Shards > 0 {
-		objects = shard.StraySelector(r.config.Shards)
+	if config.Shards > 0 {
+		objects = shard.StraySelector(config.Shards)
 	}
 	var all []source.Scope
-	for _, namespace := range r.config.Namespaces {
-		kube := kubeinformers.NewSharedInformerFactoryWithOptions(c.Kube, r.config.Resync, kubeinformers.WithNamespace(namespace))
-		// Without a client: the scope makes the informer, with the client that decodes within bounds.
-		podManagers := podmanagerinformers.NewSharedInformerFactoryWithOptions(nil, r.config.Resync, podmanagerinformers.WithNamespace(namespace))
-		all = append(all, source.NewScope(c.Clients, kube, podManagers, namespace, objects, selector))
+	for _, namespace := range config.Namespaces {
+		all = append(all, source.NewScope(c.Clients, config.Resync, namespace, objects, selector))
 	}
 	rights := access.All
-	if !r.config.ResizeAndDrain {
+	if !config.ResizeAndDrain {
 		rights = access.WithoutResizeAndDrain
 	}
-	r.scopes = source.NewScopes(c.Kube, all, rights)
-	settings := controller.Settings{Means: r.config.means(), Lanes: executor.NewLanes()}
-	if r.config.Shards > 0 {
-		if r.shards, err = newShards(r.config, c, all, settings); err == nil {
-			r.shards.group.OnRewind(r.scopes.Relist)
-		}
-		return err
-	}
-	r.controller, err = controller.New(ctx, c.Clients, all, settings)
-	return err
+	return source.NewScopes(c.Kube, all, rights), all
 }
 
 // run works until ctx is done, and stops in order: workers, lease, informers.
@@ -125,27 +105,19 @@ func (r *controllerRole) run(ctx context.Context) error {
 	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var running sync.WaitGroup
-	running.Go(func() { spareGarbageCollector(outlivingCtx, r.scopes.Served()) })
-	running.Go(func() { r.scopes.Run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
+	running.Go(func() { r.caches.run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
 	running.Go(func() {
-		select {
-		case <-r.scopes.Served(): // nothing is in a hurry before that but the caches
+		if r.caches.awaitServed(outlivingCtx) { // nothing is in a hurry before that but the caches
 			r.examine(outlivingCtx)
 			r.policies.Run(outlivingCtx)
-		case <-outlivingCtx.Done():
 		}
 	})
 
 	err := r.runWorkers(ctx)
 	if leader.MustExit(err) {
-		if r.controller != nil {
-			go r.controller.Shutdown() // nothing waits for it, but a simulation, where the process does not exit, has nothing left behind
-		}
 		return err
 	}
-	if r.controller != nil {
-		r.controller.Shutdown()
-	}
+	r.ending.Wait()
 	stop()
 	running.Wait()
 	return err
@@ -153,24 +125,32 @@ func (r *controllerRole) run(ctx context.Context) error {
 
 // runWorkers runs the workers; with leader election, only while leading.
 func (r *controllerRole) runWorkers(ctx context.Context) error {
-	run := func(ctx context.Context) error {
-		r.leading.Store(true)
-		defer r.leading.Store(false)
-		return r.controller.Run(ctx, r.config.Workers)
-	}
-	if r.election == nil && r.shards == nil {
-		return leader.RunAndDrain(ctx, run)
-	}
-	// A replica that cannot read the cluster would be a leader that does nothing, so it does not stand for election.
-	select {
-	case <-r.scopes.Served():
-		if r.shards != nil {
-			return r.shards.run(ctx)
-		}
-		return r.election.Run(ctx, run)
-	case <-ctx.Done():
+	switch {
+	case r.election == nil && r.shards == nil:
+		return r.lead(ctx)
+	case !r.caches.awaitServed(ctx): // a replica that cannot read the cluster would be a leader that does nothing
 		return nil
+	case r.shards != nil:
+		return r.shards.group.Run(ctx)
 	}
+	return r.election.Run(ctx, r.lead)
+}
+
+// lead works on all PodManagers until ctx is done.
+func (r *controllerRole) lead(ctx context.Context) error {
+	r.leading.Store(true)
+	defer r.leading.Store(false)
+	return r.caches.use(ctx, func(ctx context.Context, all []source.Scope) error { return r.work(ctx, all, r.config.Workers) })
+}
+
+// work runs a controller on caches until ctx is done.
+func (r *controllerRole) work(ctx context.Context, all []source.Scope, workers int) error {
+	c, err := r.newController(ctx, all)
+	if err != nil {
+		return fmt.Errorf("the controller cannot be set up: %w", err)
+	}
+	defer r.ending.Go(c.Shutdown) // no standby should wait for events
+	return c.Run(ctx, workers)
 }
 
 func (r *controllerRole) objects() func() []*v1.PodManager {
@@ -183,10 +163,10 @@ func (r *controllerRole) objects() func() []*v1.PodManager {
 // ledPodManagers are those that this process works on. A standby has none: it would tell the same as the leader once more.
 func (r *controllerRole) ledPodManagers() []*v1.PodManager {
 	if r.shards != nil {
-		return r.shards.held(r.scopes.PodManagers())
+		return r.shards.held(r.caches.present.Load().PodManagers())
 	}
 	if !r.leading.Load() {
 		return nil
 	}
-	return r.scopes.PodManagers()
+	return r.caches.present.Load().PodManagers()
 }

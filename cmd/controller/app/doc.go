@@ -2,8 +2,9 @@
 // pods, and pkg/controller does it.
 //
 // Start with command.go. flags.go and options.go turn the command line into one Config. run.go starts everything and stops it in order:
-// servers.go has what every process serves, controller.go the work that -serve=webhook leaves out. health.go has the checks of /livez and
-// /readyz, webhook.go says which webhooks are served. signals.go handles SIGTERM and SIGINT, version.go has the version of the binary.
+// servers.go has what every process serves, controller.go the work that -serve=webhook leaves out, shards.go a part of it, and caches.go the
+// informers that the work rests on. health.go has the checks of /livez and /readyz, webhook.go says which webhooks are served. signals.go
+// handles SIGTERM and SIGINT, version.go has the version of the binary.
 //
 // pkg/clients connects to the API server, pkg/leader elects a leader, pkg/serve serves the checks and the metrics, and pkg/webhook the
 // webhooks.

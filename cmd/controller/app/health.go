@@ -22,9 +22,9 @@ func (r *controllerRole) liveChecks() []serve.Check {
 // standby can still take over with its caches.
 func (r *controllerRole) readyChecks() []serve.Check {
 	checks := []serve.Check{{Name: "namespaces", Run: r.checkNamespaces}}
-	if states := r.scopes.States(); len(states) > 1 {
+	if states := r.caches.present.Load().States(); len(states) > 1 {
 		for i, state := range states {
-			checks = append(checks, serve.Check{Name: state.Name(), Run: func() (string, error) { return r.scopes.States()[i].Why, nil }})
+			checks = append(checks, serve.Check{Name: state.Name(), Run: func() (string, error) { return r.caches.present.Load().States()[i].Why, nil }})
 		}
 	}
 	checks = append(checks, serve.Check{Name: "apiServer", Run: func() (string, error) { return r.contact.Warning(), nil }})
@@ -39,7 +39,7 @@ func (r *controllerRole) readyChecks() []serve.Check {
 
 // checkNamespaces fails while no namespace is served.
 func (r *controllerRole) checkNamespaces() (string, error) {
-	states := r.scopes.States()
+	states := r.caches.present.Load().States()
 	isServed := func(s source.ScopeState) bool { return s.Phase == source.ScopeServed }
 	switch {
 	case len(states) == 1 && isServed(states[0]):

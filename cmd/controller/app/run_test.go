@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -17,12 +18,13 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/clients"
+	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/leader"
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// fakeController stands for the controller. Its workers drain for 10 s.
+// fakeController stands for the controller. Its workers drain for 10 s, unless they are told to stop at once.
 type fakeController struct {
 	workers        int
 	started, ended time.Time
@@ -35,7 +37,9 @@ func (c *fakeController) Shutdown() {}
 func (c *fakeController) Run(ctx context.Context, workers int) error {
 	c.workers, c.started = workers, time.Now()
 	<-ctx.Done()
-	time.Sleep(drains)
+	if !errors.Is(context.Cause(ctx), controller.ErrStopNow) {
+		time.Sleep(drains)
+	}
 	c.ended = time.Now()
 	return nil
 }
@@ -45,16 +49,21 @@ type fakeScopes struct {
 	ctx            context.Context
 	started, ended time.Time
 	served         chan struct{}
+	rewound        chan error
 
 	mu       sync.Mutex
 	states   []source.ScopeState
 	managers []*v1.PodManager
 }
 
-func (s *fakeScopes) Run(ctx context.Context) {
+func (s *fakeScopes) Run(ctx context.Context) (err error) {
 	s.ctx, s.started = ctx, time.Now()
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case err = <-s.rewound:
+	}
 	s.ended = time.Now()
+	return err
 }
 
 func (s *fakeScopes) Served() <-chan struct{} { return s.served }
@@ -65,8 +74,6 @@ func (s *fakeScopes) States() []source.ScopeState {
 	return s.states
 }
 
-func (s *fakeScopes) Relist() {}
-
 func (s *fakeScopes) PodManagers() []*v1.PodManager { return s.managers }
 
 func (s *fakeScopes) serve() {
@@ -74,6 +81,14 @@ func (s *fakeScopes) serve() {
 	defer s.mu.Unlock()
 	s.states = []source.ScopeState{{Phase: source.ScopeServed}}
 	close(s.served)
+}
+
+func newFakeScopes() *fakeScopes {
+	return &fakeScopes{served: make(chan struct{}), rewound: make(chan error, 1), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
+}
+
+func cachesOf(fake *fakeScopes) *caches {
+	return newCaches(func() (scopes, []source.Scope) { return fake, nil })
 }
 
 func testContext(t *testing.T) (context.Context, context.CancelFunc) {
@@ -90,9 +105,9 @@ func pass(duration time.Duration) {
 // testProcess is a process that stands for election on an API server, or works without an election if that is nil.
 func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) (*Process, *fakeController, *fakeScopes) {
 	t.Helper()
-	worker := &fakeController{}
-	scopes := &fakeScopes{served: make(chan struct{}), states: []source.ScopeState{{Phase: source.ScopeStarting, Why: "not yet"}}}
-	role := &controllerRole{config: NewOptions().Config(), controller: worker, scopes: scopes, contact: &clients.Contact{}, examine: func(context.Context) {}}
+	worker, scopes := &fakeController{}, newFakeScopes()
+	role := &controllerRole{config: NewOptions().Config(), caches: cachesOf(scopes), contact: &clients.Contact{}, examine: func(context.Context) {}}
+	role.newController = func(context.Context, []source.Scope) (reconciler, error) { return worker, nil }
 	p := &Process{servers: &servers{}, role: role}
 	if server == nil {
 		return p, worker, scopes
@@ -239,7 +254,7 @@ func TestReady(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				role := &controllerRole{scopes: &fakeScopes{states: test.states}, contact: &clients.Contact{}}
+				role := &controllerRole{caches: cachesOf(&fakeScopes{states: test.states}), contact: &clients.Contact{}}
 				role.contact.Answered()
 				time.Sleep(test.silent)
 				answer := httptest.NewRecorder()

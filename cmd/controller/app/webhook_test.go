@@ -40,7 +40,7 @@ func TestWebhooksLinger(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := testContext(t)
 				p, _, scopes := testProcess(ctx, t, nil)
-				p.role.(*controllerRole).controller = idleController{}
+				p.role.(*controllerRole).newController = func(context.Context, []source.Scope) (reconciler, error) { return idleController{}, nil }
 				if isAlone {
 					p.role = webhookRole{}
 				}
@@ -89,7 +89,7 @@ func TestReadyNeedsCertificate(t *testing.T) {
 	}
 	manager := certificates.New(certificates.Clients{Kube: kubefake.NewClientset(), Dynamic: unused}, NewOptions().Config().Webhook.Certificates)
 	servers := &servers{webhooks: &webhooks{handler: webhook.NewHandler(nil), certificates: manager}}
-	served := &controllerRole{scopes: &fakeScopes{states: []source.ScopeState{{Phase: source.ScopeServed}}}, contact: &clients.Contact{}}
+	served := &controllerRole{caches: cachesOf(&fakeScopes{states: []source.ScopeState{{Phase: source.ScopeServed}}}), contact: &clients.Contact{}}
 	for _, role := range []role{served, webhookRole{}} {
 		for path, want := range map[string]int{"/readyz": 500, "/livez": 200} {
 			answer := httptest.NewRecorder()

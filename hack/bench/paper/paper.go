@@ -75,7 +75,7 @@ func Rows(c Costs, replicas ...int) []Row {
 		row.Fill = pods*c.Wire + row.Undivided
 		events := float64(CreatesPerSecond * eventsEach)
 		row.CPU = part*events*(c.PodDecode+c.Plan+c.Status) + CreatesPerSecond*statusesEach*c.ManagerDecode
-		renewals := (Shards + 3*float64(count)) / leaseSeconds // a replica reads and writes the group's Lease, and writes its own
+		renewals := (Shards + 3*float64(count)) / leaseSeconds // a replica finds the group's Lease changed by another one, reads and writes it
 		row.Requests = renewals + float64(3*count)/checkSeconds
 		row.Watches = float64(2*Shards + 4*count) // pods and revisions of a shard; strays of both, PodManagers, Leases
 		row.Filter = events * (Shards*c.Match + float64(count)*c.StrayMatch)

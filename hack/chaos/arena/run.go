@@ -19,7 +19,6 @@ import (
 const (
 	ControllerKills = "controller kills"
 	APIServerKills  = "API server kills"
-	EtcdKills       = "etcd kills"
 	SplitBrains     = "split brains"
 	ShardHandovers  = "handovers of shards"
 )

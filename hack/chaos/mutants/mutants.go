@@ -20,10 +20,23 @@ type Mutant struct {
 	Name string
 	// About says what is broken.
 	About string
+	// Seed is where hack/sim begins to search for a course that catches it; 0 if it does not.
+	Seed uint64
+	// Package and Test are a test that catches it: one of hack/sim if courses seldom do, one of pkg/world if it plans wrongly, which needs no
+	// API server to be seen.
+	Package, Test string
+	// Unsimulated is why no simulation can catch it.
+	Unsimulated string
 	// Scenarios has the scenarios that have to catch it, by name, with the invariant by which they do; AnyInvariant if it does not matter.
 	Scenarios map[string]string
 	changes   []change
 }
+
+// IsSimulated reports whether a simulation has to catch it.
+func (m Mutant) IsSimulated() bool { return m.Seed > 0 || m.Test != "" }
+
+// Sound is the controller as it is.
+var Sound = Mutant{Name: "sound"}
 
 // AnyInvariant stands for all of them.
 const AnyInvariant = "any"
@@ -72,11 +85,37 @@ func (m Mutant) Patched(root string) (map[string]string, error) {
 // Build compiles the mutant of the repository in root, and returns the path of its program in folder. The sources stay as they are: the
 // compiler gets the changed files beside them, and takes everything else from its cache.
 func (m Mutant) Build(ctx context.Context, root, folder string) (string, error) {
-	files, err := m.Patched(root)
+	return m.compile(ctx, root, folder, "controller", "build", "-ldflags=-s -w", "./cmd/controller")
+}
+
+// BuildTests compiles the tests of a package with the mutant as the controller, and returns the path of their program in folder.
+func (m Mutant) BuildTests(ctx context.Context, root, folder, path string) (string, error) {
+	return m.compile(ctx, root, folder, "tests", "test", "-c", "./"+path)
+}
+
+// compile runs the go command with the changed files, and returns the path of what it makes.
+func (m Mutant) compile(ctx context.Context, root, folder, program, command string, arguments ...string) (string, error) {
+	folder, err := filepath.Abs(filepath.Join(folder, m.Name))
 	if err != nil {
 		return "", err
 	}
-	if folder, err = filepath.Abs(filepath.Join(folder, m.Name)); err != nil {
+	list, err := m.writeOverlay(root, folder)
+	if err != nil {
+		return "", err
+	}
+	program = filepath.Join(folder, program)
+	build := exec.CommandContext(ctx, "go", append([]string{command, "-overlay", list, "-o", program}, arguments...)...)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("mutant %s does not compile: %w\n%s", m.Name, err, out)
+	}
+	return program, nil
+}
+
+// writeOverlay writes the changed files to folder, with a list of them for the go command, whose path it returns.
+func (m Mutant) writeOverlay(root, folder string) (string, error) {
+	files, err := m.Patched(root)
+	if err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -94,14 +133,6 @@ func (m Mutant) Build(ctx context.Context, root, folder string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	list, program := filepath.Join(folder, "overlay.json"), filepath.Join(folder, "controller")
-	if err := os.WriteFile(list, data, 0o644); err != nil {
-		return "", err
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-overlay", list, "-ldflags=-s -w", "-o", program, "./cmd/controller")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("mutant %s does not compile: %w\n%s", m.Name, err, out)
-	}
-	return program, nil
+	list := filepath.Join(folder, "overlay.json")
+	return list, os.WriteFile(list, data, 0o644)
 }

@@ -40,6 +40,7 @@ func TestAllApply(t *testing.T) {
 
 const patch = `# It does
 # nothing.
+# Simulation: seed 7
 # Scenarios: churn, storm:I1
 diff --git a/pkg/a.go b/pkg/a.go
 index 1..2 100644
@@ -68,7 +69,7 @@ func TestPatched(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.About != "It does nothing." || len(m.Scenarios) != 2 || m.Scenarios["churn"] != AnyInvariant || m.Scenarios["storm"] != "I1" {
+			if m.About != "It does nothing." || m.Seed != 7 || len(m.Scenarios) != 2 || m.Scenarios["churn"] != AnyInvariant || m.Scenarios["storm"] != "I1" {
 				t.Errorf("read %q, %q", m.About, m.Scenarios)
 			}
 			folder := t.TempDir()
@@ -92,7 +93,8 @@ func TestPatched(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for name, broken := range map[string]string{
 		"without a sentence": strings.Replace(patch, "# It does\n# nothing.\n", "", 1),
-		"without scenarios":  strings.Replace(patch, "# Scenarios: churn, storm:I1\n", "", 1),
+		"without simulation": strings.Replace(patch, "# Simulation: seed 7\n", "", 1),
+		"without a catcher":  strings.Replace(strings.Replace(patch, "# Simulation: seed 7\n", "# Simulation: no, it cannot.\n", 1), "# Scenarios: churn, storm:I1\n", "", 1),
 		"without a change":   patch[:strings.Index(patch, "@@")],
 	} {
 		if _, err := parse("idle", broken); err == nil {

@@ -3,6 +3,7 @@ package mutants
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +23,8 @@ func parse(name, text string) (Mutant, error) {
 				scenario, invariant, _ := strings.Cut(each, ":")
 				m.Scenarios[scenario] = cmp.Or(invariant, AnyInvariant)
 			}
+		case file == "" && strings.HasPrefix(content, "# Simulation: "):
+			m.readSimulation(strings.TrimPrefix(content, "# Simulation: "))
 		case file == "" && strings.HasPrefix(content, "# "):
 			m.About = strings.TrimSpace(m.About + " " + strings.TrimPrefix(content, "# "))
 		case strings.HasPrefix(content, "diff --git "):
@@ -35,10 +38,22 @@ func parse(name, text string) (Mutant, error) {
 			hunk.add(line)
 		}
 	}
-	if m.About == "" || len(m.Scenarios) == 0 || len(m.changes) == 0 {
-		return Mutant{}, fmt.Errorf("%s.patch needs a sentence about it, its scenarios, and a change", name)
+	if m.About == "" || m.IsSimulated() == (m.Unsimulated != "") || !m.IsSimulated() && len(m.Scenarios) == 0 || len(m.changes) == 0 {
+		return Mutant{}, fmt.Errorf("%s.patch needs a sentence about it, what the simulation does with it, a scenario if that is nothing, and a change", name)
 	}
 	return m, nil
+}
+
+// readSimulation reads what the head says about the simulation: a seed, a package and a test, or why there is none.
+func (m *Mutant) readSimulation(text string) {
+	switch first, rest, _ := strings.Cut(text, " "); first {
+	case "seed":
+		m.Seed, _ = strconv.ParseUint(rest, 10, 64) // without a number it is not simulated
+	case "no,":
+		m.Unsimulated = rest
+	default:
+		m.Package, m.Test = first, rest
+	}
 }
 
 // add adds a line of a hunk. An editor may have removed the blank of an empty line.

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +81,7 @@ func newCrew(a scene) *crew {
 	c := &crew{scene: a, leases: a.Cluster.Kube.CoordinationV1().Leases(crewSpace), times: map[string][]time.Duration{}, stop: stop}
 	c.history, err = tenure.Follow(ctx, c.leases)
 	a.Must(err)
-	c.ledger, err = tenure.OpenLedger(a.Cluster.AuditLog, a.Contender.User(), a.Namespace, a.Namespace+"-replica-")
+	c.ledger, err = tenure.OpenLedger(a.Cluster.AuditLog, a.Contender.User(), a.Namespace)
 	a.Must(err)
 	go c.ledger.Follow(ctx)
 	return c
@@ -170,10 +172,20 @@ func (r *crewReplica) held() []int {
 	return held
 }
 
+var identityPattern = regexp.MustCompile(`"Sharing the work" identity="([^"]+)"`)
+
+// identity is what Leases call the replica, as its log tells; empty if it has just started.
+func (r *crewReplica) identity() string {
+	log, _ := os.ReadFile(r.process.Log)
+	if found := identityPattern.FindSubmatch(log); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
 // shardsOf are the shards whose Leases a replica holds, and those that are on their way from one replica to another.
 func (c *crew) shardsOf(r *crewReplica) []int {
-	c.Must(c.ledger.Read())
-	identity := c.history.FirstHolder(c.ledger.LeaseOf(r.credential)) // empty if it has just started
+	identity := r.identity()
 	holders := c.history.Holders(c.Namespace + "-shard-")
 	var shards []int
 	for _, part := range shard.All(crewShards) {
@@ -245,7 +257,12 @@ func (c *crew) judgeWrites() {
 	onTheWay := func(received time.Time) time.Duration {
 		return c.Run.Pulse.Slowest(received.Add(-leaseDuration), received)
 	}
-	count, violations := c.ledger.Judge(c.history, c.Namespace, crewShards, onTheWay, c.story)
+	identities := map[string]string{}
+	for _, r := range c.all {
+		identities[r.credential] = r.identity()
+	}
+	holder := func(credential string) string { return identities[credential] }
+	count, violations := c.ledger.Judge(c.history, c.Namespace, crewShards, holder, onTheWay, c.story)
 	for _, violation := range violations {
 		c.Violate(violation)
 	}

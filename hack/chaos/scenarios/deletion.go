@@ -1,8 +1,8 @@
 package scenarios
 
 import (
-	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"syscall"
 	"time"
@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/test/harness/audit"
@@ -63,144 +62,12 @@ func (a scene) boundErrors(when string, since *audit.Log, most int) {
 	}
 }
 
-// deletionWithCrashes kills the controller at every write of a deletion of each kind.
-func deletionWithCrashes(a scene) {
-	a.sweepAll(
-		deletion("foreground", metav1.DeletePropagationForeground),
-		deletion("background", metav1.DeletePropagationBackground),
-		orphaning(),
-	)
-}
-
-// deletion deletes an owner with its pods, which take a second to terminate, so that the controller can be killed meanwhile.
-func deletion(name string, policy metav1.DeletionPropagation) operation {
-	return operation{
-		name: name, before: 3,
-		options: arena.OwnerOptions{
-			Spec: arena.Paced,
-			Pod:  func(template *corev1.PodTemplateSpec) { template.Spec.TerminationGracePeriodSeconds = ptr.To(int64(1)) },
-		},
-		do: func(a scene, name string) { a.removeWith(name, policy) },
-	}
-}
-
-// orphaning deletes an owner without its pods.
-func orphaning() operation {
-	op := deletion("orphan", metav1.DeletePropagationOrphan)
-	var before []corev1.Pod
-	op.do = func(a scene, name string) {
-		before = slices.DeleteFunc(a.Pods(), func(pod corev1.Pod) bool { return pod.Labels[a.Contender.SelectorLabel()] != name })
-		a.removeWith(name, metav1.DeletePropagationOrphan)
-	}
-	op.after = func(a scene, name string) {
-		if a.awaitGone(name) {
-			a.checkOrphans(before)
-		}
-	}
-	return op
-}
-
-// awaitGone waits until there is no owner of this name. If it stays for too long, Settle reports it.
-func (a scene) awaitGone(name string) bool {
-	ctx, cancel := context.WithTimeout(a.Ctx, arena.SettleLimit)
-	defer cancel()
-	for {
-		owners, err := a.Contender.Owners(ctx, a.Namespace)
-		if err == nil && !slices.ContainsFunc(owners, func(o arena.Owner) bool { return o.Name == name }) {
-			return true
-		}
-		if !lab.Pause(ctx, 50*time.Millisecond) {
-			return false
-		}
-	}
-}
-
-// checkOrphan checks whether a pod goes on as before without an owner, and makes it a decoy.
-func (a scene) checkOrphan(before *corev1.Pod) {
-	pods := a.Cluster.Kube.CoreV1().Pods(a.Namespace)
-	wrong := func(invariant, format string, arguments ...any) {
-		a.Violate(faults.Violation{Invariant: invariant, Object: before.Name, What: fmt.Sprintf("orphaned pod %s ", before.Name) + fmt.Sprintf(format, arguments...)})
-	}
-	pod, err := pods.Get(a.Ctx, before.Name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		wrong("I4", "was deleted")
-		return
-	case err != nil:
-		wrong("I3", "cannot be read: %v", err)
-		return
-	case pod.UID != before.UID || pod.DeletionTimestamp != nil:
-		wrong("I4", "was deleted; it had UID %s, and the present pod has %s, terminating: %v", before.UID, pod.UID, pod.DeletionTimestamp != nil)
-	case pod.Status.Phase != before.Status.Phase:
-		wrong("I4", "has phase %s instead of %s", pod.Status.Phase, before.Status.Phase)
-	case len(pod.OwnerReferences) > 0:
-		wrong("I2", "still has an owner that is gone: %v", pod.OwnerReferences)
-	}
-	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:""}}}`, pod.UID, faults.DecoyLabel)
-	if _, err := pods.Patch(a.Ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		wrong("I3", "cannot be marked: %v", err)
-	}
-}
-
-// removeWith deletes an owner with a propagation policy, which decides about its pods.
-func (a scene) removeWith(name string, policy metav1.DeletionPropagation) {
-	a.Insist(func() error {
-		return a.Contender.Delete(a.Ctx, a.Namespace, name, metav1.DeleteOptions{PropagationPolicy: &policy})
+// unsuccessful are the requests that were answered with an error, except for conflicts with a client that was faster.
+func unsuccessful(requests []audit.Request) []audit.Request {
+	return slices.DeleteFunc(requests, func(r audit.Request) bool {
+		code := r.ResponseStatus.Code
+		return code < http.StatusBadRequest || code == http.StatusNotFound || code == http.StatusConflict
 	})
-	a.Unset(name)
-	a.Logf("delete %s, %s", name, policy)
-}
-
-// orphanApart orphans the pods of an owner while the controller sees neither. Then the controller sees the owner again, but not the pods:
-// the garbage collector has removed their owner references, and the controller's cache still has them. The pods must stay.
-func orphanApart(a scene) {
-	rounds := 3
-	if a.Short {
-		rounds = 1
-	}
-	a.Start()
-	for i := range rounds {
-		name := fmt.Sprintf("web-%d", i)
-		a.Create(name, 4, arena.OwnerOptions{Spec: arena.Paced})
-		a.awaitCalm()
-		a.orphanUnseen(name, i%2 == 0)
-	}
-	a.Settle()
-	a.Judge()
-}
-
-// orphanUnseen makes one such deletion. If the versions in between are lost, the controller sees only the last one.
-func (a scene) orphanUnseen(name string, lost bool) {
-	before := a.PodsOf(name)
-	podWatch, ownerWatch := a.Own("watch", "pods"), a.Own("watch", a.Contender.Resource())
-	pods, owners := a.Proxy.Stall(podWatch), a.Proxy.Stall(ownerWatch)
-	a.removeWith(name, metav1.DeletePropagationOrphan)
-	a.Await("the garbage collector to let the pods go", func() (string, bool) {
-		all, err := a.Contender.Owners(a.Ctx, a.Namespace)
-		a.Must(err)
-		waits := slices.ContainsFunc(all, func(o arena.Owner) bool { return slices.Contains(o.Finalizers, metav1.FinalizerOrphanDependents) })
-		return fmt.Sprintf("%v, %d pods with an owner", all, len(a.PodsOf(name))), !waits && len(a.PodsOf(name)) == 0
-	})
-	if lost {
-		a.cutForGood(owners, ownerWatch)
-	} else {
-		owners.Resume()
-	}
-	a.Logf("the controller sees the owners again, and not the pods")
-	// The controller may take its time to remove its finalizer, but must not delete a pod.
-	if !a.awaitGone(name) {
-		a.Violate(faults.Violation{Invariant: "I2", Object: name, What: name + " does not go although all its pods are released"})
-	}
-	lab.Pause(a.Ctx, time.Duration(a.Random.IntN(3000))*time.Millisecond)
-	a.endStall(pods, podWatch)
-	a.checkOrphans(before)
-}
-
-// checkOrphans checks pods that must stay.
-func (a scene) checkOrphans(before []corev1.Pod) {
-	for _, pod := range before {
-		a.checkOrphan(&pod)
-	}
 }
 
 // collectorAway deletes an owner and creates another of the same name while no garbage collector runs. This stands for a garbage collector
@@ -217,7 +84,8 @@ func collectorAway(a scene) {
 	}
 	a.Must(a.Cluster.Signal(collector, syscall.SIGKILL))
 	a.Logf("killed the garbage collector")
-	a.replace("web", 3)
+	a.Remove("web")
+	a.Create("web", 3, arena.OwnerOptions{})
 	a.expect("I2", "web", "the pods of the first owner to be gone", arena.SettleLimit, func() (string, bool) {
 		left := slices.DeleteFunc(a.PodsOf("web"), func(pod corev1.Pod) bool { return !before[pod.UID] })
 		return fmt.Sprintf("%d are left", len(left)), len(left) == 0

@@ -67,8 +67,7 @@ func everyField(a scene) {
 		}
 	})...)
 	a.awaitCalm()
-	lift := a.imposeQuota(a.Namespace, 20) // the other objects have all their pods by now
-	defer lift()
+	a.imposeQuota(20) // the other objects have all their pods by now
 	for _, t := range greedy {
 		a.try("field-0", t)
 	}
@@ -77,9 +76,19 @@ func everyField(a scene) {
 	a.Judge()
 }
 
+// imposeQuota limits the number of pods in the namespace.
+func (a scene) imposeQuota(pods int) {
+	_, err := a.Cluster.Kubectl(a.Ctx, "create", "quota", "few", "--namespace", a.Namespace, fmt.Sprint("--hard=pods=", pods))
+	a.Must(err)
+	a.Await("the quota to be in force", func() (string, bool) {
+		out, err := a.Cluster.Kubectl(a.Ctx, "get", "quota", "few", "--namespace", a.Namespace, "-o", "jsonpath={.status.hard.pods}")
+		return out, err == nil && out == fmt.Sprint(pods)
+	})
+}
+
 // specSchema is the schema of the spec that the API server serves.
 func (a scene) specSchema() map[string]any {
-	out, err := a.Cluster.Kubectl(a.Ctx, "get", "crd", crdName, "-o", "json")
+	out, err := a.Cluster.Kubectl(a.Ctx, "get", "crd", v1.Resource("podmanagers").String(), "-o", "json")
 	a.Must(err)
 	var crd map[string]any
 	a.Must(json.Unmarshal([]byte(out), &crd))
@@ -89,6 +98,14 @@ func (a scene) specSchema() map[string]any {
 		a.Must(errors.New("the CRD has no schema for spec"))
 	}
 	return schema
+}
+
+// descend returns the object at a path of fields.
+func descend(object map[string]any, path ...string) map[string]any {
+	for _, field := range path {
+		object, _ = object[field].(map[string]any)
+	}
+	return object
 }
 
 func (a scene) wrongValue(invariant string, t fields.Trial, format string, arguments ...any) {

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,71 +10,6 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
-
-// inBursts stalls watches most of the time, until stop is called: the controller sees its own writes only after a while. Otherwise the
-// cache would be faster than any retry, and hide the mistakes of a retry.
-func (a scene) inBursts(match func(faults.Request) bool) (stop func()) {
-	over, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			stall := a.Proxy.Stall(match)
-			select {
-			case <-time.After(2 * time.Second):
-				stall.Resume()
-			case <-over:
-				stall.Resume()
-				return
-			}
-			lab.Pause(a.Ctx, 100*time.Millisecond)
-		}
-	}()
-	return func() { close(over); <-ended }
-}
-
-// ambiguousCreate drops the answers to successful creates. The controller must not create a pod too many.
-func ambiguousCreate(a scene) {
-	owners := 30
-	if a.Short {
-		owners = 10
-	}
-	a.Start()
-	calm := a.inBursts(a.Own("watch", "pods"))
-	heal := a.Proxy.Inject(faults.Rule{Name: "lost", Match: a.Own("create", "pods"), Rate: 0.3, Faults: []faults.Fault{{DropAnswer: true}}})
-	for i := range owners {
-		a.Create(fmt.Sprintf("web-%d", i), 5, arena.OwnerOptions{})
-	}
-	a.Await("all pods", func() (string, bool) {
-		n := len(a.Pods())
-		return fmt.Sprint(n), n >= 5*owners
-	})
-	heal()
-	calm()
-	if n := a.Proxy.Count("lost"); n < owners/2 {
-		a.Must(fmt.Errorf("only %d answers were lost", n))
-	}
-	a.Settle()
-	a.Judge()
-}
-
-// serverErrors fails or delays many writes.
-func serverErrors(a scene) {
-	length := 40 * time.Second
-	if a.Short {
-		length = 10 * time.Second
-	}
-	a.Start()
-	rule := faults.Rule{Name: "errors", Match: a.isWrite, Rate: 0.3, Faults: []faults.Fault{
-		{Status: 429, RetryAfter: time.Second}, {Status: 500}, {Status: 503}, {Status: 504}, {Status: 503, RetryAfter: 2 * time.Second},
-		{Delay: time.Second}, {Delay: 3 * time.Second},
-	}}
-	a.bouts(length, rule.Name, 3, func(ctx context.Context) {
-		heal := a.Proxy.Inject(rule)
-		<-ctx.Done()
-		heal()
-	})
-	a.Judge()
-}
 
 // noticed is how soon a controller has to find out that a connection is dead. client-go pings after 30 s of silence, and
 // waits 15 s for an answer.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -14,38 +13,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/hack/chaos/arena"
-	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
-	"github.com/mycompany/podmanager/pkg/consistency"
 )
 
 // etcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and informers
 // get no event about it. Nobody restarts the controller.
 func etcdRestore(a scene) {
-	const undone = 2000 // more than the control plane writes while it starts again
-	a.restoreEtcd(undone, func(string) {})
-}
-
-// hiddenRestore is an etcdRestore of which the versions tell nothing, because they are caught up before the controller looks. Only the
-// controller's Lease is older than it was.
-func hiddenRestore(a scene) {
-	a.allowLeases()
-	const undone = 20
-	// A long lease: a controller that loses it starts again, with new caches.
-	a.restoreEtcd(undone, a.catchUp, append(a.leaseFlags(), "-leader-elect-lease-duration=20m", "-leader-elect-renew-deadline=15m")...)
-	// Informers may have listed anew by themselves, because their connection broke: that is luck.
-	metrics, err := a.Process.ReadMetrics()
-	a.Must(err)
-	if strings.Contains(metrics, "\npodmanager_rewinds_total 0\n") {
-		a.Violate(faults.Violation{Invariant: "I3", Object: "controller", What: "the controller did not notice that etcd was restored"})
-	}
-}
-
-// restoreEtcd undoes at least so many versions. After that it calls meanwhile with the newest of them, while the controller is stopped.
-func (a scene) restoreEtcd(undone int, meanwhile func(version string), flags ...string) {
+	const undone = 2000 // versions: more than the control plane writes while it starts again
 	// Past the proxy: it would break the watches in a way that makes informers relist by themselves.
 	a.Kubeconfig = a.Contender.Kubeconfig()
-	a.Start(flags...)
+	a.Start()
 	a.Create("web", 3, arena.OwnerOptions{})
 	a.Create("early", 2, arena.OwnerOptions{})
 	a.awaitCalm()
@@ -69,10 +46,8 @@ func (a scene) restoreEtcd(undone int, meanwhile func(version string), flags ...
 	}
 	a.Judge() // the restore undoes what this oracle has seen
 
-	version := a.version()
 	a.whileDown(func() { a.Must(a.Cluster.RestoreEtcd(a.Ctx, backup)) })
 	a.Logf("etcd is restored from the backup")
-	meanwhile(version)
 	a.wake()
 	a.BeginOracle(before)
 	owners, err := a.Contender.Owners(a.Ctx, a.Namespace)
@@ -83,26 +58,6 @@ func (a scene) restoreEtcd(undone int, meanwhile func(version string), flags ...
 	a.Scale("web", 5) // the same generation as the scaling that was undone
 	a.Settle()
 	a.Judge()
-}
-
-// version is the version that the API server is at.
-func (a scene) version() string {
-	var version string
-	a.Insist(func() error {
-		list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(a.Ctx, metav1.ListOptions{Limit: 1})
-		version = list.ResourceVersion
-		return err
-	})
-	return version
-}
-
-// catchUp writes until the API server is past a version.
-func (a scene) catchUp(version string) {
-	writes := 0
-	for ; !consistency.IsNewer(a.version(), version); writes++ {
-		a.touch("web")
-	}
-	a.Logf("the API server is past version %s again, after %d writes", version, writes)
 }
 
 // touch changes an object without asking for anything.

@@ -1,10 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -72,6 +72,14 @@ func (c *crew) allSteps() {
 }
 
 // pick is a replica by chance.
+// untilBack is the longest time that client-go waits before it opens a watch again. It waits the longer, the more often the watch was cut.
+const untilBack = time.Minute
+
+// draws is a source of random numbers for another goroutine: a rand.Rand serves one goroutine only.
+func (c *crew) draws() *rand.Rand {
+	return rand.New(rand.NewPCG(c.Random.Uint64(), c.Random.Uint64()))
+}
+
 func (c *crew) pick() *crewReplica { return c.replicas[c.Random.IntN(len(c.replicas))] }
 
 func (c *crew) drop(gone *crewReplica) {
@@ -251,8 +259,7 @@ func (c *crew) force() (lease string) {
 	part := shard.Shard{Index: c.Random.IntN(crewShards), Count: crewShards}
 	holder := "somebody-else"
 	if c.Random.IntN(2) == 0 {
-		living := slices.Sorted(maps.Values(c.history.Holders(c.Namespace + "-replica-")))
-		holder = living[c.Random.IntN(len(living))]
+		holder = cmp.Or(c.pick().identity(), holder)
 	}
 	lease = fmt.Sprintf("%s-shard-%v", c.Namespace, part)
 	c.Insist(func() error { return c.history.Force(c.Ctx, c.leases, lease, holder) })

@@ -51,7 +51,7 @@ func standby(a scene) {
 	a.awaitCalm()
 	// Nobody schedules these pods, so that events about them cost less.
 	a.Create("idle", 20, arena.OwnerOptions{Pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
-	a.awaitOwned("idle", 20)
+	a.Await("20 idle pods", func() (string, bool) { n := len(a.PodsOf("idle")); return fmt.Sprint(n), n >= 20 })
 
 	a.beat("idle", 1000, 1000, 0) // until caches and buffers have their final size
 	before := a.heap(second)

@@ -1,4 +1,4 @@
-// Package tenure knows which replica held which shard's Lease when, and who wrote what, and judges invariant I7 by that: only the replica that
+// Package tenure knows which replica held which shard's Lease when, and who wrote what, and judges invariant I6 by that: only the replica that
 // holds the Lease of a PodManager's shard writes to its objects.
 //
 // Start with Judge in ledger.go, and with mayWrite in tenure.go, which it asks about each write.

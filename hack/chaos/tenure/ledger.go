@@ -17,19 +17,15 @@ import (
 type Ledger struct {
 	log             *audit.Log
 	user, namespace string
-	// prefix is that of the names of the Leases by which replicas tell that they are alive.
-	prefix string
 
 	mu     sync.Mutex
 	writes []audit.Request
-	// leases are the names of these Leases, by the token of the replica.
-	leases map[string]string
 }
 
-// OpenLedger opens the audit log at its end. All replicas are this user, and work in this namespace; their own Leases have this prefix.
-func OpenLedger(file, user, namespace, prefix string) (*Ledger, error) {
+// OpenLedger opens the audit log at its end. All replicas are this user, and work in this namespace.
+func OpenLedger(file, user, namespace string) (*Ledger, error) {
 	log, err := audit.Open(file)
-	return &Ledger{log: log, user: user, namespace: namespace, prefix: prefix, leases: map[string]string{}}, err
+	return &Ledger{log: log, user: user, namespace: namespace}, err
 }
 
 // Follow reads until ctx is done: the API server begins a new file now and then.
@@ -54,26 +50,9 @@ func (l *Ledger) Read() error {
 func (l *Ledger) Close() error { return l.log.Close() }
 
 func (l *Ledger) add(r audit.Request) {
-	switch {
-	case r.User.Username != l.user || !r.Succeeded():
-	case isWriteOfLease(r) && strings.HasPrefix(r.ObjectRef.Name, l.prefix):
-		l.leases[r.Credential()] = r.ObjectRef.Name
-	case r.IsWriteOf(l.user, l.namespace) && r.ObjectRef.Resource != "events":
+	if r.User.Username == l.user && r.Succeeded() && r.IsWriteOf(l.user, l.namespace) && r.ObjectRef.Resource != "events" {
 		l.writes = append(l.writes, r)
 	}
-}
-
-// isWriteOfLease tells of a create or a renewal: if the answer to the create was lost, the API server may have created the Lease all the same, and
-// the replica goes on with renewals. Nobody renews the Lease of another replica.
-func isWriteOfLease(r audit.Request) bool {
-	return r.What() == "create leases" || r.What() == "update leases"
-}
-
-// LeaseOf is the Lease by which the replica with this token tells that it is alive.
-func (l *Ledger) LeaseOf(credential string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.leases[credential]
 }
 
 // FirstOfPods is when the first create or delete of a pod of a PodManager after a time was received.
@@ -114,16 +93,17 @@ func boundOf(r audit.Request) string {
 }
 
 // Judge compares the writes with the history of the Leases: each has to come from the replica that held the shard when it was received, or when
-// it was sent: onTheWay is how long it may have been under way. It returns how many writes it has judged.
-func (l *Ledger) Judge(history *History, name string, shards int, onTheWay func(received time.Time) time.Duration,
+// it was sent: onTheWay is how long it may have been under way. holder is the replica of a token, as Leases call it; empty if it has told no
+// name. Judge returns how many writes it has judged.
+func (l *Ledger) Judge(history *History, name string, shards int, holder func(credential string) string, onTheWay func(received time.Time) time.Duration,
 	tell func(credential string, at time.Time) string) (int, []faults.Violation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var violations []faults.Violation
 	for _, write := range l.writes {
 		part := shard.Of(l.namespace, managerOf(write), shards)
-		replica := history.FirstHolder(l.leases[write.Credential()])
-		why, may := "it has no Lease of its own", false
+		replica := holder(write.Credential())
+		why, may := "it is no replica", false
 		if replica != "" {
 			lease := fmt.Sprintf("%s-shard-%v", name, part)
 			if why, may = history.mayWrite(lease, replica, write.Received); !may {
@@ -131,7 +111,7 @@ func (l *Ledger) Judge(history *History, name string, shards int, onTheWay func(
 			}
 		}
 		if !may {
-			violations = append(violations, faults.Violation{Invariant: "I7", Object: write.ObjectRef.Name,
+			violations = append(violations, faults.Violation{Invariant: "I6", Object: write.ObjectRef.Name,
 				What: fmt.Sprintf("%v at %s by %s, which did not hold the Lease of shard %v: %s. %s. What bounds it: %s", write,
 					Clock(write.Received), replica, part, why, tell(write.Credential(), write.Received), boundOf(write))})
 		}

@@ -25,8 +25,7 @@ func TestLedger(t *testing.T) {
 		"not of the holder":  {"patch", "us", "2", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
 		"late on the way":    {"delete", "us", "1", "pods", "", "web-a-0", 200, 7, 1, ""},
 		"too late":           {"delete", "us", "1", "pods", "", "web-a-0", 200, 9, 1, "it had run out"},
-		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "it has no Lease of its own"},
-		"a Lease unanswered": {"patch", "us", "4", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
+		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "it is no replica"},
 		"refused":            {"patch", "us", "2", "pods", "", "web-a-0", 409, 1, 0, ""},
 		"a read":             {"get", "us", "2", "pods", "", "web-a-0", 200, 1, 0, ""},
 		"an event":           {"create", "us", "2", "events", "", "web-a.1", 201, 1, 0, ""},
@@ -34,24 +33,18 @@ func TestLedger(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := &Ledger{user: "us", namespace: "ns", prefix: "ns-replica-", leases: map[string]string{}}
+			l := &Ledger{user: "us", namespace: "ns"}
 			at := began.Add(time.Duration(test.second) * time.Second)
-			for token, replica := range map[string]string{"1": "one", "2": "two"} {
-				l.add(newRequest("create", "us", token, "leases", "", "system", "ns-replica-"+replica, 201, began))
-			}
-			for verb, code := range map[string]int{"create": 504, "update": 200} {
-				l.add(newRequest(verb, "us", "4", "leases", "", "system", "ns-replica-four", code, began))
-			}
 			l.add(newRequest(test.verb, test.user, test.token, test.resource, test.subresource, "ns", test.name, test.code, at))
 			part := shard.Of("ns", "web-a", 4)
 			h := &History{versions: map[string][]leaseVersion{
-				"ns-replica-one":              {{version: "1", holder: "host_one"}},
-				"ns-replica-two":              {{version: "2", holder: "host_two"}},
-				"ns-replica-four":             {{version: "4", holder: "host_four"}},
 				fmt.Sprint("ns-shard-", part): {{version: "3", holder: "host_one", from: began, acquired: began, until: began.Add(6 * time.Second)}},
 			}}
 			onTheWay := func(time.Time) time.Duration { return 2 * time.Second }
-			judged, violations := l.Judge(h, "ns", 4, onTheWay, func(string, time.Time) string { return "" })
+			holder := func(credential string) string {
+				return map[string]string{"JTI=1": "host_one", "JTI=2": "host_two"}[credential]
+			}
+			judged, violations := l.Judge(h, "ns", 4, holder, onTheWay, func(string, time.Time) string { return "" })
 			if judged != test.judged || (len(violations) == 0) != (test.violation == "") || !strings.Contains(fmt.Sprint(violations), test.violation) {
 				t.Errorf("judged %d: %v; want %d, %q", judged, violations, test.judged, test.violation)
 			}

@@ -104,16 +104,6 @@ func (h *History) Holders(prefix string) map[string]string {
 	return holders
 }
 
-// FirstHolder is who held a Lease first.
-func (h *History) FirstHolder(lease string) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if versions := h.versions[lease]; len(versions) > 0 {
-		return versions[0].holder
-	}
-	return ""
-}
-
 // Clock is a time as the messages here and the log of a run have it.
 func Clock(at time.Time) string { return at.Local().Format("15:04:05.000") }
 

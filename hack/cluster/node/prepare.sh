@@ -7,7 +7,9 @@ claim() {
 	check
 	[ "${#folder}" -le 78 ] || fail "$folder is too long for the path of a socket; give the cluster a shorter name"
 	claimed || ip link add "$link" type bridge || fail "the bridge $link could not be made; the line above says why"
-	ip link set "$link" up alias "$folder"
+	# An address of its own: a bridge without one takes the lowest of its ports, and when the pod with that port goes, all other
+	# pods send to an address that is gone, until they ask again half a minute later.
+	ip link set "$link" up alias "$folder" address "$(cat "/sys/class/net/$link/address")"
 	if [ -z "$(number)" ]; then
 		for number in {0..100} none; do
 			[ "$number" != none ] || fail "no free addresses for a bridge below 10.231.0.0/16; ip route tells who has them"

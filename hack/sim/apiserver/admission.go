@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Operation is what a request does to an object.
@@ -24,9 +23,9 @@ type Review struct {
 	Request   *Request
 	Operation Operation
 	// Object is what would be stored; nil for a deletion. A hook may change it.
-	Object *unstructured.Unstructured
+	Object Object
 	// Old is the present state; nil for a creation. A hook must not change it.
-	Old *unstructured.Unstructured
+	Old Object
 }
 
 // Admission is a hook that refuses a write by an error of apierrors, or changes the object. It may wait, as a slow webhook does.

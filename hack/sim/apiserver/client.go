@@ -3,7 +3,6 @@ package apiserver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -58,12 +57,14 @@ func (c *Client) RoundTrip(request *http.Request) (*http.Response, error) {
 		error
 	}
 	done := make(chan result, 1)
+	c.server.reseed()
 	go func() { // it may go on when the client has given up: the request is on its way
 		got, err := c.exchange(ctx, r)
 		done <- result{got, err}
 	}()
 	select {
 	case got := <-done:
+		c.server.reseed()
 		return got.response(request), got.error
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -107,7 +108,8 @@ func (c *Client) exchange(ctx context.Context, r *Request) (*answer, error) {
 type answer struct {
 	code   int
 	body   []byte
-	text   bool    // not JSON
+	view   view
+	text   bool    // no object
 	stream *Stream // instead of the body
 	// retryAfter is in seconds; 0 for none.
 	retryAfter int32
@@ -117,7 +119,7 @@ func (a *answer) response(request *http.Request) *http.Response {
 	if a == nil {
 		return nil
 	}
-	header := http.Header{"Content-Type": {"application/json"}}
+	header := http.Header{"Content-Type": {a.view.mediaType()}}
 	if a.text {
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 	}
@@ -134,14 +136,20 @@ func (a *answer) response(request *http.Request) *http.Response {
 	return response
 }
 
-// failure is the answer for an error, as the API server words it.
-func failure(err error) *answer {
+// statusOf is an error as the API server words it.
+func statusOf(err error) *metav1.Status {
 	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {
 		status = known.Status()
 	}
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+	return &status
+}
+
+// failure is the answer for an error.
+func failure(err error) *answer {
+	status := statusOf(err)
 	a := object200(status)
 	a.code = int(status.Code)
 	if status.Details != nil {
@@ -151,13 +159,7 @@ func failure(err error) *answer {
 }
 
 // object200 is the answer with a Go value.
-func object200(value any) *answer {
-	body, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // cannot happen: API types can be encoded
-	}
-	return &answer{code: http.StatusOK, body: body}
-}
+func object200(value any) *answer { return &answer{code: http.StatusOK, body: encode(value)} }
 
 // notFound is the answer for a path that is not served.
 func notFound() *answer {

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	kubeinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
@@ -27,9 +26,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/access"
-	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/source"
-	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 // startController starts the controller as cmd/controller does. stop stops it, and returns when all its goroutines have ended.
@@ -43,17 +41,20 @@ func startController(ctx context.Context, t *testing.T, server *apiserver.Server
 		t.Fatal(err)
 	}
 	clients := source.Clients{Kube: kube, PodManagers: managers, Metadata: partial, Events: kube, Statuses: managers}
-	scope := source.NewScope(clients, kubeinformers.NewSharedInformerFactory(kube, 0), externalversions.NewSharedInformerFactory(nil, 0),
-		metav1.NamespaceAll, v1.LabelManager, labels.Everything())
+	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
 	scopes := source.NewScopes(kube, []source.Scope{scope}, access.All)
-	c, err := controller.New(ctx, clients, []source.Scope{scope}, controller.Settings{Lanes: executor.NewLanes()})
+	c, err := controller.New(ctx, clients, []source.Scope{scope}, inplace.Means{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	workCtx, stopWork := context.WithCancel(ctx)
 	scopesCtx, stopScopes := context.WithCancel(ctx)
 	var working, watching sync.WaitGroup
-	watching.Go(func() { scopes.Run(scopesCtx) })
+	watching.Go(func() {
+		if err := scopes.Run(scopesCtx); err != nil {
+			t.Error(err)
+		}
+	})
 	working.Go(func() {
 		if err := c.Run(workCtx, 5); err != nil {
 			t.Error(err)

@@ -1,10 +1,8 @@
 package apiserver
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -14,76 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/client-go/kubernetes/scheme"
 )
-
-// decode reads an object as the API server does: it drops unknown fields and fills in defaults. The object is in the form in which it is stored.
-func (r *Resource) decode(body []byte) (map[string]any, error) {
-	content := map[string]any{}
-	typed := r.newTyped()
-	if typed == nil {
-		if err := json.Unmarshal(body, &content); err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-		metadata := content["metadata"]
-		r.schema.prune(content)
-		r.schema.fill(content)
-		content["metadata"] = metadata
-	} else {
-		if err := decodeInto(body, typed); err != nil {
-			return nil, err
-		}
-		if pod, isPod := typed.(*corev1.Pod); isPod {
-			setPodDefaults(pod)
-		}
-		var err error
-		if content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(typed); err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
-		}
-	}
-	if named, _ := content["kind"].(string); named != "" && named != r.Kind {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the kind in the data (%s) does not match the expected kind (%s)", named, r.Kind))
-	}
-	content["kind"], content["apiVersion"] = r.Kind, r.GroupVersion().String()
-	metadata, _ := content["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
-	}
-	delete(metadata, "managedFields")
-	maps.DeleteFunc(metadata, func(_ string, value any) bool { return value == nil })
-	content["metadata"] = metadata
-	return content, nil
-}
-
-// decodeInto reads a Go value. Clients of built-in kinds may send protobuf.
-func decodeInto(body []byte, into runtime.Object) error {
-	var err error
-	if bytes.HasPrefix(body, []byte("k8s\x00")) {
-		_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, into)
-	} else {
-		err = json.Unmarshal(body, into)
-	}
-	if err != nil {
-		return apierrors.NewBadRequest(err.Error())
-	}
-	return nil
-}
-
-func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // maxNameTries is how often a name is generated anew if there is an object of that name.
 const maxNameTries = 8
 
 func (s *Server) create(ctx context.Context, r *Request) (*answer, error) {
 	for try := 1; ; try++ {
-		content, err := r.Resource.decode(r.Body)
+		created, err := r.Resource.decode(r.Body)
 		if err != nil {
 			return nil, err
 		}
-		created := &unstructured.Unstructured{Object: content}
 		isGenerated := created.GetName() == "" && created.GetGenerateName() != ""
 		written, err := s.add(ctx, r, created)
 		if apierrors.IsAlreadyExists(err) && isGenerated && try < maxNameTries {
@@ -97,7 +37,7 @@ func (s *Server) create(ctx context.Context, r *Request) (*answer, error) {
 }
 
 // add stores a new object.
-func (s *Server) add(ctx context.Context, r *Request, created *unstructured.Unstructured) (*object, error) {
+func (s *Server) add(ctx context.Context, r *Request, created Object) (*object, error) {
 	if err := s.initialize(r, created); err != nil {
 		return nil, err
 	}
@@ -117,8 +57,8 @@ func (s *Server) add(ctx context.Context, r *Request, created *unstructured.Unst
 	if s.epoch != r.epoch {
 		return nil, errCut
 	}
-	if r.Resource.Kind == "Pod" {
-		if err := s.checkQuotas(r, created); err != nil {
+	if pod, isPod := created.(*corev1.Pod); isPod {
+		if err := s.checkQuotas(r, pod); err != nil {
 			return nil, err
 		}
 	}
@@ -126,13 +66,13 @@ func (s *Server) add(ctx context.Context, r *Request, created *unstructured.Unst
 		return nil, apierrors.NewAlreadyExists(r.Resource.groupResource(), created.GetName())
 	}
 	if r.DryRun {
-		return newObject(created.Object, 0), nil
+		return newObject(created, 0), nil
 	}
-	return s.commit(r, nil, created.Object), nil
+	return s.commit(r, nil, created), nil
 }
 
 // initialize sets the metadata that is the server's.
-func (s *Server) initialize(r *Request, created *unstructured.Unstructured) error {
+func (s *Server) initialize(r *Request, created Object) error {
 	switch {
 	case created.GetNamespace() != "" && created.GetNamespace() != r.Namespace:
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
@@ -145,14 +85,14 @@ func (s *Server) initialize(r *Request, created *unstructured.Unstructured) erro
 		created.SetName(s.generateName(created.GetGenerateName()))
 	}
 	created.SetUID(s.newUID())
-	created.SetCreationTimestamp(metav1.Now())
+	created.SetCreationTimestamp(now())
 	created.SetDeletionTimestamp(nil)
 	created.SetDeletionGracePeriodSeconds(nil)
-	unstructured.RemoveNestedField(created.Object, "metadata", "generation")
+	created.SetGeneration(0)
 	return nil
 }
 
-func wrongName(r *Request, o *unstructured.Unstructured) error {
+func wrongName(r *Request, o Object) error {
 	return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", o.GetName(), r.Name))
 }
 
@@ -169,40 +109,30 @@ func (s *Server) generateName(base string) string {
 }
 
 // prepareCreate sets what clients cannot set.
-func (r *Resource) prepareCreate(created *unstructured.Unstructured) {
+func (r *Resource) prepareCreate(created Object) {
 	if r.has(hasGeneration) {
 		created.SetGeneration(1)
 	}
-	switch {
-	case r.schema != nil:
+	switch created := created.(type) {
+	case *unstructured.Unstructured:
 		if r.has(hasStatus) {
 			delete(created.Object, "status")
-			metadata := created.Object["metadata"]
-			r.schema.fill(created.Object)
-			created.Object["metadata"] = metadata
+			created.Object = r.schema.complete(created.Object).Object
 		}
-	case r.Kind == "Pod":
-		created.Object["status"] = newPodStatus(created)
-	case r.Kind == "Namespace":
-		created.Object["status"] = map[string]any{"phase": string(corev1.NamespaceActive)}
-		finalizers, _, _ := unstructured.NestedStringSlice(created.Object, "spec", "finalizers")
-		if own := string(corev1.FinalizerKubernetes); !slices.Contains(finalizers, own) {
-			finalizers = append(finalizers, own)
+	case *corev1.Pod:
+		created.Status = newPodStatus(created)
+	case *corev1.Namespace:
+		created.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
+		if !slices.Contains(created.Spec.Finalizers, corev1.FinalizerKubernetes) {
+			created.Spec.Finalizers = append(created.Spec.Finalizers, corev1.FinalizerKubernetes)
 		}
-		_ = unstructured.SetNestedStringSlice(created.Object, finalizers, "spec", "finalizers") // a decoded spec is a map
-		addLabel(created, corev1.LabelMetadataName, created.GetName())
-	case r.has(hasStatus) && r.Kind != "Node":
-		created.Object["status"] = map[string]any{}
+		metav1.SetMetaDataLabel(&created.ObjectMeta, corev1.LabelMetadataName, created.Name)
+	case *corev1.Node:
+	default:
+		if r.has(hasStatus) {
+			reflect.ValueOf(created).Elem().FieldByName("Status").SetZero()
+		}
 	}
-}
-
-func addLabel(o *unstructured.Unstructured, name, value string) {
-	labels := o.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[name] = value
-	o.SetLabels(labels)
 }
 
 // CreateNamespace creates a namespace without a client.

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 )
@@ -60,7 +59,7 @@ func (s *Server) remove(ctx context.Context, r *Request, options *metav1.DeleteO
 		if err := checkPreconditions(r, options.Preconditions, present); err != nil {
 			return nil, false, err
 		}
-		if err := s.admit(ctx, &Review{Request: r, Operation: Delete, Old: present.Unstructured}); err != nil {
+		if err := s.admit(ctx, &Review{Request: r, Operation: Delete, Old: present.Object}); err != nil {
 			return nil, false, err
 		}
 		s.mu.Lock()
@@ -95,13 +94,13 @@ func checkPreconditions(r *Request, wanted *metav1.Preconditions, present *objec
 
 // removePresent carries out a deletion. The caller holds the lock.
 func (s *Server) removePresent(r *Request, options *metav1.DeleteOptions, present *object) (*object, bool) {
-	next := present.DeepCopy()
-	if r.Resource.Kind == "Namespace" && s.terminateNamespace(next) {
-		return s.write(r, present, next.Object), false
+	next := copyOf(present.Object)
+	if namespace, isNamespace := next.(*corev1.Namespace); isNamespace && terminateNamespace(namespace) {
+		return s.write(r, present, next), false
 	}
 	isGraceful, isPending := false, false
-	if r.Resource.Kind == "Pod" {
-		isGraceful, isPending = shortenGrace(next, options)
+	if pod, isPod := next.(*corev1.Pod); isPod {
+		isGraceful, isPending = shortenGrace(pod, options)
 	}
 	if isPending {
 		return present, false
@@ -110,18 +109,18 @@ func (s *Server) removePresent(r *Request, options *metav1.DeleteOptions, presen
 	next.SetFinalizers(finalizers)
 	switch {
 	case isGraceful && (len(finalizers) > 0 || *next.GetDeletionGracePeriodSeconds() > 0):
-		return s.write(r, present, next.Object), false
+		return s.write(r, present, next), false
 	case isGraceful: // a pod without a grace period is first seen to terminate
-		present = s.write(r, present, next.Object)
+		present = s.write(r, present, next)
 	case len(finalizers) > 0:
 		markDeleted(next)
-		return s.write(r, present, next.Object), false
+		return s.write(r, present, next), false
 	}
 	return s.write(r, present, nil), true
 }
 
 // write commits unless it is a dry run.
-func (s *Server) write(r *Request, present *object, content map[string]any) *object {
+func (s *Server) write(r *Request, present *object, content Object) *object {
 	switch {
 	case !r.DryRun:
 		return s.commit(r, present, content)
@@ -133,58 +132,52 @@ func (s *Server) write(r *Request, present *object, content map[string]any) *obj
 }
 
 // terminateNamespace reports whether the namespace stays for now: its content has to go first.
-func (s *Server) terminateNamespace(namespace *unstructured.Unstructured) bool {
-	if namespace.GetDeletionTimestamp() == nil {
-		namespace.SetDeletionTimestamp(ptr.To(metav1.Now()))
-		_ = unstructured.SetNestedField(namespace.Object, string(corev1.NamespaceTerminating), "status", "phase") // the status is a map
+func terminateNamespace(namespace *corev1.Namespace) bool {
+	if namespace.DeletionTimestamp == nil {
+		namespace.DeletionTimestamp, namespace.Status.Phase = ptr.To(now()), corev1.NamespaceTerminating
 		return true
 	}
-	remaining, _, _ := unstructured.NestedSlice(namespace.Object, "spec", "finalizers")
-	return len(remaining) > 0
+	return len(namespace.Spec.Finalizers) > 0
 }
 
 // shortenGrace gives a pod its time to terminate. isPending says that it terminates already, and as soon as is asked for.
-func shortenGrace(pod *unstructured.Unstructured, options *metav1.DeleteOptions) (isGraceful, isPending bool) {
+func shortenGrace(pod *corev1.Pod, options *metav1.DeleteOptions) (isGraceful, isPending bool) {
 	wanted := options.GracePeriodSeconds
 	if wanted != nil && *wanted < 0 {
 		wanted = ptr.To[int64](1)
 	}
-	if deleted := pod.GetDeletionTimestamp(); deleted != nil {
-		given := ptr.Deref(pod.GetDeletionGracePeriodSeconds(), 0)
+	if deleted := pod.DeletionTimestamp; deleted != nil {
+		given := ptr.Deref(pod.DeletionGracePeriodSeconds, 0)
 		if given == 0 {
 			return false, false
 		}
 		if wanted == nil || *wanted >= given {
 			return false, true
 		}
-		period, end := *wanted, deleted.Add(time.Duration(*wanted-given)*time.Second)
-		if now := time.Now(); end.Before(now) {
-			end, period = now, min(period, 1)
+		period, end := *wanted, metav1.NewTime(deleted.Add(time.Duration(*wanted-given)*time.Second))
+		if end.Time.Before(time.Now()) {
+			end, period = now(), min(period, 1)
 		}
-		pod.SetDeletionTimestamp(&metav1.Time{Time: end})
-		pod.SetDeletionGracePeriodSeconds(&period)
+		pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &end, &period
 		return true, false
 	}
-	period, _, _ := unstructured.NestedInt64(pod.Object, "spec", "terminationGracePeriodSeconds")
-	period = ptr.Deref(wanted, period)
-	node, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
-	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
-	if node == "" || phase == string(corev1.PodFailed) || phase == string(corev1.PodSucceeded) {
+	period := ptr.Deref(wanted, ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, 0))
+	if pod.Spec.NodeName == "" || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		period = 0
 	}
-	pod.SetDeletionTimestamp(&metav1.Time{Time: time.Now().Add(time.Duration(period) * time.Second)})
-	pod.SetDeletionGracePeriodSeconds(&period)
-	pod.SetGeneration(pod.GetGeneration() + 1)
+	pod.DeletionTimestamp = ptr.To(metav1.NewTime(now().Add(time.Duration(period) * time.Second)))
+	pod.DeletionGracePeriodSeconds = &period
+	pod.Generation++
 	return true, false
 }
 
 // markDeleted makes an object terminate that waits for its finalizers.
-func markDeleted(o *unstructured.Unstructured) {
+func markDeleted(o Object) {
 	if o.GetDeletionTimestamp() == nil && o.GetGeneration() > 0 {
 		o.SetGeneration(o.GetGeneration() + 1)
 	}
-	if now := time.Now(); o.GetDeletionTimestamp() == nil || o.GetDeletionTimestamp().After(now) {
-		o.SetDeletionTimestamp(&metav1.Time{Time: now})
+	if now := now(); o.GetDeletionTimestamp() == nil || now.Before(o.GetDeletionTimestamp()) {
+		o.SetDeletionTimestamp(&now)
 	}
 	o.SetDeletionGracePeriodSeconds(ptr.To[int64](0))
 }
@@ -236,5 +229,5 @@ func (s *Server) deleteCollection(ctx context.Context, r *Request) (*answer, err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	selected.namespace = "" // all that was deleted is in it
-	return &answer{code: http.StatusOK, body: page{}.encode(r, selected, deleted, s.version)}, nil
+	return page{}.encode(r, selected, deleted, s.version), nil
 }

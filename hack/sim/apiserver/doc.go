@@ -9,6 +9,7 @@
 //	store.go      objects, versions and their history
 //	list.go, watch.go, create.go, update.go, patch.go, delete.go    a file for each verb
 //	pods.go, eviction.go, subresources.go    status and resize of pods; eviction; binding and scale
+//	encoding.go   JSON and protobuf
 //	defaults.go, schema.go    defaults of pods, and those of a CRD
 //	admission.go, quota.go    hooks that refuse or change objects; namespaces and quotas
 //	discovery.go, reviews.go    what is served, and who may do what

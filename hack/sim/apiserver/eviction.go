@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 )
 
@@ -30,7 +29,7 @@ func (s *Server) evict(ctx context.Context, r *Request) (*answer, error) {
 	if err := checkPreconditions(r, options.Preconditions, present); err != nil {
 		return nil, err
 	}
-	pod := podOf(present.Object)
+	pod := present.Object.(*corev1.Pod)
 	isUnderWay := pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodRunning && pod.Status.Phase != corev1.PodUnknown
 	if !isUnderWay {
 		if err := s.checkBudget(r, pod); err != nil {
@@ -39,13 +38,13 @@ func (s *Server) evict(ctx context.Context, r *Request) (*answer, error) {
 	}
 	// The condition is a write of its own, so that the preconditions hold no longer.
 	options.Preconditions = &metav1.Preconditions{UID: &pod.UID}
-	_, err := s.modify(r, func(present *object) (map[string]any, error) {
+	_, err := s.modify(r, func(present *object) (Object, error) {
 		if err := checkPreconditions(r, options.Preconditions, present); err != nil {
 			return nil, err
 		}
-		evicted := podOf(present.Object)
+		evicted := present.Object.(*corev1.Pod).DeepCopy()
 		setCondition(evicted, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"})
-		return podContent(evicted), nil
+		return evicted, nil
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (s *Server) checkBudget(r *Request, pod *corev1.Pod) error {
 	resource := s.resource("poddisruptionbudgets")
 	var found []*object
 	for _, o := range s.tables[resource.storage()].objects {
-		selector, err := metav1.LabelSelectorAsSelector(budgetOf(o).Spec.Selector)
+		selector, err := metav1.LabelSelectorAsSelector(o.Object.(*policyv1.PodDisruptionBudget).Spec.Selector)
 		if o.GetNamespace() == pod.Namespace && err == nil && selector.Matches(labels.Set(pod.Labels)) {
 			found = append(found, o)
 		}
@@ -77,7 +76,7 @@ func (s *Server) checkBudget(r *Request, pod *corev1.Pod) error {
 	if len(found) == 0 {
 		return nil
 	}
-	budget := budgetOf(found[0])
+	budget := found[0].Object.(*policyv1.PodDisruptionBudget).DeepCopy()
 	isReady := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
@@ -92,21 +91,11 @@ func (s *Server) checkBudget(r *Request, pod *corev1.Pod) error {
 	if budget.Status.DisruptedPods == nil {
 		budget.Status.DisruptedPods = map[string]metav1.Time{}
 	}
-	budget.Status.DisruptedPods[pod.Name] = metav1.Now()
+	budget.Status.DisruptedPods[pod.Name] = now()
 	own := *r
 	own.Resource, own.Subresource, own.Verb, own.Name = resource, "status", "update", budget.Name
-	content := contentOf(budget)
-	content["kind"], content["apiVersion"] = resource.Kind, resource.GroupVersion().String()
-	s.write(&own, found[0], content)
+	s.write(&own, found[0], budget)
 	return nil
-}
-
-func budgetOf(o *object) *policyv1.PodDisruptionBudget {
-	budget := &policyv1.PodDisruptionBudget{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, budget); err != nil {
-		panic(err) // cannot happen: the content was made from a budget
-	}
-	return budget
 }
 
 func refuseEviction(budget *policyv1.PodDisruptionBudget) error {

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -13,12 +12,15 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // selection is which objects of a resource a list or watch is about.
@@ -54,16 +56,26 @@ func (s selection) matches(o *object) bool {
 	case o == nil, s.namespace != "" && !strings.HasPrefix(o.key, s.namespace+"/"), !s.labels.Matches(o.labels):
 		return false
 	}
-	return s.fields.Empty() || s.fields.Matches(fieldsOf(o.Object))
+	return s.fields.Empty() || s.fields.Matches(fieldsOf{o})
 }
 
 // fieldsOf are the fields of an object for a selector.
-type fieldsOf map[string]any
+type fieldsOf struct{ *object }
 
 func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
 
 func (f fieldsOf) Get(path string) string {
-	value, found, err := unstructured.NestedFieldNoCopy(f, strings.Split(path, ".")...)
+	switch path {
+	case "metadata.name":
+		return f.GetName()
+	case "metadata.namespace":
+		return f.GetNamespace()
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(f.Object)
+	if err != nil {
+		panic(err) // cannot happen: API types can be converted
+	}
+	value, found, err := unstructured.NestedFieldNoCopy(content, strings.Split(path, ".")...)
 	if !found || err != nil {
 		return ""
 	}
@@ -102,14 +114,13 @@ func (s *Server) list(ctx context.Context, r *Request) (*answer, error) {
 		}
 		objects, version = t.at(wanted.version), wanted.version
 	}
-	return &answer{code: http.StatusOK, body: wanted.encode(r, selected, objects, version)}, nil
+	return wanted.encode(r, selected, objects, version), nil
 }
 
-// encode is the list. Its parts are encoded once for all lists.
-func (p page) encode(r *Request, selected selection, objects []*object, version int64) []byte {
+// encode is the list.
+func (p page) encode(r *Request, selected selection, objects []*object, version int64) *answer {
 	metadata := metav1.ListMeta{ResourceVersion: strconv.FormatInt(version, 10)}
-	var items [][]byte
-	var last string
+	var items []*object
 	left := int64(0)
 	for _, o := range objects {
 		switch {
@@ -117,24 +128,54 @@ func (p page) encode(r *Request, selected selection, objects []*object, version 
 		case p.limit > 0 && len(items) == p.limit:
 			left++
 		default:
-			items, last = append(items, o.in(r.view)), o.key
+			items = append(items, o)
 		}
 	}
 	if left > 0 {
-		metadata.Continue = newToken(version, last+"\x00")
+		metadata.Continue = newToken(version, items[len(items)-1].key+"\x00")
 		if selected.isEverything() {
 			metadata.RemainingItemCount = &left
 		}
 	}
-	kind, apiVersion := r.Resource.Kind, r.Resource.GroupVersion().String()
-	if r.view == metadataOnly {
-		kind, apiVersion = "PartialObjectMetadata", "meta.k8s.io/v1"
+	list := r.Resource.encodeList
+	if r.view == inProtobuf {
+		list = r.Resource.encodeProtobufList
 	}
-	var list bytes.Buffer
-	fmt.Fprintf(&list, `{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[`, kind, apiVersion, encode(metadata))
-	list.Write(bytes.Join(items, []byte(",")))
-	list.WriteString("]}\n")
-	return list.Bytes()
+	return &answer{code: http.StatusOK, body: list(r.view, metadata, items), view: r.view}
+}
+
+// encodeList puts a list together from its items, which are encoded once for all lists.
+func (r *Resource) encodeList(v view, metadata metav1.ListMeta, items []*object) []byte {
+	kind := metav1.TypeMeta{Kind: r.Kind, APIVersion: r.GroupVersion().String()}
+	if v == metadataInJSON {
+		kind = partial
+	}
+	list := fmt.Appendf(nil, `{"kind":"%sList","apiVersion":"%s","metadata":%s,"items":[`, kind.Kind, kind.APIVersion, encode(metadata))
+	for i, o := range items {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, o.in(v)...)
+	}
+	return append(list, "]}\n"...)
+}
+
+func (r *Resource) encodeProtobufList(v view, metadata metav1.ListMeta, items []*object) []byte {
+	kind := r.GroupVersion().WithKind(r.Kind + "List")
+	list, err := scheme.Scheme.New(kind)
+	if err != nil {
+		panic(err) // cannot happen: the scheme has lists of all built-in kinds
+	}
+	list.GetObjectKind().SetGroupVersionKind(kind)
+	*list.(metav1.ListMetaAccessor).GetListMeta().(*metav1.ListMeta) = metadata
+	objects := make([]runtime.Object, 0, len(items))
+	for _, o := range items {
+		objects = append(objects, o.Object)
+	}
+	if err := meta.SetList(list, objects); err != nil {
+		panic(err) // cannot happen: these are the items of the list
+	}
+	return v.encode(list)
 }
 
 func newPage(r *Request) (page, error) {

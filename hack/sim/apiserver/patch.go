@@ -18,8 +18,12 @@ import (
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
 // patched is the present state with the patch of the request.
-func (r *Request) patched(present *object) (map[string]any, error) {
-	document, err := r.applyPatch(encode(present.Object), r.Resource.newTyped())
+func (r *Request) patched(present *object) (Object, error) {
+	var typed runtime.Object
+	if r.Resource.schema == nil {
+		typed = r.Resource.newTyped()
+	}
+	document, err := r.applyPatch(inJSON.encode(present.Object), typed)
 	if err != nil {
 		return nil, err
 	}

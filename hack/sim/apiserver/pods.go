@@ -1,35 +1,16 @@
 package apiserver
 
 import (
+	"context"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// podOf is the Go type of a stored pod.
-func podOf(content map[string]any) *corev1.Pod {
-	pod := &corev1.Pod{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, pod); err != nil {
-		panic(err) // cannot happen: the content was made from a pod
-	}
-	return pod
-}
-
-func contentOf(value any) map[string]any {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(value)
-	if err != nil {
-		panic(err) // cannot happen: API types can be converted
-	}
-	return content
-}
-
-func newPodStatus(created *unstructured.Unstructured) map[string]any {
-	pod := podOf(created.Object)
+func newPodStatus(pod *corev1.Pod) corev1.PodStatus {
 	status := corev1.PodStatus{Phase: corev1.PodPending, QOSClass: qosOf(pod)}
 	if len(pod.Spec.SchedulingGates) > 0 {
 		status.Conditions = []corev1.PodCondition{{
@@ -37,7 +18,7 @@ func newPodStatus(created *unstructured.Unstructured) map[string]any {
 			Message: "Scheduling is blocked due to non-empty scheduling gates",
 		}}
 	}
-	return contentOf(&status)
+	return status
 }
 
 // qosOf is the class of a pod by the CPU and memory of its containers.
@@ -61,9 +42,8 @@ func qosOf(pod *corev1.Pod) corev1.PodQOSClass {
 }
 
 // keepPodStatus keeps what a write of the status cannot change or leave out.
-func keepPodStatus(next *unstructured.Unstructured, present *object) {
-	next.SetOwnerReferences(present.GetOwnerReferences())
-	pod, old := podOf(next.Object), podOf(present.Object)
+func keepPodStatus(pod, old *corev1.Pod) {
+	pod.OwnerReferences = old.OwnerReferences
 	setDefault(&pod.Status.QOSClass, old.Status.QOSClass)
 	setDefault(&pod.Status.ObservedGeneration, old.Status.ObservedGeneration)
 	for i := range pod.Status.Conditions {
@@ -72,7 +52,23 @@ func keepPodStatus(next *unstructured.Unstructured, present *object) {
 			setDefault(&condition.ObservedGeneration, old.Status.Conditions[before].ObservedGeneration)
 		}
 	}
-	next.Object["status"] = contentOf(&pod.Status)
+}
+
+// UpdatePodStatus writes the status of a pod without a transport, for kubelets, whose writes are most of all. change changes the present state,
+// and reports whether there is something to write.
+func (s *Server) UpdatePodStatus(client, namespace, name string, change func(pod *corev1.Pod) bool) error {
+	r := &Request{Client: client, Verb: "update", Resource: s.resource("pods"), Subresource: "status", Namespace: namespace, Name: name}
+	s.mu.Lock()
+	r.epoch = s.epoch
+	s.mu.Unlock()
+	_, err := s.modify(r, func(present *object) (Object, error) {
+		next := present.Object.(*corev1.Pod).DeepCopy()
+		if !change(next) {
+			return nil, apierrors.NewNotFound(r.Resource.groupResource(), name)
+		}
+		return next, s.prepareUpdate(context.Background(), r, next, present)
+	})
+	return err
 }
 
 // updatablePodFields is what the API server says can be changed.
@@ -81,12 +77,12 @@ const updatablePodFields = "pod updates may not change fields other than `spec.c
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
 // validatePodUpdate refuses changes of what is fixed in a pod.
-func validatePodUpdate(next *unstructured.Unstructured, present *object) field.ErrorList {
-	if equal(next.Object["spec"], present.Object["spec"]) {
+func validatePodUpdate(next, present *corev1.Pod) field.ErrorList {
+	if equality.Semantic.DeepEqual(next.Spec, present.Spec) {
 		return nil
 	}
 	path := field.NewPath("spec")
-	pod, old := podOf(next.Object).Spec, podOf(present.Object).Spec
+	pod, old := next.Spec.DeepCopy(), &present.Spec
 	for i, kind := range []string{"containers", "initContainers"} {
 		now, before := [][]corev1.Container{pod.Containers, pod.InitContainers}[i], [][]corev1.Container{old.Containers, old.InitContainers}[i]
 		if len(now) != len(before) {
@@ -109,9 +105,8 @@ func validatePodUpdate(next *unstructured.Unstructured, present *object) field.E
 }
 
 // keepUnlessResized takes the resources of a pod's containers from a request, and all else from the present state.
-func keepUnlessResized(next *unstructured.Unstructured, present *object) field.ErrorList {
+func keepUnlessResized(pod, old *corev1.Pod) field.ErrorList {
 	path := field.NewPath("spec")
-	pod, old := podOf(next.Object), podOf(present.Object)
 	resized := old.DeepCopy()
 	hasSameName := func(a, b corev1.Container) bool { return a.Name == b.Name }
 	if !slices.EqualFunc(pod.Spec.Containers, old.Spec.Containers, hasSameName) {
@@ -124,18 +119,15 @@ func keepUnlessResized(next *unstructured.Unstructured, present *object) field.E
 	if qosOf(old) != qosOf(resized) {
 		errs = append(errs, field.Invalid(path, old.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
 	}
-	metadata := next.Object["metadata"].(map[string]any)
-	next.Object = contentOf(resized)
-	next.SetGroupVersionKind(present.GroupVersionKind())
-	if uid, found := metadata["uid"].(string); found {
-		_ = unstructured.SetNestedField(next.Object, uid, "metadata", "uid") // so that the UID of another pod is refused
-	}
+	setDefault(&pod.UID, old.UID)
+	resized.UID = pod.UID // so that the UID of another pod is refused
+	*pod = *resized
 	return errs
 }
 
 // setCondition sets a condition of a pod as the API server does.
 func setCondition(pod *corev1.Pod, condition corev1.PodCondition) {
-	condition.LastTransitionTime = metav1.Now()
+	condition.LastTransitionTime = now()
 	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == condition.Type })
 	if i < 0 {
 		pod.Status.Conditions = append(pod.Status.Conditions, condition)

@@ -9,25 +9,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // checkQuotas refuses a pod that exceeds a quota. Usage is counted from the pods that are there. The caller holds the lock.
-func (s *Server) checkQuotas(r *Request, created *unstructured.Unstructured) error {
+func (s *Server) checkQuotas(r *Request, created *corev1.Pod) error {
 	var used corev1.ResourceList
 	for _, o := range s.tables["resourcequotas"].objects {
 		if o.GetNamespace() != r.Namespace {
 			continue
 		}
-		quota := &corev1.ResourceQuota{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, quota); err != nil {
-			return err
-		}
 		if used == nil {
 			used = s.usage(r.Namespace)
 		}
-		if err := checkQuota(quota, podOf(created.Object), used); err != nil {
+		if err := checkQuota(o.Object.(*corev1.ResourceQuota), created, used); err != nil {
 			return apierrors.NewForbidden(r.Resource.groupResource(), created.GetName(), err)
 		}
 	}
@@ -41,7 +35,7 @@ func (s *Server) usage(namespace string) corev1.ResourceList {
 		if o.GetNamespace() != namespace {
 			continue
 		}
-		if pod := podOf(o.Object); pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
+		if pod := o.Object.(*corev1.Pod); pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
 			add(used, usageOf(pod))
 		}
 	}

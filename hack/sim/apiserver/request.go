@@ -46,6 +46,18 @@ func (r *Request) String() string {
 	return fmt.Sprintf("%s: %s %s %s", r.Client, r.Verb, name, strings.Trim(r.key(), "/"))
 }
 
+// Sent is the object that the client has sent; nil if there is none.
+func (r *Request) Sent() Object {
+	if r.Resource == nil {
+		return nil
+	}
+	sent, err := r.Resource.decode(r.Body)
+	if err != nil {
+		return nil
+	}
+	return sent
+}
+
 func (r *Request) key() string { return keyOf(r.Namespace, r.Name) }
 
 // parse reads a request.
@@ -58,17 +70,16 @@ func (s *Server) parse(client string, request *http.Request) (*Request, error) {
 	r.epoch, r.cut = s.epoch, s.restarted
 	s.mu.Unlock()
 	r.DryRun = slices.Contains(r.query["dryRun"], metav1.DryRunAll)
-	if strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadata") {
-		r.view = metadataOnly
-	}
 	if request.Body != nil {
 		defer request.Body.Close()
-		var err error
-		if r.Body, err = io.ReadAll(request.Body); err != nil {
+		r.Body = make([]byte, request.ContentLength)
+		if _, err := io.ReadFull(request.Body, r.Body); err != nil {
 			return nil, err
 		}
 	}
-	s.resolve(r, request.Method)
+	if s.resolve(r, request.Method); r.Resource != nil {
+		r.view = r.Resource.viewFor(request.Header.Get("Accept"))
+	}
 	return r, nil
 }
 
@@ -191,5 +202,5 @@ func (s *Server) read(r *Request) (*answer, error) {
 func (s *Server) object(r *Request, code int, o *object) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &answer{code: code, body: o.in(r.view)}
+	return &answer{code: code, body: o.in(r.view), view: r.view}
 }

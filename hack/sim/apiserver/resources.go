@@ -3,7 +3,6 @@ package apiserver
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -79,16 +78,13 @@ func (r *Resource) subresources() []string {
 	return slices.Concat(all, r.more)
 }
 
-// newTyped is an empty object of the Go type; nil for a custom resource.
-func (r *Resource) newTyped() runtime.Object {
-	if r.schema != nil {
-		return nil
-	}
+// newTyped is an empty object of the Go type of a built-in kind.
+func (r *Resource) newTyped() Object {
 	object, err := scheme.Scheme.New(r.GroupVersionKind)
 	if err != nil {
 		panic(err) // cannot happen: the scheme has all built-in kinds
 	}
-	return object
+	return object.(Object)
 }
 
 // storage is the name under which the store keeps the objects.

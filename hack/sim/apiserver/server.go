@@ -6,8 +6,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/mycompany/podmanager/hack/sim/luck"
 )
 
 // Config says what a server is like.
@@ -38,6 +41,8 @@ type Server struct {
 	restarted chan struct{}
 	// versionReached is closed at the next write; nil if no request waits for it.
 	versionReached chan struct{}
+	// exchanged counts the requests, answers and events that went to and fro.
+	exchanged atomic.Uint64
 }
 
 // errCut is what a client gets whose connection the server has cut.
@@ -99,8 +104,8 @@ func (s *Server) restart() {
 	s.watchable = s.version
 	close(s.restarted)
 	s.restarted = make(chan struct{})
-	for _, t := range s.tables {
-		for _, stream := range slices.Clone(t.streams) {
+	for _, r := range s.resources { // in order, so that clients come back in the same order each time
+		for _, stream := range slices.Clone(s.tables[r.storage()].streams) {
 			stream.cut(errCut)
 		}
 	}
@@ -137,15 +142,18 @@ func (s *Server) tellRestored(r *Resource, before []*object, t *table) {
 	}
 	for _, old := range before {
 		if present := t.get(old.key); present == nil || present.GetUID() != old.GetUID() {
-			tell(&Change{Old: old.Object})
+			tell(&Change{Old: old.Object, old: old})
 		}
 	}
 	for _, o := range t.objects {
 		if old := past.get(o.key); old != o {
-			tell(&Change{New: o.Object})
+			tell(&Change{New: o.Object, new: o})
 		}
 	}
 }
+
+// reseed makes the runtime's random choices from now on follow from how much was exchanged, and from nothing else.
+func (s *Server) reseed() { luck.Seed(s.exchanged.Add(1)) }
 
 // newUID is a UID of the form that the API server makes.
 func (s *Server) newUID() types.UID {

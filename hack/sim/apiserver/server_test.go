@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -321,7 +322,10 @@ func TestDiscoveryAndReviews(t *testing.T) {
 func TestSameDice(t *testing.T) {
 	course := func() (seen []string) {
 		simulate(t, nil, func(t *testing.T, s sim) {
-			s.Observe(func(c *apiserver.Change) { seen = append(seen, fmt.Sprint(c.Version, c.Request, c.New)) })
+			s.Observe(func(c *apiserver.Change) {
+				content, err := json.Marshal(c.New)
+				seen = append(seen, fmt.Sprint(c.Version, c.Request, string(content), err))
+			})
 			wanted := newPod("")
 			wanted.GenerateName = "web-"
 			must(s.pods().Create(t.Context(), wanted, create))

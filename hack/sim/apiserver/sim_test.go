@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -49,7 +50,7 @@ func simulate(t *testing.T, faults apiserver.Faults, test func(t *testing.T, s s
 	synctest.Test(t, func(t *testing.T) {
 		server := apiserver.New(apiserver.Config{Rand: rand.New(rand.NewPCG(1, 1)), Custom: []*apiserver.Resource{custom}})
 		config := configOf(server, "test", faults)
-		kube, err := kubernetes.NewForConfig(config)
+		kube, err := kubernetes.NewForConfig(inProtobuf(config))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,9 +63,14 @@ func simulate(t *testing.T, faults apiserver.Faults, test func(t *testing.T, s s
 }
 
 func configOf(server *apiserver.Server, name string, faults apiserver.Faults) *rest.Config {
-	return &rest.Config{
-		Host: "http://sim", Transport: server.Client(name, faults), QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"},
-	}
+	return &rest.Config{Host: "http://sim", Transport: server.Client(name, faults), QPS: -1}
+}
+
+// inProtobuf is what the controller uses for built-in kinds. JSON is tested with PodManagers here, and with all kinds by hack/test/simulation.
+func inProtobuf(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	return config
 }
 
 var (

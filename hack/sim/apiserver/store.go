@@ -1,13 +1,15 @@
 package apiserver
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,60 +18,27 @@ import (
 
 // object is one version of an object. It never changes.
 type object struct {
-	*unstructured.Unstructured
+	Object
 	key     string // namespace/name
 	version int64
 	labels  labels.Set
 	encoded [views][]byte // for each view, once it was asked for
 }
 
-func newObject(content map[string]any, version int64) *object {
-	o := &object{Unstructured: &unstructured.Unstructured{Object: content}, version: version}
+func newObject(content Object, version int64) *object {
 	if version > 0 {
-		o.SetResourceVersion(strconv.FormatInt(version, 10))
+		content.SetResourceVersion(strconv.FormatInt(version, 10))
 	}
-	o.key, o.labels = keyOf(o.GetNamespace(), o.GetName()), o.GetLabels()
-	return o
+	return &object{Object: content, key: keyOf(content.GetNamespace(), content.GetName()), version: version, labels: content.GetLabels()}
 }
 
 func keyOf(namespace, name string) string { return namespace + "/" + name }
 
-// at is the same state with another version, as the event of a deletion has it.
-func (o *object) at(version int64) *object {
-	content := maps.Clone(o.Object)
-	content["metadata"] = maps.Clone(content["metadata"].(map[string]any))
-	return newObject(content, version)
-}
-
-// view is a form in which clients see objects.
-type view int
-
-const (
-	whole view = iota
-	metadataOnly
-	views
-)
-
 func (o *object) in(v view) []byte {
 	if o.encoded[v] == nil {
-		o.encoded[v] = encode(v.of(o.Object))
+		o.encoded[v] = v.encode(o.Object)
 	}
 	return o.encoded[v]
-}
-
-func (v view) of(content map[string]any) map[string]any {
-	if v == metadataOnly {
-		return map[string]any{"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": content["metadata"]}
-	}
-	return content
-}
-
-func encode(content any) []byte {
-	encoded, err := json.Marshal(content)
-	if err != nil {
-		panic(err) // cannot happen: the content was decoded from JSON
-	}
-	return encoded
 }
 
 // Change is one write, and a version in the history of a resource.
@@ -78,16 +47,19 @@ type Change struct {
 	// Request is what was asked for. One request may be several writes.
 	Request *Request
 	// Old and New are the states before and after; nil before the creation and after the deletion.
-	Old, New map[string]any
+	Old, New Object
 
 	old, new *object
 	gone     *object // the old state with this version, once it was asked for
 	lines    map[line][]byte
 }
 
+// JSON is the new state. It is for observers, while they are told of the change.
+func (c *Change) JSON() []byte { return c.new.in(inJSON) }
+
 func (c *Change) departed() *object {
 	if c.gone == nil {
-		c.gone = c.old.at(c.Version)
+		c.gone = newObject(copyOf(c.old.Object), c.Version)
 	}
 	return c.gone
 }
@@ -147,8 +119,8 @@ func (s *Server) get(r *Resource, key string) *object {
 
 // commit replaces one state of an object by the next one, and tells all streams. The caller holds the lock. A state that is the same as before
 // is not written, as in etcd.
-func (s *Server) commit(r *Request, old *object, content map[string]any) *object {
-	if old != nil && content != nil && isSame(old.Object, content) {
+func (s *Server) commit(r *Request, old *object, content Object) *object {
+	if old != nil && content != nil && old.isSame(content) {
 		return old
 	}
 	t := s.tables[r.Resource.storage()]
@@ -180,31 +152,17 @@ func (s *Server) commit(r *Request, old *object, content map[string]any) *object
 	return c.new
 }
 
-// isSame compares all but the version.
-func isSame(a, b map[string]any) bool {
-	if len(a) != len(b) {
-		return false
+// isSame compares what would be stored, but for the version.
+func (o *object) isSame(content Object) bool {
+	content.SetResourceVersion(o.GetResourceVersion())
+	if custom, isCustom := content.(*unstructured.Unstructured); isCustom {
+		return reflect.DeepEqual(custom.Object, o.Object.(*unstructured.Unstructured).Object)
 	}
-	for name, value := range a {
-		other, found := b[name]
-		if name == "metadata" {
-			value, other = withoutVersion(value), withoutVersion(other)
-		}
-		if !found || !equal(value, other) {
-			return false
-		}
-	}
-	return true
-}
-
-func withoutVersion(metadata any) map[string]any {
-	fields := maps.Clone(metadata.(map[string]any))
-	delete(fields, "resourceVersion")
-	return fields
+	return bytes.Equal(inProtobuf.encode(content), o.in(inProtobuf))
 }
 
 // modify changes an object. It calls next with the present state until no other client has written in between, and commits what next returns.
-func (s *Server) modify(r *Request, next func(present *object) (map[string]any, error)) (*object, error) {
+func (s *Server) modify(r *Request, next func(present *object) (Object, error)) (*object, error) {
 	for {
 		present := s.get(r.Resource, r.key())
 		if present == nil {
@@ -222,7 +180,7 @@ func (s *Server) modify(r *Request, next func(present *object) (map[string]any, 
 }
 
 // replace commits the new state if the present one has not changed. An object whose last finalizer goes is deleted instead.
-func (s *Server) replace(r *Request, present *object, content map[string]any) (written *object, isCurrent bool, err error) {
+func (s *Server) replace(r *Request, present *object, content Object) (written *object, isCurrent bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != r.epoch {
@@ -231,8 +189,8 @@ func (s *Server) replace(r *Request, present *object, content map[string]any) (w
 	if s.tables[r.Resource.storage()].get(present.key) != present {
 		return nil, false, nil
 	}
-	switch next := (&object{Unstructured: &unstructured.Unstructured{Object: content}}); {
-	case isFinished(r.Resource, present, next):
+	switch {
+	case isFinished(present, content):
 		if !r.DryRun {
 			s.commit(r, present, nil)
 		}
@@ -245,11 +203,11 @@ func (s *Server) replace(r *Request, present *object, content map[string]any) (w
 }
 
 // isFinished reports whether an update has removed the last finalizer of an object that is being deleted.
-func isFinished(r *Resource, present, next *object) bool {
+func isFinished(present *object, next Object) bool {
 	if present.GetDeletionTimestamp() == nil || len(next.GetFinalizers()) > 0 {
 		return false
 	}
-	if remaining, _, _ := unstructured.NestedSlice(next.Object, "spec", "finalizers"); r.Kind == "Namespace" && len(remaining) > 0 {
+	if namespace, isNamespace := next.(*corev1.Namespace); isNamespace && len(namespace.Spec.Finalizers) > 0 {
 		return false
 	}
 	grace := present.GetDeletionGracePeriodSeconds()
@@ -276,6 +234,9 @@ func (r *Resource) etcdPrefix() string {
 	}
 	return r.Name
 }
+
+// now is the time as objects have it.
+func now() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) }
 
 // success is the answer to a request that returns no object.
 func success(details *metav1.StatusDetails) *metav1.Status {

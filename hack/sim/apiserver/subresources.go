@@ -17,9 +17,10 @@ import (
 
 // scaleOf is the Scale of a custom resource with the usual paths.
 func scaleOf(o *object) *autoscalingv1.Scale {
-	wanted, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
-	replicas, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
-	selector, _, _ := unstructured.NestedString(o.Object, "status", "selector")
+	content := o.Object.(*unstructured.Unstructured).Object
+	wanted, _, _ := unstructured.NestedInt64(content, "spec", "replicas")
+	replicas, _, _ := unstructured.NestedInt64(content, "status", "replicas")
+	selector, _, _ := unstructured.NestedString(content, "status", "selector")
 	return &autoscalingv1.Scale{
 		TypeMeta: metav1.TypeMeta{Kind: "Scale", APIVersion: "autoscaling/v1"},
 		ObjectMeta: metav1.ObjectMeta{
@@ -39,12 +40,12 @@ func (s *Server) scale(ctx context.Context, r *Request) (*answer, error) {
 		}
 		return object200(scaleOf(present)), nil
 	}
-	written, err := s.modify(r, func(present *object) (map[string]any, error) {
+	written, err := s.modify(r, func(present *object) (Object, error) {
 		wanted, err := r.wantedScale(present)
 		if err != nil {
 			return nil, err
 		}
-		next := present.DeepCopy()
+		next := copyOf(present.Object).(*unstructured.Unstructured)
 		if wanted.ResourceVersion != "" {
 			next.SetResourceVersion(wanted.ResourceVersion)
 		}
@@ -58,7 +59,7 @@ func (s *Server) scale(ctx context.Context, r *Request) (*answer, error) {
 		if err := unstructured.SetNestedField(next.Object, int64(wanted.Spec.Replicas), "spec", "replicas"); err != nil {
 			return nil, err
 		}
-		return s.prepareUpdate(ctx, r, next, present)
+		return next, s.prepareUpdate(ctx, r, next, present)
 	})
 	if err != nil {
 		return nil, err
@@ -87,11 +88,11 @@ func (s *Server) bind(r *Request) (*answer, error) {
 	if err := decodeInto(r.Body, binding); err != nil {
 		return nil, err
 	}
-	_, err := s.modify(r, func(present *object) (map[string]any, error) {
+	_, err := s.modify(r, func(present *object) (Object, error) {
 		if err := checkUID(r, string(binding.UID), present); err != nil {
 			return nil, err
 		}
-		pod := podOf(present.Object)
+		pod := present.Object.(*corev1.Pod).DeepCopy()
 		var refusal error
 		switch {
 		case pod.DeletionTimestamp != nil:
@@ -109,7 +110,7 @@ func (s *Server) bind(r *Request) (*answer, error) {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, name, value)
 		}
 		setCondition(pod, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue})
-		return podContent(pod), nil
+		return pod, nil
 	})
 	if err != nil {
 		return nil, err
@@ -117,10 +118,4 @@ func (s *Server) bind(r *Request) (*answer, error) {
 	bound := object200(success(nil))
 	bound.code = http.StatusCreated
 	return bound, nil
-}
-
-// podContent is a pod as it is stored.
-func podContent(pod *corev1.Pod) map[string]any {
-	pod.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
-	return contentOf(pod)
 }

@@ -4,10 +4,17 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -17,12 +24,12 @@ func (s *Server) update(ctx context.Context, r *Request) (*answer, error) {
 	if r.Verb == "update" && r.Resource.has(createsOnUpdate) && s.get(r.Resource, r.key()) == nil {
 		return s.createByUpdate(ctx, r)
 	}
-	written, err := s.modify(r, func(present *object) (map[string]any, error) {
-		content, err := r.next(present)
+	written, err := s.modify(r, func(present *object) (Object, error) {
+		next, err := r.next(present)
 		if err != nil {
 			return nil, err
 		}
-		return s.prepareUpdate(ctx, r, &unstructured.Unstructured{Object: content}, present)
+		return next, s.prepareUpdate(ctx, r, next, present)
 	})
 	if err != nil {
 		return nil, err
@@ -31,7 +38,7 @@ func (s *Server) update(ctx context.Context, r *Request) (*answer, error) {
 }
 
 // next is the state that a client wants.
-func (r *Request) next(present *object) (map[string]any, error) {
+func (r *Request) next(present *object) (Object, error) {
 	if r.Verb == "patch" {
 		return r.patched(present)
 	}
@@ -40,11 +47,10 @@ func (r *Request) next(present *object) (map[string]any, error) {
 
 // createByUpdate creates an object that an update has not found. An object that names a UID was deleted meanwhile.
 func (s *Server) createByUpdate(ctx context.Context, r *Request) (*answer, error) {
-	content, err := r.Resource.decode(r.Body)
+	created, err := r.Resource.decode(r.Body)
 	if err != nil {
 		return nil, err
 	}
-	created := &unstructured.Unstructured{Object: content}
 	if err := checkUID(r, string(created.GetUID()), nil); err != nil {
 		return nil, err
 	}
@@ -57,7 +63,7 @@ func (s *Server) createByUpdate(ctx context.Context, r *Request) (*answer, error
 }
 
 // prepareUpdate checks the next state of an object, and keeps what the request cannot change.
-func (s *Server) prepareUpdate(ctx context.Context, r *Request, next *unstructured.Unstructured, present *object) (map[string]any, error) {
+func (s *Server) prepareUpdate(ctx context.Context, r *Request, next Object, present *object) error {
 	if next.GetName() == "" {
 		next.SetName(r.Name)
 	}
@@ -66,37 +72,36 @@ func (s *Server) prepareUpdate(ctx context.Context, r *Request, next *unstructur
 	}
 	switch {
 	case next.GetName() != r.Name:
-		return nil, wrongName(r, next)
+		return wrongName(r, next)
 	case next.GetNamespace() != r.Namespace:
-		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	if r.Verb == "update" {
 		if err := checkUID(r, string(next.GetUID()), present); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := checkVersion(r, next.GetResourceVersion(), present); err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.admit(ctx, &Review{Request: r, Operation: Update, Object: next, Old: present.Unstructured}); err != nil {
-		return nil, err
+	if err := s.admit(ctx, &Review{Request: r, Operation: Update, Object: next, Old: present.Object}); err != nil {
+		return err
 	}
 	next.SetGeneration(present.GetGeneration())
 	errs := r.keep(next, present)
-	if r.Resource.has(hasGeneration) && r.Subresource != "status" && !sameSpec(next.Object, present.Object) {
+	if r.Resource.has(hasGeneration) && r.Subresource != "status" && !sameSpec(next, present.Object) {
 		next.SetGeneration(present.GetGeneration() + 1)
 	}
 	keepMetadata(next, present)
 	path := field.NewPath("metadata")
 	errs = append(validation.ValidateObjectMetaAccessor(next, !r.Resource.has(clusterWide), validation.NameIsDNSSubdomain, path), errs...)
 	// Both the generic part of the real server and the strategy of each kind check the metadata, so that each error comes twice.
-	for range 2 {
-		errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(next, present, path)...)
-	}
+	again := validation.ValidateObjectMetaAccessorUpdate(next, present, path)
+	errs = slices.Concat(errs, again, again)
 	if len(errs) > 0 {
-		return nil, apierrors.NewInvalid(r.Resource.groupKind(), r.Name, errs)
+		return apierrors.NewInvalid(r.Resource.groupKind(), r.Name, errs)
 	}
-	return next.Object, nil
+	return nil
 }
 
 // checkVersion refuses an update of another version than the present one.
@@ -113,52 +118,94 @@ func checkVersion(r *Request, version string, present *object) error {
 }
 
 // keep puts back what the subresource, or the resource without one, cannot change.
-func (r *Request) keep(next *unstructured.Unstructured, present *object) field.ErrorList {
-	switch isPod := r.Resource.Kind == "Pod"; {
+func (r *Request) keep(next Object, present *object) field.ErrorList {
+	pod, isPod := next.(*corev1.Pod)
+	custom, isCustom := next.(*unstructured.Unstructured)
+	switch {
 	case r.Subresource == "resize":
-		return keepUnlessResized(next, present)
-	case r.Subresource == "status" && r.Resource.schema != nil:
-		status, found := next.Object["status"]
-		next.Object = present.DeepCopy().Object
-		if delete(next.Object, "status"); found {
-			next.Object["status"] = status
-		}
+		return keepUnlessResized(pod, present.Object.(*corev1.Pod))
+	case r.Subresource == "status" && isCustom:
+		keepAllButStatus(custom, present.Object.(*unstructured.Unstructured))
 		return nil
 	case r.Subresource == "status":
-		for name, value := range present.Object {
-			if name != "metadata" && name != "status" {
-				next.Object[name] = value
-			}
-		}
+		keepParts(next, present.Object, isSpec)
 		if isPod {
-			keepPodStatus(next, present)
+			keepPodStatus(pod, present.Object.(*corev1.Pod))
 		}
 		return nil
 	case r.Resource.has(hasStatus):
-		keepField(next, present, "status")
+		keepParts(next, present.Object, func(part string) bool { return strings.EqualFold(part, "status") })
 	}
-	switch {
-	case r.Resource.Kind == "Pod":
-		return validatePodUpdate(next, present)
-	case r.Resource.Kind == "Namespace":
+	if isPod {
+		return validatePodUpdate(pod, present.Object.(*corev1.Pod))
+	}
+	if namespace, isNamespace := next.(*corev1.Namespace); isNamespace {
 		if r.Subresource == "" {
-			keepField(next, present, "spec")
+			namespace.Spec = present.Object.(*corev1.Namespace).Spec
 		}
-		addLabel(next, "kubernetes.io/metadata.name", r.Name)
+		metav1.SetMetaDataLabel(&namespace.ObjectMeta, corev1.LabelMetadataName, r.Name)
 	}
 	return nil
 }
 
-func keepField(next *unstructured.Unstructured, present *object, name string) {
-	if value, found := present.Object[name]; found {
-		next.Object[name] = value
-	} else {
-		delete(next.Object, name)
+// keepAllButStatus takes only the status of a custom resource from a request.
+func keepAllButStatus(next, present *unstructured.Unstructured) {
+	status, found := next.Object["status"]
+	next.Object = maps.Clone(present.Object)
+	next.Object["metadata"] = runtime.DeepCopyJSONValue(present.Object["metadata"]) // which the server sets parts of
+	if delete(next.Object, "status"); found {
+		next.Object["status"] = status
 	}
 }
 
+// isSpec reports whether a part of an object is neither metadata nor status: there are kinds that have something else than a spec.
+func isSpec(part string) bool {
+	switch part {
+	case "TypeMeta", "ObjectMeta", "Status", "metadata", "status":
+		return false
+	}
+	return true
+}
+
+// keepParts puts back some parts of an object.
+func keepParts(next, present Object, isKept func(part string) bool) {
+	if custom, isCustom := next.(*unstructured.Unstructured); isCustom {
+		maps.DeleteFunc(custom.Object, func(part string, _ any) bool { return isKept(part) })
+		for part, value := range present.(*unstructured.Unstructured).Object {
+			if isKept(part) {
+				custom.Object[part] = value
+			}
+		}
+		return
+	}
+	to, from := reflect.ValueOf(next).Elem(), reflect.ValueOf(present).Elem()
+	for i := range to.NumField() {
+		if isKept(to.Type().Field(i).Name) {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+}
+
+// sameSpec compares all but metadata and status.
+func sameSpec(a, b Object) bool {
+	if custom, isCustom := a.(*unstructured.Unstructured); isCustom {
+		isNoSpec := func(part string, _ any) bool { return !isSpec(part) }
+		a, b := maps.Clone(custom.Object), maps.Clone(b.(*unstructured.Unstructured).Object)
+		maps.DeleteFunc(a, isNoSpec)
+		maps.DeleteFunc(b, isNoSpec)
+		return reflect.DeepEqual(a, b)
+	}
+	one, other := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for i := range one.NumField() {
+		if isSpec(one.Type().Field(i).Name) && !equality.Semantic.DeepEqual(one.Field(i).Interface(), other.Field(i).Interface()) {
+			return false
+		}
+	}
+	return true
+}
+
 // keepMetadata keeps what no update can change.
-func keepMetadata(next *unstructured.Unstructured, present *object) {
+func keepMetadata(next Object, present *object) {
 	if next.GetUID() == "" {
 		next.SetUID(present.GetUID())
 	}
@@ -170,21 +217,10 @@ func keepMetadata(next *unstructured.Unstructured, present *object) {
 		next.SetDeletionGracePeriodSeconds(grace)
 	}
 	next.SetResourceVersion(present.GetResourceVersion())
-	if metadata, ok := next.Object["metadata"].(map[string]any); ok {
-		for _, name := range []string{"labels", "annotations"} { // which are left out when they are empty
-			if values, isMap := metadata[name].(map[string]any); isMap && len(values) == 0 {
-				delete(metadata, name)
-			}
-		}
+	if len(next.GetLabels()) == 0 {
+		next.SetLabels(nil) // an empty map is left out
 	}
-}
-
-// sameSpec compares all but metadata and status.
-func sameSpec(a, b map[string]any) bool {
-	a, b = maps.Clone(a), maps.Clone(b)
-	for _, name := range []string{"metadata", "status"} {
-		delete(a, name)
-		delete(b, name)
+	if len(next.GetAnnotations()) == 0 {
+		next.SetAnnotations(nil)
 	}
-	return equal(a, b)
 }

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
@@ -94,7 +95,7 @@ func (s *Server) watch(ctx context.Context, r *Request) (*answer, error) {
 		stream.resume(t, version)
 	}
 	t.streams = append(t.streams, stream)
-	return &answer{code: http.StatusOK, stream: stream}, nil
+	return &answer{code: http.StatusOK, stream: stream, view: r.view}, nil
 }
 
 func tooOld(version, oldest int64) error {
@@ -106,11 +107,11 @@ func (s *Stream) start(t *table, marksEnd bool) {
 	s.after = s.server.version
 	for _, o := range t.objects {
 		if s.selected.matches(o) {
-			s.lines = append(s.lines, encodeEvent(watch.Added, o.in(s.selected.view)))
+			s.lines = append(s.lines, s.selected.view.encodeEvent(watch.Added, o.in(s.selected.view)))
 		}
 	}
 	if marksEnd && s.bookmarks {
-		s.sendBookmark(map[string]any{metav1.InitialEventsAnnotationKey: "true"})
+		s.sendBookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 	}
 }
 
@@ -146,13 +147,9 @@ func (s *Stream) send(c *Change, event watch.EventType, o *object) {
 		if c.lines == nil {
 			c.lines = map[line][]byte{}
 		}
-		c.lines[id] = encodeEvent(event, o.in(id.view))
+		c.lines[id] = id.view.encodeEvent(event, o.in(id.view))
 	}
 	s.push(c.lines[id])
-}
-
-func encodeEvent(event watch.EventType, object []byte) []byte {
-	return fmt.Appendf(make([]byte, 0, len(object)+40), `{"type":"%s","object":%s}`+"\n", event, object)
 }
 
 func (s *Stream) push(encoded []byte) {
@@ -167,17 +164,15 @@ func (s *Stream) wakeUp() {
 	}
 }
 
-func (s *Stream) sendBookmark(annotations map[string]any) {
-	metadata := map[string]any{"resourceVersion": strconv.FormatInt(max(s.server.version, s.after), 10)}
-	if annotations != nil {
-		metadata["annotations"] = annotations
+func (s *Stream) sendBookmark(annotations map[string]string) {
+	var mark Object = &unstructured.Unstructured{Object: map[string]any{}}
+	if s.request.Resource.schema == nil {
+		mark = s.request.Resource.newTyped()
 	}
-	resource := s.request.Resource
-	content := map[string]any{"kind": resource.Kind, "apiVersion": resource.GroupVersion().String(), "metadata": metadata}
-	if s.selected.view == metadataOnly {
-		content = metadataOnly.of(content)
-	}
-	s.lines = append(s.lines, encodeEvent(watch.Bookmark, encode(content)))
+	mark.GetObjectKind().SetGroupVersionKind(s.request.Resource.GroupVersionKind)
+	mark.SetResourceVersion(strconv.FormatInt(max(s.server.version, s.after), 10))
+	mark.SetAnnotations(annotations)
+	s.lines = append(s.lines, s.selected.view.encodeEvent(watch.Bookmark, s.selected.view.encode(mark)))
 }
 
 func (s *Stream) scheduleBookmark() {
@@ -189,7 +184,11 @@ func (s *Stream) scheduleBookmark() {
 
 // fail ends the stream with an error event.
 func (s *Stream) fail(err error) {
-	s.push(encodeEvent(watch.Error, failure(err).body))
+	status := encode(statusOf(err))
+	if s.selected.view == inProtobuf {
+		status = inProtobuf.encode(statusOf(err))
+	}
+	s.push(s.selected.view.encodeEvent(watch.Error, status))
 	s.end = io.EOF
 }
 
@@ -207,6 +206,13 @@ func (s *Stream) leave() {
 
 // Request is what the client has asked for.
 func (s *Stream) Request() *Request { return s.request }
+
+// HasEnded reports whether nothing more is to come.
+func (s *Stream) HasEnded() bool {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return s.end != nil
+}
 
 // Pause keeps events, bookmarks and the end from the client until Resume is called. No event gets lost.
 func (s *Stream) Pause() { s.setPaused(true) }
@@ -284,6 +290,7 @@ func (s *Stream) next() (time.Duration, error) {
 	switch {
 	case len(s.lines) > 0:
 		s.unread, s.lines = s.lines[0], s.lines[1:]
+		s.server.reseed()
 		return 0, nil
 	case s.end == nil && !now.Before(s.deadline):
 		s.end = io.EOF

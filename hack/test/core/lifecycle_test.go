@@ -166,7 +166,7 @@ func TestHeal(t *testing.T) {
 			}
 		},
 		"evicted by its node": func(s *space, pod string) {
-			s.setPodStatus(pod, `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory"}`)
+			s.setPodStatus(pod, `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory","conditions":[{"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet"}]}`)
 		},
 		"failed":    func(s *space, pod string) { s.setPodStatus(pod, `{"phase":"Failed"}`) },
 		"succeeded": func(s *space, pod string) { s.setPodStatus(pod, `{"phase":"Succeeded"}`) },

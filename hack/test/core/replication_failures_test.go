@@ -14,6 +14,7 @@ import (
 
 	"github.com/mycompany/podmanager/hack/test/harness"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // nowhere is a spec whose pods are never scheduled, so that only the test changes them.
@@ -175,6 +176,10 @@ func TestFailedPodsHistory(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", fmt.Sprintf(nowhere, "replicas: 3"+limit, "a"))
 			s.awaitPods("web-0 web-1 web-2")
+			s.Await("the scheduler to have looked at them: what it writes later would pass for a later failure", func() (any, bool) {
+				pods := s.AllPods()
+				return pods, !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return podstate.Condition(&pod, corev1.PodScheduled) == nil })
+			})
 			before := uids(s.AllPods())
 			var last time.Time
 			for _, name := range []string{"web-2", "web-1", "web-0"} {

@@ -18,9 +18,7 @@ import (
 func TestEtcdRestore(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "restore") // a restore of etcd would disturb all other tests
-	// The Lease tells of the restore also if the versions have been caught up. It lasts for longer than the API server is away.
-	p, err := startController("restore", "-kubeconfig", s.Cluster.Kubeconfig, "-leader-elect", "-leader-elect-resource-namespace", "default",
-		"-leader-elect-lease-duration", "10m", "-leader-elect-renew-deadline", "9m")
+	p, err := startController("restore", "-kubeconfig", s.Cluster.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,14 +21,15 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 		status, told string
 		condemned    bool
 	}{
-		"evicted":                                {status: `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory"}`, told: "Evicted: The node was low on memory"},
+		"evicted":                                {status: `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory","conditions":[{"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet"}]}`, told: "Evicted: The node was low on memory"},
 		"evicted, and all containers ended well": {status: `{"phase":"Succeeded"}`, told: "Succeeded: the events of the pod may tell why"},
 		"not admitted":                           {status: `{"phase":"Failed","reason":"OutOfcpu","message":"Pod was rejected"}`, told: "OutOfcpu: Pod was rejected"},
 		"preempted": {
 			status: `{"phase":"Failed","conditions":[{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler","message":"it made way"}]}`,
 			told:   "PreemptionByScheduler: it made way",
 		},
-		"by itself": {status: `{"phase":"Failed"}`, condemned: true},
+		"for more than its own limit": {status: `{"phase":"Failed","reason":"Evicted","message":"Usage of EmptyDir volume exceeds the limit"}`, condemned: true},
+		"by itself":                   {status: `{"phase":"Failed"}`, condemned: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 		`{"spec":{"paused":true}}`,
 		`{"spec":{"paused":false,"progressDeadlineSeconds":60,"revisionHistoryLimit":2,"failedPodsHistoryLimit":3}}`,
 		`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1,"maxSurge":0,"podUpdatePolicy":"InPlaceIfPossible"}}}}`,
-		`{"spec":{"failurePolicy":{"onFailure":"Rollback","maxFailedPods":"20%"},"scaleDown":{"maxTerminating":1},"podReplacementPolicy":"TerminationComplete"}}`,
+		`{"spec":{"failurePolicy":{"onFailure":"Rollback","failureThreshold":"20%"},"scaleDown":{"maxTerminating":1},"podReplacementPolicy":"TerminationComplete"}}`,
 		`{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`,
 		`{"spec":{"updateStrategy":{"type":"Recreate"}}}`,
 		`{"spec":{"image":null,"template":{"spec":{"containers":[{"name":"app","image":"nginx"}]}}}}`, // the same, in full

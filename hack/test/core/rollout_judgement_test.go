@@ -108,9 +108,9 @@ func TestScaleDownWhilePaused(t *testing.T) {
 // The status tells about a setting that can never take effect.
 func TestMisconfigured(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {maxFailedPods: 3}", good))
-	s.awaitCondition(v1.ConditionMisconfigured, metav1.ConditionTrue, v1.ReasonUnreachable, "maxFailedPods is 3 pods, but no more than 2 pods are updated at a time")
-	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {maxFailedPods: 2}", good))
+	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {failureThreshold: 3}", good))
+	s.awaitCondition(v1.ConditionMisconfigured, metav1.ConditionTrue, v1.ReasonUnreachable, "failureThreshold is 3 pods, but no more than 2 pods are updated at a time")
+	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {failureThreshold: 2}", good))
 	s.Await("the condition to go", func() (any, bool) {
 		found := s.Condition("web", v1.ConditionMisconfigured)
 		return found, found.Type == ""

@@ -49,7 +49,7 @@ func (s *space) awaitPartition(old string, base int, image string, updated int) 
 // A lower partition updates more pods, a higher one moves pods back; no other pod is touched.
 func TestPartition(t *testing.T) {
 	t.Parallel()
-	for name, steps := range map[string][3]string{"numbers": {"3", "1", "4"}, "percentages": {"60%", "20%", "75%"}} {
+	for name, steps := range map[string][3]string{"numbers": {"3", "1", "4"}, "percentages": {"60%", "39%", "99%"}} {
 		for _, policy := range []v1.PodUpdatePolicy{v1.RecreatePods, v1.InPlaceIfPossible} {
 			t.Run(name+" "+string(policy), func(t *testing.T) {
 				s := newSpace(t)
@@ -107,7 +107,7 @@ func TestPartitionScale(t *testing.T) {
 		steps     []step
 	}{
 		"a number":     {"2", []step{{6, 2}, {3, 2}, {2, 2}, {5, 2}}},
-		"a percentage": {"50%", []step{{8, 4}, {2, 1}, {5, 3}}},
+		"a percentage": {"50%", []step{{8, 4}, {2, 1}, {5, 2}}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 // A partition of all pods, or more, updates none. Without an old revision all pods get the new one.
 func TestPartitionOfAll(t *testing.T) {
 	t.Parallel()
-	for _, partition := range []string{"4", "7", "100%", "99%"} {
+	for _, partition := range []string{"4", "7", "100%"} {
 		t.Run(partition, func(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", partitioned(4, v1.RecreatePods, partition, "app:1"))

@@ -138,10 +138,10 @@ func TestRollbackIsForgotten(t *testing.T) {
 	})
 }
 
-// A rollback takes maxFailedPods failed pods; a percentage is rounded down.
-func TestRollbackMaxFailedPods(t *testing.T) {
+// A rollback takes failureThreshold failed pods; a percentage is rounded down.
+func TestRollbackFailureThreshold(t *testing.T) {
 	s := newSpace(t)
-	policy := careful() + "failurePolicy: {onFailure: Rollback, maxFailedPods: 39%, gracePeriodSeconds: 1}"
+	policy := careful() + "failurePolicy: {onFailure: Rollback, failureThreshold: 39%, gracePeriodSeconds: 1}"
 	two, three := "maxSurge: 0, maxUnavailable: 2", "maxSurge: 0, maxUnavailable: 3"
 	s.apply("web", risky(10, two, policy, good))
 	s.awaitReady("web", 10)

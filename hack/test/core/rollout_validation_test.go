@@ -20,8 +20,9 @@ func badRollouts() map[string]string {
 	const (
 		both    = "maxSurge and maxUnavailable must not both be 0: no pod could ever be replaced"
 		number  = " must be a number of at least 0 or a percentage from 0% to 100%"
+		surge   = "maxSurge must be a number of at least 0 or a percentage from 0% to 9999%"
 		wrong   = "updateStrategy.rollingUpdate is only for updateStrategy.type RollingUpdate; remove it, or change the type"
-		failed  = "failurePolicy.maxFailedPods must be a number of at least 1 or a percentage from 1% to 100%"
+		failed  = "failurePolicy.failureThreshold must be a number of at least 1 or a percentage from 1% to 100%"
 		restart = "restartAt must be a time such as 2026-11-15T12:00:00Z"
 		sooner  = "failurePolicy.gracePeriodSeconds (30 unless set) must be below progressDeadlineSeconds"
 	)
@@ -29,10 +30,10 @@ func badRollouts() map[string]string {
 		rolling("maxSurge: 0, maxUnavailable: 0"):                              both,
 		rolling("maxSurge: 0%, maxUnavailable: 0%"):                            both,
 		rolling("maxSurge: 0, maxUnavailable: 0%"):                             both,
-		rolling("maxSurge: -1"):                                                "maxSurge" + number,
-		rolling("maxSurge: 101%"):                                              "maxSurge" + number,
-		rolling("maxSurge: many"):                                              "maxSurge" + number,
-		rolling("maxSurge: '5'"):                                               "maxSurge" + number,
+		rolling("maxSurge: -1"):                                                surge,
+		rolling("maxSurge: 10000%"):                                            surge,
+		rolling("maxSurge: many"):                                              surge,
+		rolling("maxSurge: '5'"):                                               surge,
 		rolling("maxUnavailable: -1"):                                          "maxUnavailable" + number,
 		rolling("maxUnavailable: -1%"):                                         "maxUnavailable" + number,
 		rolling("maxUnavailable: 200%"):                                        "maxUnavailable" + number,
@@ -46,13 +47,13 @@ func badRollouts() map[string]string {
 		"updateStrategy: {type: Recreate, rollingUpdate: {maxSurge: 1}}":       wrong,
 		"updateStrategy: {type: OnDelete, rollingUpdate: {partition: 1}}":      wrong,
 		"failurePolicy: {onFailure: Retry}":                                    `supported values: "Continue", "Halt", "Rollback"`,
-		"failurePolicy: {maxFailedPods: 0}":                                    failed,
-		"failurePolicy: {maxFailedPods: -1}":                                   failed,
-		"failurePolicy: {maxFailedPods: 0%}":                                   failed,
-		"failurePolicy: {maxFailedPods: 101%}":                                 failed,
-		"failurePolicy: {maxFailedPods: 1.5%}":                                 failed,
-		"failurePolicy: {maxFailedPods: '2'}":                                  failed,
-		"failurePolicy: {maxFailedPods: some}":                                 failed,
+		"failurePolicy: {failureThreshold: 0}":                                 failed,
+		"failurePolicy: {failureThreshold: -1}":                                failed,
+		"failurePolicy: {failureThreshold: 0%}":                                failed,
+		"failurePolicy: {failureThreshold: 101%}":                              failed,
+		"failurePolicy: {failureThreshold: 1.5%}":                              failed,
+		"failurePolicy: {failureThreshold: '2'}":                               failed,
+		"failurePolicy: {failureThreshold: some}":                              failed,
 		"restartAt: now":                                                       "spec.restartAt in body must be of type date-time",
 		"restartAt: '2026-11-15'":                                              "spec.restartAt in body must be of type date-time",
 		"restartAt: '2026-11-15t12:00:00z'":                                    restart, // a date-time for the schema, but not for Go
@@ -81,9 +82,9 @@ func TestBadRolloutIsRefused(t *testing.T) {
 		})
 	}
 	for _, fields := range []string{
-		rolling("maxSurge: 0"), rolling("maxUnavailable: 0"), rolling("maxSurge: 0, maxUnavailable: 1%"), rolling("maxSurge: 100%, maxUnavailable: 0%"),
+		rolling("maxSurge: 0"), rolling("maxUnavailable: 0"), rolling("maxSurge: 0, maxUnavailable: 1%"), rolling("maxSurge: 100%, maxUnavailable: 0%"), rolling("maxSurge: 200%"),
 		rolling("partition: 100%"), rolling("partition: 1000"), "updateStrategy: {type: Recreate}", "updateStrategy: {type: OnDelete}",
-		"failurePolicy: {maxFailedPods: 1}", "failurePolicy: {maxFailedPods: 1%}", "failurePolicy: {maxFailedPods: 100%}", "failurePolicy: {maxFailedPods: 1000}",
+		"failurePolicy: {bakeSeconds: 0}", "failurePolicy: {failureThreshold: 1}", "failurePolicy: {failureThreshold: 1%}", "failurePolicy: {failureThreshold: 100%}", "failurePolicy: {failureThreshold: 1000}",
 		"progressDeadlineSeconds: 31", "progressDeadlineSeconds: 1, failurePolicy: {gracePeriodSeconds: 0}", "minReadySeconds: 599",
 		"restartAt: '2026-11-15T12:00:00Z'", "restartAt: '2026-11-15T12:00:00.123-08:00'", "restartAt: null",
 	} {
@@ -99,7 +100,7 @@ func TestBadRolloutIsRefused(t *testing.T) {
 func TestHugeNumbersAreRefused(t *testing.T) {
 	s := newSpace(t)
 	for _, field := range []string{"updateStrategy: {rollingUpdate: {maxSurge: %d}}", "updateStrategy: {rollingUpdate: {maxUnavailable: %d}}",
-		"updateStrategy: {rollingUpdate: {partition: %d}}", "scaleDown: {maxTerminating: %d}", "failurePolicy: {maxFailedPods: %d}"} {
+		"updateStrategy: {rollingUpdate: {partition: %d}}", "scaleDown: {maxTerminating: %d}", "failurePolicy: {failureThreshold: %d}"} {
 		if out, err := s.DryRun(harness.Manifest("web", "", "{image: a, "+fmt.Sprintf(field, 1<<31)+"}")); err == nil {
 			t.Errorf("%s: %s", field, out)
 		}
@@ -110,11 +111,11 @@ func TestHugeNumbersAreRefused(t *testing.T) {
 func TestRolloutDefaults(t *testing.T) {
 	s := newSpace(t)
 	tests := map[string]struct{ fields, want string }{
-		"nothing given": {"", `{"updateStrategy":{"type":"RollingUpdate"},"failurePolicy":{"onFailure":"Halt","maxFailedPods":1,"gracePeriodSeconds":30},
+		"nothing given": {"", `{"updateStrategy":{"type":"RollingUpdate"},"failurePolicy":{"onFailure":"Halt","failureThreshold":1,"gracePeriodSeconds":30},
 			"progressDeadlineSeconds":600,"revisionHistoryLimit":10}`},
 		"some given": {", updateStrategy: {rollingUpdate: {}}, failurePolicy: {onFailure: Rollback}", `{"updateStrategy":{"type":"RollingUpdate",
 			"rollingUpdate":{"maxSurge":"25%","maxUnavailable":"25%","partition":0,"podUpdatePolicy":"Recreate"}},
-			"failurePolicy":{"onFailure":"Rollback","maxFailedPods":1,"gracePeriodSeconds":30}}`},
+			"failurePolicy":{"onFailure":"Rollback","failureThreshold":1,"gracePeriodSeconds":30}}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -45,6 +45,12 @@ func deploy(t *testing.T, image image) *deployment {
 		if t.Failed() {
 			out, _ := exec.Command("kubectl", "--namespace", systemSpace, "get", "pods,leases,events", "-o", "wide").CombinedOutput()
 			t.Logf("what is in %s:\n%s", systemSpace, out)
+			// What a container printed before it was restarted tells more than what the new one has printed.
+			for _, which := range []string{"--previous", "--previous=false"} {
+				out, _ := exec.Command("kubectl", "--namespace", systemSpace, "logs", "--selector", "app.kubernetes.io/component=controller",
+					"--prefix", "--tail=50", which).CombinedOutput()
+				t.Logf("logs %s:\n%s", which, out)
+			}
 		}
 		// In the foreground: it ends when the last pod is gone.
 		err := runCommands(

@@ -20,20 +20,22 @@ func started(tag string, tries int) string {
 func TestStartupProbeKills(t *testing.T) {
 	t.Parallel()
 	const tries = 2 // the first may be too early on a slow machine
+	// A kubelet without CPU probes late: TestNeverStarted shows that minReadySeconds is not what keeps the next pod.
+	halt := policy(v1.HaltOnFailure) + ", minReadySeconds: 5"
 	for way, limits := range ways {
 		t.Run(way, func(t *testing.T) {
 			s := newSpace(t)
-			s.apply(spec(2, limits, policy(v1.HaltOnFailure), started("1", tries)))
+			s.apply(spec(2, limits, halt, started("1", tries)))
 			s.awaitReady(2)
 			s.awaitBaked()
 			before := s.pods()
-			s.apply(spec(2, limits, policy(v1.HaltOnFailure), started("dead", tries)))
+			s.apply(spec(2, limits, halt, started("dead", tries)))
 			s.awaitTold(v1.ConditionReady, v1.ReasonHalted, "halted with 1 pod updated", "container web: ", "exit code 0")
 			if count := s.untouched(before); count != 1 {
 				t.Errorf("%d pods serve as before, want 1", count)
 			}
 			s.serving(1)
-			s.apply(spec(2, limits, policy(v1.HaltOnFailure), started("2", tries)))
+			s.apply(spec(2, limits, halt, started("2", tries)))
 			s.awaitReady(2)
 			s.answers("2")
 		})
@@ -54,6 +56,9 @@ func TestNeverStarted(t *testing.T) {
 			s.awaitTold(v1.ConditionProgressing, v1.ReasonDeadline, "container web", "startup probe")
 			if count := s.untouched(before); count != 1 {
 				t.Errorf("%d pods serve as before, want 1", count)
+				for _, p := range s.pods() {
+					t.Logf("%s %v %s %+v", p.Name, p.Annotations, p.Spec.Containers[0].Image, p.Status.ContainerStatuses)
+				}
 			}
 			s.apply(spec(2, limits, deadline, started("2", 600)))
 			s.awaitReady(2)

@@ -91,7 +91,8 @@ func (p *pair) patches(k kind) {
 		{Method: "PATCH", Path: a, Type: jsonPatch, Body: `[{"op":"add","path":"/metadata/labels/w","value":"2"}]`},
 		{Method: "PATCH", Path: a, Type: jsonPatch, Body: `[{"op":"remove","path":"/metadata/labels/w"}]`},
 		{Method: "PATCH", Path: a, Type: strategic, Body: `{"metadata":{"labels":{"x":"3"}}}`},
-		{Method: "PATCH", Path: a, Type: strategic, About: "a", Body: `{"metadata":{"uid":"$UID","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"11111111-1111-1111-1111-111111111111"}]}}`},
+		// The real garbage collector would delete an object whose owner is of a known kind, and is not there.
+		{Method: "PATCH", Path: a, Type: strategic, About: "a", Body: `{"metadata":{"uid":"$UID","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Unknown","name":"o","uid":"11111111-1111-1111-1111-111111111111"}]}}`},
 		{Method: "PATCH", Path: a, Type: strategic, Body: `{"metadata":{"ownerReferences":[{"$patch":"delete","uid":"11111111-1111-1111-1111-111111111111"}]}}`},
 		{Method: "PATCH", Path: k.path + "/missing", Type: merge, Body: `{"metadata":{"labels":{"x":"3"}}}`},
 	} {

@@ -14,7 +14,15 @@ import (
 // entry here needs the same sentence in its release notes.
 //
 // A new field of the status, for example, is an entry: an upgrade adds it, and a downgrade loses it.
-var mayChange = map[string]string{}
+var mayChange = map[string]string{
+	"PodManager.spec.failurePolicy.maxFailedPods":    "it is failureThreshold now: what was set under the old name is lost, and 1 again",
+	"PodManager.spec.failurePolicy.failureThreshold": "a downgrade loses it, and maxFailedPods is 1 then",
+	"PodManager.spec.failurePolicy.bakeSeconds":      "a downgrade loses it, and gracePeriodSeconds is the bake time then",
+	"PodManager.status.rollout.bakingSince":          "the bake time of a rollout under way begins anew with an upgrade, and with a downgrade counts from when the pods became ready",
+	"PodManager.status.conditions[Ready].message":    "it says until when the bake time is, which is later then",
+	"PodManager.status.rollout.minReadySeconds":      "an upgrade adds it, and the progress deadline of a rollout under way begins anew",
+	"ControllerRevision.metadata.annotations":        "the good revision gets good-since; a downgrade leaves it there, and goes by the status",
+}
 
 // changes returns what differs between two versions of an object, except for what the table allows and what every write changes.
 func changes(before, after map[string]any, allowed map[string]string) []string {

@@ -54,13 +54,6 @@ func RightsOn(group, resource string, verbs ...string) []Right {
 	return all
 }
 
-// ToRead are the rights that the informers need.
-var ToRead = slices.DeleteFunc(slices.Clone(All), func(r Right) bool { return !r.isToRead() })
-
-func (r Right) isToRead() bool {
-	return r.Verb == "list" || r.Verb == "watch"
-}
-
 // Verdict is the result of an access review of a namespace.
 type Verdict struct {
 	// Missing tells that the namespace does not exist. A namespace that the controller may not get counts as existing.
@@ -72,7 +65,7 @@ type Verdict struct {
 
 // MayRead tells whether the informers have all the rights that they need.
 func (v Verdict) MayRead() bool {
-	return !v.Missing && !slices.ContainsFunc(v.Lacking, Right.isToRead)
+	return !v.Missing && !slices.ContainsFunc(v.Lacking, func(r Right) bool { return r.Verb == "list" || r.Verb == "watch" })
 }
 
 // IsComplete tells whether the namespace exists and no right is lacking.
@@ -80,22 +73,17 @@ func (v Verdict) IsComplete() bool {
 	return !v.Missing && len(v.Lacking) == 0
 }
 
-// Reviewer asks the API server which rights the controller has.
-type Reviewer struct {
-	Client kubernetes.Interface
-}
-
-// Review reviews rights in a namespace, or in all namespaces (metav1.NamespaceAll).
-func (a Reviewer) Review(ctx context.Context, namespace string, rights []Right) (Verdict, error) {
+// Review asks the API server which of these rights the controller has in a namespace, or in all namespaces (metav1.NamespaceAll).
+func Review(ctx context.Context, client kubernetes.Interface, namespace string, rights []Right) (Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	var found Verdict
 	var missingErr error
 	var reviews sync.WaitGroup
-	reviews.Go(func() { found.Missing, missingErr = a.isMissing(ctx, namespace) })
+	reviews.Go(func() { found.Missing, missingErr = isMissing(ctx, client, namespace) })
 	allowed, errs := make([]bool, len(rights)), make([]error, len(rights))
 	for i, right := range rights {
-		reviews.Go(func() { allowed[i], errs[i] = a.has(ctx, namespace, right) })
+		reviews.Go(func() { allowed[i], errs[i] = has(ctx, client, namespace, right) })
 	}
 	reviews.Wait()
 	if err := cmp.Or(append(errs, missingErr)...); err != nil { // the first is enough: all come from the same API server
@@ -108,17 +96,17 @@ func (a Reviewer) Review(ctx context.Context, namespace string, rights []Right) 
 	}
 	if len(found.Lacking) > 0 {
 		var err error
-		found.User, err = a.user(ctx)
+		found.User, err = userName(ctx, client)
 		return found, err
 	}
 	return found, nil
 }
 
-func (a Reviewer) isMissing(ctx context.Context, namespace string) (bool, error) {
+func isMissing(ctx context.Context, client kubernetes.Interface, namespace string) (bool, error) {
 	if namespace == metav1.NamespaceAll {
 		return false, nil
 	}
-	_, err := a.Client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	_, err := client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return true, nil
@@ -128,9 +116,9 @@ func (a Reviewer) isMissing(ctx context.Context, namespace string) (bool, error)
 	return false, err
 }
 
-func (a Reviewer) has(ctx context.Context, namespace string, r Right) (bool, error) {
+func has(ctx context.Context, client kubernetes.Interface, namespace string, r Right) (bool, error) {
 	resource, subresource, _ := strings.Cut(r.Resource, "/")
-	review, err := a.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Namespace: namespace, Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: subresource,
 		}},
@@ -144,9 +132,9 @@ func (a Reviewer) has(ctx context.Context, namespace string, r Right) (bool, err
 	return review.Status.Allowed, nil
 }
 
-// user is the user name of the controller at the API server; empty if the API server does not tell it, as before Kubernetes 1.28.
-func (a Reviewer) user(ctx context.Context) (string, error) {
-	review, err := a.Client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+// userName is the user name of the controller at the API server; empty if the API server does not tell it, as before Kubernetes 1.28.
+func userName(ctx context.Context, client kubernetes.Interface) (string, error) {
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 		return "", nil
 	}
@@ -158,28 +146,25 @@ func (a Reviewer) user(ctx context.Context) (string, error) {
 
 // describe lists rights for people: "list, watch pods; patch pods/resize".
 func describe(all []Right) string {
-	var parts []string
-	for i, r := range all {
-		if i > 0 && all[i-1].Group == r.Group && all[i-1].Resource == r.Resource {
-			continue // the part before has this verb
-		}
-		var verbs []string
-		for _, other := range all[i:] {
-			if other.Group == r.Group && other.Resource == r.Resource {
-				verbs = append(verbs, other.Verb)
-			}
-		}
-		name := r.Resource
+	var resources []string
+	verbs := map[string][]string{}
+	for _, r := range all {
+		resource, subresource, _ := strings.Cut(r.Resource, "/")
 		if r.Group != "" {
-			resource, subresource, found := strings.Cut(r.Resource, "/")
-			name = resource + "." + r.Group
-			if found {
-				name += "/" + subresource
-			}
+			resource += "." + r.Group
 		}
-		parts = append(parts, strings.Join(verbs, ", ")+" "+name)
+		if subresource != "" {
+			resource += "/" + subresource
+		}
+		if verbs[resource] == nil {
+			resources = append(resources, resource)
+		}
+		verbs[resource] = append(verbs[resource], r.Verb)
 	}
-	return strings.Join(parts, "; ")
+	for i, resource := range resources {
+		resources[i] = strings.Join(verbs[resource], ", ") + " " + resource
+	}
+	return strings.Join(resources, "; ")
 }
 
 // Refusal says which rights are lacking and how to grant them.

@@ -62,7 +62,7 @@ func TestAccess(t *testing.T) {
 					Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "jane"}},
 				}, nil
 			})
-			got, err := Reviewer{client}.Review(t.Context(), test.namespace, All)
+			got, err := Review(t.Context(), client, test.namespace, All)
 			if (err == nil) != (test.wantError == "") || err != nil && !strings.Contains(err.Error(), test.wantError) {
 				t.Fatalf("error %v, want %q", err, test.wantError)
 			}

@@ -2,11 +2,7 @@
 //
 // Start with executor.go: Begin makes sure that the plan still fits the live PodManager, Apply carries the plan out in order. pods.go
 // creates, deletes, adopts and releases pods, updates.go patches them in place, revisions.go and finalizer.go write what their names say,
-// shards.go labels objects with their shard, parallel.go makes many requests at a time. outcome.go has the outcome of a plan, panic.go
-// turns a panic into an error.
-//
-// A lane is a limit on the requests that all syncs together make at the same time: there is a wide lane for syncs with many requests, and a
-// narrow one for all others.
+// shards.go labels objects with their shard, parallel.go makes many requests at a time.
 //
 // Package plan decides what to do, and package report tells users about it.
 package executor

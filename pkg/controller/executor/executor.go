@@ -1,7 +1,9 @@
 package executor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,11 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/controller/memory"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
@@ -24,45 +25,37 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Deps are the dependencies that the parts of a sync share.
-type Deps struct {
-	source.Clients
-	Scopes       source.ByNamespace
-	Tracker      *consistency.Tracker
-	Memories     *memory.Memories
-	WriteLatency *memory.Latency
-	Means        inplace.Means
-	Clock        clock.PassiveClock
-}
-
 // Executor carries out plans.
-type Executor struct {
-	Deps
-	Lanes Lanes
-}
+type Executor struct{ reconcile.Deps }
 
-func New(deps Deps, lanes Lanes) *Executor { return &Executor{Deps: deps, Lanes: lanes} }
+func New(deps reconcile.Deps) *Executor { return &Executor{Deps: deps} }
 
-// Begin brings objects into the shard, adds the finalizer, or makes sure that the plan is not outdated, and tells whether to proceed with
+// Begin brings objects into the shard, adds the finalizer, or makes sure that the plan is not outdated, and reports whether to proceed with
 // the plan.
-func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *Outcome, proceed bool) {
-	done = &Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
+func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *reconcile.Outcome, proceed bool) {
+	done = &reconcile.Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
+	e.Memories.Of(key).BeginPlan()
 	if e.bringIn(ctx, key, observed, done) {
 		return done, false
 	}
-	if decided.AddFinalizer && !e.addFinalizer(ctx, key, done) {
-		return done, false // without the finalizer no pod may be created: it could be left behind
+	if decided.AddFinalizer {
+		isLive := e.addFinalizer(ctx, key, done)
+		if isLive || done.Outdated || done.Err != nil {
+			return done, isLive
+		}
+		// It is refused. The rest of the plan goes on: the pods have owner references, and are deleted without the finalizer, too.
 	}
-	if !decided.AddFinalizer && decided.NeedsLiveSpec() && e.isOutdated(ctx, key, observed.Manager, done) {
-		return done, false
-	}
-	return done, true
+	return done, !decided.NeedsLiveSpec() || !e.isOutdated(ctx, key, observed, decided, done)
 }
 
 // Apply carries out a plan, up to a failure that the rest of the plan depends on.
-func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *Outcome) {
+func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
 	if !e.adoptRevisions(ctx, key, decided.AdoptRevisions, done) || !e.storeRevisions(ctx, key, decided.Store, done) {
 		return // a pod without a stored revision could not be traced to its template later
+	}
+	e.markRevisions(ctx, key, decided.Mark, done) // before pods move; but a mark that is refused keeps none from moving
+	if done.Outdated {
+		return
 	}
 	if !e.applyClaims(ctx, key, decided, done) {
 		return
@@ -76,136 +69,124 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 	if deleted {
 		e.applyCreate(ctx, key, decided.Create, done)
 	}
-	e.dropRevisions(ctx, decided.Drop, done)
-	e.markRevision(ctx, key, decided.Mark, done)
-	if decided.RemoveFinalizer && done.err == nil {
+	e.dropRevisions(ctx, key, decided.Drop, done)
+	if decided.RemoveFinalizer && done.Err == nil {
 		done.Finalized = e.removeFinalizer(ctx, key, done) && observed.Manager.DeletionTimestamp != nil
 	}
 }
 
-// abandonPlan ends the plan, because the cache was found to be wrong: no further request and no status may depend on it. The next sync
-// reads live.
-func (e *Executor) abandonPlan(key cache.ObjectName, done *Outcome) {
+// abandonPlan ends the plan, because the cluster was found not to be as the plan has it: no further request and no status may depend on it.
+// The next sync reads live, after the backoff of a failed sync.
+func (e *Executor) abandonPlan(key cache.ObjectName, done *reconcile.Outcome, why error) {
 	e.Memories.Of(key).ReadLive = true
 	done.Outdated = true
-	done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
+	done.AddError(why)
+}
+
+// holdBack keeps requests that were refused out of plans for a while.
+func (e *Executor) holdBack(key cache.ObjectName, hold requeue.HoldKey, failure requeue.Failure, done *reconcile.Outcome) {
+	until := e.Memories.Of(key).Refuse(hold, failure, done.Manager.Generation, e.Clock.Now())
+	done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
 }
 
 // newManagerAge is the age up to which a PodManager needs no live read before its first plan. If it was edited or deleted meanwhile, the
 // cache is only a moment behind, and the next sync or the garbage collector deletes the pods.
 const newManagerAge = 10 * time.Second
 
-// isOutdated tells, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, such as
-// that of a frozen leader that does not know yet that another replica leads. One read is a small price for not creating, deleting or
-// adopting pods that nobody wants any more.
-func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, done *Outcome) bool {
-	now := e.Clock.Now()
-	if age := now.Sub(manager.CreationTimestamp.Time); manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
+// isOutdated reports, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, as for
+// a frozen leader that does not know yet that another replica leads. One read is a small price for not creating, deleting or
+// adopting pods that are not wanted any more. Only the first pods of a new PodManager are created without it.
+func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) bool {
+	now, manager := e.Clock.Now(), observed.Manager
+	age := now.Sub(manager.CreationTimestamp.Time)
+	if observed.IsLive || !decided.TouchesWhatExists() && manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
 		return false
 	}
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
 	if err != nil && !apierrors.IsNotFound(err) {
-		done.addError(fmt.Errorf("looking whether the PodManager is still the same: %w", err))
+		done.AddError(fmt.Errorf("looking whether the PodManager is still the same: %w", err))
 		return true
 	}
+	live = e.Memories.Of(key).WithWholeStatus(live)
 	// Comparing the generation is not enough: after an etcd restore the same generation may have another spec.
 	if err == nil && live.UID == manager.UID && live.DeletionTimestamp.Equal(manager.DeletionTimestamp) &&
 		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && status.RemembersTheSame(&live.Status, &manager.Status) {
 		return false
 	}
-	klog.FromContext(ctx).V(2).Info("PodManager has changed or is gone, waiting for the cache to show it", "gone", err != nil)
-	wait := liveRetry
 	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {
-		e.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, now)
-		wait = StaleRetry
+		e.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, now) // the cache will show it
+	} else {
+		e.Memories.Of(key).ReadLive = true
 	}
-	done.Outdated, done.Again = true, requeue.After(now, wait, requeue.AgainCache)
+	done.Outdated = true
+	done.AddError(reconcile.Changed(key.String(), errors.New("the PodManager has changed meanwhile, or is gone")))
 	return true
 }
 
-// claimHold is the hold on claiming pods.
-var claimHold = requeue.HoldKey{Condition: v1.ReasonFailedClaim}
-
-// applyClaims releases and adopts pods, and tells whether all requests succeeded. The rest of the plan depends on them: a pod that was not
-// released would be one too many beside its replacement, and a pod that was not adopted would be missing.
-func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *Outcome) bool {
-	released := InParallel(len(decided.Release), e.Lanes.Of(len(decided.Release)), func(i int) PodResult {
+// applyClaims releases and adopts pods, and reports whether all requests succeeded. The rest of the plan depends on them: a pod that was not
+// released would be one too many beside its replacement, and a pod that was not adopted would be missing. What is refused is held back, and the
+// next plan does without.
+func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *reconcile.Outcome) bool {
+	released := InParallel(len(decided.Release), func(i int) PodResult {
 		return e.releasePod(ctx, key, done.Manager, decided.Release[i])
 	})
-	adopted := InParallel(len(decided.Adopt), e.Lanes.Of(len(decided.Adopt)), func(i int) PodResult {
+	adopted := InParallel(len(decided.Adopt), func(i int) PodResult {
 		return e.adoptPod(ctx, key, done.Manager, decided.Adopt[i])
 	})
 	var releasedAll, adoptedAll bool
-	done.Released, releasedAll = e.collect(key, claimHold, released, done)
-	done.Adopted, adoptedAll = e.collect(key, claimHold, adopted, done)
-	if adoptedAll && len(done.Adopted) < len(decided.Adopt) {
-		e.abandonPlan(key, done) // a pod is gone, or has got another controller
-		return false
+	done.Released, releasedAll = e.collect(key, requeue.HoldRelease, released, done)
+	done.Adopted, adoptedAll = e.collect(key, requeue.HoldAdopt, adopted, done)
+	if !releasedAll || !adoptedAll {
+		done.LookAgain(requeue.LookAgain{At: e.Clock.Now(), Why: requeue.AgainMore})
 	}
 	return releasedAll && adoptedAll
 }
 
-// applyDelete deletes pods, and tells whether no request failed.
-func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deletions []rollout.Deletion, done *Outcome) bool {
-	results := InParallel(len(deletions), e.Lanes.Of(len(deletions)), func(i int) PodResult {
+// applyDelete deletes pods, and reports whether no request failed.
+func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deletions []rollout.Deletion, done *reconcile.Outcome) bool {
+	results := InParallel(len(deletions), func(i int) PodResult {
 		return e.deletePod(ctx, key, done.Manager, deletions[i])
 	})
 	var all bool
-	done.Deleted, all = e.collect(key, requeue.HoldKey{Condition: v1.ReasonFailedDelete}, results, done)
-	if all && len(done.Deleted) < len(deletions) {
-		e.abandonPlan(key, done) // a pod was gone already, or has changed
-	}
+	done.Deleted, all = e.collect(key, requeue.HoldDelete, results, done)
 	return all
 }
 
 // applyCreate creates pods with a slow start, and stops at the first failure: a quota or a broken template then costs a few requests
 // instead of hundreds.
-func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *Outcome) {
-	memory := e.Memories.Of(key)
-	results := slowStart(len(creations), memory.SlowStartSize(e.Clock.Now()), e.Lanes.Of(len(creations)), func(i int) PodResult {
+func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *reconcile.Outcome) {
+	results := startSlowly(len(creations), func(i int) PodResult {
 		return e.createPod(ctx, key, done.Manager, creations[i])
 	})
 	byRevision := map[requeue.HoldKey][]PodResult{}
-	namespaceTerminating := map[requeue.HoldKey]bool{}
 	for i, r := range results {
-		hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Revision: creations[i].Revision.Hash}
-		if r.Err != nil && requeue.NamespaceIsTerminating(r.Err) {
-			namespaceTerminating[hold] = true
-			continue
+		hold := plan.CreateHold(creations[i].Revision)
+		switch {
+		case r.Err != nil && requeue.NamespaceIsTerminating(r.Err):
+			// Users need not know, and each pod deletion would bring another try.
+			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
+			e.holdBack(key, hold, requeue.Failure{}, done)
+		case r.taken:
+			e.Memories.Of(key).NoteTakenName(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
+			done.LookAgain(requeue.LookAgain{At: e.Clock.Now(), Why: requeue.AgainName}) // the next sync takes another name
+		default:
+			byRevision[hold] = append(byRevision[hold], r)
 		}
-		if r.taken {
-			memory.NoteTakenName(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
-		}
-		if r.Pod == nil && r.Err == nil {
-			// Another pod has, or had, the name: the next sync takes another name.
-			done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainName))
-			continue
-		}
-		byRevision[hold] = append(byRevision[hold], r)
 	}
-	failed := false
 	for hold, results := range byRevision {
-		created, all := e.collect(key, hold, results, done)
+		created, _ := e.collect(key, hold, results, done)
 		done.Created = append(done.Created, created...)
-		failed = failed || !all
 	}
-	for hold := range namespaceTerminating { // hold without a failure: nobody needs to know, and each pod deletion would bring another try
-		klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
-		until := memory.Refuse(hold, requeue.Failure{}, done.Manager.Generation, e.Clock.Now())
-		done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
-		failed = true
-	}
-	memory.NoteCreates(len(done.Created), !failed, e.Clock.Now())
 }
 
 // stepRefused is for pods whose update in place was refused: an annotation of the pod says so.
 const stepRefused inplace.Step = "Refused"
 
 // applyUpdates makes the next step of each update in place.
-func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updates []inplace.Update, done *Outcome) {
-	results := InParallel(len(updates), e.Lanes.Of(len(updates)), func(i int) PodResult { return e.updatePod(ctx, key, done.Manager, updates[i]) })
+func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updates []inplace.Update, done *reconcile.Outcome) {
+	results := InParallel(len(updates), func(i int) PodResult { return e.updatePod(ctx, key, done.Manager, updates[i]) })
 	for i, r := range results {
-		if r.Pod == nil || r.Err != nil {
+		if r.Err != nil {
 			continue
 		}
 		step := updates[i].Step
@@ -214,49 +195,85 @@ func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updat
 		}
 		done.Updated[step] = append(done.Updated[step], r.Pod)
 		if r.refused || !updates[i].IsGateStep() && !updates[i].NeedsKubelet() {
-			done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainUpdated)) // no kubelet will answer with an event
+			done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainUpdated)) // no kubelet will answer with an event
 		}
 	}
-	e.collect(key, requeue.HoldKey{Condition: v1.ReasonFailedInPlaceUpdate}, results, done)
+	e.collect(key, requeue.HoldUpdate, results, done)
 }
 
-// collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether no request
-// failed. A refusal by the API server starts a hold with backoff; any other failure is an error of the sync.
-func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results []PodResult, done *Outcome) (pods []*corev1.Pod, all bool) {
-	memory := e.Memories.Of(key)
-	var refused *requeue.Failure
-	all = true
+// collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether all requests
+// succeeded. A refusal by the API server starts a hold with backoff. A request that found its object changed ends the plan. Any other failure
+// is an error of the sync.
+func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results []PodResult, done *reconcile.Outcome) (pods []*corev1.Pod, all bool) {
+	var held *requeue.Failure
 	for _, r := range results {
-		switch {
-		case r.Err != nil:
-			all = false
-			failure := requeue.Failed(hold.Condition, r.Err)
-			done.addFailure(failure, r.Err)
-			if failure.Refused() && refused == nil {
-				refused = &failure
-			}
-		case r.Pod != nil:
+		if r.Pod != nil && r.Err == nil {
 			pods = append(pods, r.Pod)
+			continue
+		}
+		if r.Err == nil {
+			r.Err = errNoResult
+		}
+		failure, isHeld := e.failureOf(key, hold, done.Manager.Generation, r.Err)
+		switch {
+		case isHeld:
+			held = cmp.Or(held, &failure)
+			done.AddFailure(failure, r.Err)
+		case isChanged(r.Err):
+			e.abandonPlan(key, done, r.Err)
+		default:
+			done.AddFailure(failure, r.Err)
 		}
 	}
+	all = len(pods) == len(results)
 	switch {
-	case refused != nil: // once for all requests: each call doubles the hold
-		until := memory.Refuse(hold, *refused, done.Manager.Generation, e.Clock.Now())
-		done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
-	case len(pods) > 0:
-		memory.Accept(hold)
+	case held != nil: // once for all requests: each call doubles the hold
+		e.holdBack(key, hold, *held, done)
+	case all && len(pods) > 0:
+		e.Memories.Of(key).Accept(hold)
 	}
 	return pods, all
 }
 
-const (
-	// StaleRetry is how soon to requeue a key whose cache is behind. Watch events take milliseconds.
-	StaleRetry = 20 * time.Millisecond
-	// liveRetry is how soon to requeue a key that has no resourceVersion to wait for, because the object is gone or the API server has
-	// gone back in time: each retry costs a live read.
-	liveRetry = time.Second
-	// StaleLimit is how long a cache may stay behind before a sync reads live. A busy API server sends its events sooner, and users
-	// would not wait much longer. While the cache stays behind, each further live read waits twice as long, up to eight times: a watch that
-	// stands still affects all PodManagers at once.
-	StaleLimit = 10 * time.Second
-)
+// errNoResult keeps a request without a pod and without an error, which would be a bug, from ending a sync as if nothing were left to do.
+var errNoResult = reconcile.Changed("", errors.New("the request has no result"))
+
+// failureOf is the failure of a request, and whether to hold back such requests. If the plan before this one has found the same object changed,
+// the plan was made on a live read, and the object is as it was: a policy or a webhook refuses the request, with words that sound like a change.
+// Adoptions and finalizers are held back after any second failure: the rest of the plan can do without.
+func (e *Executor) failureOf(key cache.ObjectName, hold requeue.HoldKey, generation int64, err error) (failure requeue.Failure, isHeld bool) {
+	failure = requeue.Failed(hold.Condition, err)
+	memory := e.Memories.Of(key)
+	_, wasHeld := memory.HoldsOf(generation)[hold] // and has not succeeded since
+	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
+	switch {
+	case isChanged && (memory.FoundChanged(changed.Object) || wasHeld):
+		failure.Reason = v1.ReasonForbidden
+	case isChanged:
+		failure.Reason = ""
+	case hold == requeue.HoldAdopt || hold == requeue.HoldFinalizer:
+		return failure, failure.Refused() || memory.FoundChanged(hold.Condition)
+	}
+	return failure, failure.Refused()
+}
+
+func isChanged(err error) bool {
+	_, ok := errors.AsType[*reconcile.ChangedError](err)
+	return ok
+}
+
+// changed makes a ChangedError of the answer to a request about an object, if it may be one.
+func changed(object string, err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
+		return reconcile.Changed(object, err)
+	}
+	return err
+}
+
+// changedUnlessInvalid is for requests without a precondition in their content: what is invalid is refused.
+func changedUnlessInvalid(object string, err error) error {
+	if apierrors.IsInvalid(err) {
+		return err
+	}
+	return changed(object, err)
+}

@@ -20,14 +20,18 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/memory"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
+func newExecutor(clients source.Clients) *Executor {
+	return New(reconcile.Deps{Clients: clients, Tracker: consistency.NewTracker(), Memories: memory.New(), Clock: clock.RealClock{}})
+}
+
 // carryOut makes a plan for a PodManager without pods, and carries it out.
-func carryOut(ctx context.Context, clients source.Clients, manager *v1.PodManager) *Outcome {
-	e := New(Deps{Clients: clients, Tracker: consistency.NewTracker(), Memories: memory.New(), WriteLatency: &memory.Latency{}, Clock: clock.RealClock{}}, NewLanes())
+func carryOut(ctx context.Context, e *Executor, manager *v1.PodManager) *reconcile.Outcome {
 	observed := plan.Observed{Manager: manager, Now: e.Clock.Now(), PodNamed: func(string) *corev1.Pod { return nil }}
 	decided := plan.Make(observed)
 	key := cache.MetaObjectToName(manager)
@@ -68,10 +72,10 @@ func TestAddFinalizerChecksThePodManager(t *testing.T) {
 			live := cached.DeepCopy()
 			test.live(live)
 			kube, managers := kubefake.NewClientset(), fake.NewSimpleClientset(live)
-			done := carryOut(ctx, source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, cached)
+			done := carryOut(ctx, newExecutor(source.Clients{Kube: kube, PodManagers: managers.AppsV1()}), cached)
 			// The fake API server answers a failed test of a JSON patch with another error than the real one.
-			if created, abandoned := len(done.Created) > 0, done.Outdated || done.err != nil; created != test.created || abandoned == created {
-				t.Errorf("created %v, outdated %v, error %v; want created %v", created, done.Outdated, done.err, test.created)
+			if created, abandoned := len(done.Created) > 0, done.Outdated || done.Err != nil; created != test.created || abandoned == created {
+				t.Errorf("created %v, outdated %v, error %v; want created %v", created, done.Outdated, done.Err, test.created)
 			}
 			after, err := managers.AppsV1().PodManagers("ns").Get(context.Background(), "web", metav1.GetOptions{})
 			if err != nil || len(after.Finalizers) != len(test.finalizers) || len(after.Finalizers) > 0 && after.Finalizers[0] != test.finalizers[0] {
@@ -81,18 +85,39 @@ func TestAddFinalizerChecksThePodManager(t *testing.T) {
 	}
 }
 
-// A refused finalizer is reported as a failure, and is an error with backoff; no pod is created without the finalizer.
+// A refused finalizer is reported as a failure and held back, and the rest of the plan goes on. What sounds like a change is one at first, and a
+// refusal if the next plan, which is made on a live read, finds the same.
 func TestRefusedFinalizer(t *testing.T) {
-	_, ctx := ktesting.NewTestContext(t)
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web"}, Spec: v1.PodManagerSpec{
-		Image: "nginx", ScaleDown: &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(1))},
+		Replicas: ptr.To[int32](1), Image: "nginx", ScaleDown: &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(1))},
 	}}
-	managers := fake.NewSimpleClientset(manager)
-	managers.PrependReactor("patch", "podmanagers", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(v1.Resource("podmanagers"), "web", errors.New("a policy is against it"))
-	})
-	done := carryOut(ctx, source.Clients{Kube: kubefake.NewClientset(), PodManagers: managers.AppsV1()}, manager)
-	if len(done.Created) > 0 || done.err == nil || done.Failure == nil || done.Failure.Condition != v1.ReasonFailedFinal || !done.Failure.Refused() {
-		t.Errorf("created %d pods, error %v, tells %+v", len(done.Created), done.err, done.Failure)
+	for name, test := range map[string]struct {
+		answer        error
+		refusedAtOnce bool
+	}{
+		"403": {apierrors.NewForbidden(v1.Resource("podmanagers"), "web", errors.New("a policy is against it")), true},
+		"422": {apierrors.NewInvalid(v1.GroupVersionKind.GroupKind(), "web", nil), false},
+		"404": {apierrors.NewNotFound(v1.Resource("podmanagers"), "web"), false},
+		"409": {apierrors.NewConflict(v1.Resource("podmanagers"), "web", errors.New("a webhook is against it")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, ctx := ktesting.NewTestContext(t)
+			managers := fake.NewSimpleClientset(manager)
+			managers.PrependReactor("patch", "podmanagers", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, test.answer })
+			e := newExecutor(source.Clients{Kube: kubefake.NewClientset(), PodManagers: managers.AppsV1()})
+			done := carryOut(ctx, e, manager)
+			if !test.refusedAtOnce {
+				if !done.Outdated || done.Err == nil || len(done.Created) > 0 || done.Failure != nil {
+					t.Errorf("at first: outdated %v, error %v, created %d, tells %+v", done.Outdated, done.Err, len(done.Created), done.Failure)
+				}
+				done = carryOut(ctx, e, manager)
+			}
+			if len(done.Created) != 1 || done.Err != nil || done.Failure == nil || done.Failure.Condition != v1.ReasonFailedFinal || !done.Failure.Refused() {
+				t.Errorf("created %d pods, error %v, tells %+v", len(done.Created), done.Err, done.Failure)
+			}
+			if held := e.Memories.Of(cache.MetaObjectToName(manager)).HoldsOf(manager.Generation); len(held) != 1 || done.Again.Never() {
+				t.Errorf("held back: %v, again %+v", held, done.Again)
+			}
+		})
 	}
 }

@@ -5,7 +5,7 @@ import (
 )
 
 func TestPanicInARequestIsAnError(t *testing.T) {
-	results := InParallel(3, NewLanes().wide, func(i int) PodResult {
+	results := InParallel(3, func(i int) PodResult {
 		if i == 1 {
 			panic("cannot happen")
 		}

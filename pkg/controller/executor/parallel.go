@@ -1,38 +1,16 @@
 package executor
 
 import (
-	"sync"
-
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 )
 
-// Lanes bound the number of concurrent pod requests of all syncs. An overloaded API server does not get faster: its watches fall behind,
-// ours and those of the scheduler and the kubelets, and it closes them. The flag -kube-api-qps bounds the requests per second.
-//
-// A sync with many requests is a short burst and uses the wide lane: a busy API server serves a client by how much it asks for. Syncs
-// with few requests use the narrow lane: very many PodManagers with few pods each keep the API server busy anyway.
-type Lanes struct{ wide, narrow chan struct{} }
+// maxAtOnce is how many requests a sync has on their way at the most. An overloaded API server does not get faster: its watches fall behind,
+// ours and those of the scheduler and the kubelets, and it closes them. The flag -kube-api-qps bounds the requests of all syncs.
+const maxAtOnce = 128
 
-const (
-	wideLane, narrowLane = 128, 14
-	// wideLaneFrom is how many requests of a kind a sync must have to use the wide lane.
-	wideLaneFrom = 4
-)
-
-// NewLanes makes the lanes of a process.
-func NewLanes() Lanes {
-	return Lanes{wide: make(chan struct{}, wideLane), narrow: make(chan struct{}, narrowLane)}
-}
-
-// Of is the lane for a number of requests.
-func (l Lanes) Of(count int) chan struct{} {
-	if count < wideLaneFrom {
-		return l.narrow
-	}
-	return l.wide
-}
-
-// PodResult is the result of one request. It has neither a pod nor an error if the pod was gone or had changed.
+// PodResult is the result of one request: a pod or an error, but for a name that is taken.
 type PodResult struct {
 	Pod *corev1.Pod
 	Err error
@@ -42,36 +20,27 @@ type PodResult struct {
 	refused bool
 }
 
-// InParallel makes count calls, as many at a time as the lane admits, and returns their results in order.
-func InParallel(count int, lane chan struct{}, call func(i int) PodResult) []PodResult {
-	results := make([]PodResult, count)
-	var running sync.WaitGroup
-	for i := range count {
-		lane <- struct{}{}
-		running.Go(func() {
-			defer func() { <-lane }()
-			defer RecoverTo(&results[i].Err)
-			results[i] = call(i)
-		})
-	}
-	running.Wait()
-	return results
+// InParallel makes count calls, maxAtOnce at a time, and returns their results in order.
+func InParallel(count int, call func(i int) PodResult) []PodResult {
+	return slowStart(count, maxAtOnce, func(PodResult) bool { return false }, call)
 }
 
-// slowStart makes up to count calls. It starts with the given number at a time, and each call that ends admits one more, up to the
-// capacity of the lane. After the first failed call it starts no further call. It returns the results of the calls it made, in order.
-func slowStart(count, initial int, lane chan struct{}, call func(i int) PodResult) []PodResult {
+// startSlowly makes up to count calls: one at first, and each that ends admits one more, up to maxAtOnce at a time. After the first failed call it
+// starts no further call. It returns the results of the calls it made, in order.
+func startSlowly(count int, call func(i int) PodResult) []PodResult {
+	return slowStart(count, 1, func(r PodResult) bool { return r.Err != nil }, call)
+}
+
+func slowStart(count, admitted int, isLast func(PodResult) bool, call func(i int) PodResult) []PodResult {
 	results := make([]PodResult, count)
 	finished := make(chan int)
-	begun, running, admitted, failed := 0, 0, initial, false
+	begun, running, stops := 0, 0, false
 	for {
-		for ; !failed && begun < count && running < min(admitted, cap(lane)); begun++ {
+		for ; !stops && begun < count && running < min(admitted, maxAtOnce); begun++ {
 			running++
 			go func(i int) {
 				defer func() { finished <- i }()
-				lane <- struct{}{}
-				defer func() { <-lane }()
-				defer RecoverTo(&results[i].Err)
+				defer reconcile.RecoverTo(&results[i].Err)
 				results[i] = call(i)
 			}(begun)
 		}
@@ -81,6 +50,6 @@ func slowStart(count, initial int, lane chan struct{}, call func(i int) PodResul
 		i := <-finished
 		running--
 		admitted++
-		failed = failed || results[i].Err != nil
+		stops = stops || isLast(results[i])
 	}
 }

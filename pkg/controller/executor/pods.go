@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
@@ -25,19 +26,17 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
 	e.stamp(wanted)
-	began := e.Clock.Now()
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case err == nil:
-		e.WriteLatency.Took(e.Clock.Since(began), e.Clock.Now())
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod), "revision", creation.Revision.Name)
 		metrics.PodsCreated.Inc()
 		e.trackWrite(key, pod)
 		return PodResult{Pod: pod}
 	case apierrors.IsAlreadyExists(err):
-		return e.resolveNameInUse(ctx, key, manager, wanted.Name)
+		return e.resolveNameInUse(ctx, key, manager, wanted.Name, err)
 	default:
-		if OutcomeIsUnknown(err) {
+		if outcomeIsUnknown(err) {
 			e.Tracker.MarkUnsettled(key, wanted.Name)
 		}
 		metrics.PodFailures.WithLabelValues(metrics.OperationCreate).Inc()
@@ -48,7 +47,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 // resolveNameInUse reads live a pod that the cache did not show and that has the name of a pod to create. If the PodManager controls it
 // and it has our label, it counts as created. Otherwise nothing has failed either: the next sync takes another name, releases the pod, or
 // finds the name free.
-func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string) PodResult {
+func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string, inUse error) PodResult {
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return PodResult{Err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
@@ -68,14 +67,14 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 		// The cache will show the pod, so that the next sync knows that the name is in use.
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	default:
-		logger.V(2).Info("The name is in use by somebody else")
+		logger.V(2).Info("The name is in use by another pod")
 		return PodResult{taken: true, foreign: plan.IsForeign(pod)}
 	}
-	return PodResult{}
+	return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}
 }
 
-// OutcomeIsUnknown tells whether a failed write may have been carried out: the API server has not answered, or has given up halfway.
-func OutcomeIsUnknown(err error) bool {
+// outcomeIsUnknown reports whether a failed write may have been carried out: the API server has not answered, or has given up halfway.
+func outcomeIsUnknown(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
@@ -94,12 +93,9 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
 		Body(&metav1.DeleteOptions{Preconditions: preconditions}).
 		Do(ctx).Into(deleted)
-	switch {
-	case isGoneOrChanged(err):
-		return PodResult{}
-	case err != nil:
+	if err != nil {
 		metrics.PodFailures.WithLabelValues(metrics.OperationDelete).Inc()
-		return PodResult{Err: fmt.Errorf("deleting pod %s: %w", pod.Name, err)}
+		return PodResult{Err: changedUnlessInvalid(string(pod.UID), fmt.Errorf("deleting pod %s: %w", pod.Name, err))}
 	}
 	klog.FromContext(ctx).V(2).Info("Deleted pod", "pod", klog.KObj(pod), "why", deletion.Why)
 	metrics.PodsDeleted.Inc()
@@ -113,14 +109,10 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 
 // adoptPod makes the PodManager the controller of a pod that has none.
 func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
-	r := e.patchPod(ctx, key, pod, map[string]any{
+	r := e.patchMetadata(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		"labels":          e.labelsToClaim(key, manager),
 	})
-	if apierrors.IsInvalid(r.Err) {
-		// The pod has got another controller meanwhile.
-		return PodResult{}
-	}
 	if r.Pod != nil {
 		klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
 	}
@@ -132,7 +124,7 @@ func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager
 	if err := e.openGate(ctx, key, pod); err != nil {
 		return PodResult{Err: err}
 	}
-	r := e.patchPod(ctx, key, pod, map[string]any{
+	r := e.patchMetadata(ctx, key, pod, map[string]any{
 		"ownerReferences": []any{map[string]any{"$patch": "delete", "uid": manager.UID}},
 		"labels":          map[string]any{v1.LabelManagerUID: nil, v1.LabelShard: nil},
 	})
@@ -142,23 +134,29 @@ func (e *Executor) releasePod(ctx context.Context, key cache.ObjectName, manager
 	return r
 }
 
-// patchPod patches the metadata of the pod with this UID. It is no error if the pod is gone.
-func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) PodResult {
+// patchMetadata patches the metadata of the pod with this UID.
+func (e *Executor) patchMetadata(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, metadata map[string]any) PodResult {
 	metadata["uid"] = pod.UID
 	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return PodResult{Err: err}
 	}
-	patched, err := e.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
-		metav1.PatchOptions{FieldManager: v1.ControllerName})
-	switch {
-	case isGoneOrChanged(err):
-		return PodResult{}
-	case err != nil:
-		return PodResult{Err: fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err)}
+	patched, err := e.patchPod(ctx, key, pod, patch)
+	if err != nil {
+		// The pod may be gone, another one may have its name, or it may have got another controller.
+		return PodResult{Err: changed(string(pod.UID), fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err))}
 	}
-	e.trackWrite(key, patched)
 	return PodResult{Pod: patched}
+}
+
+// patchPod sends a patch, which has the pod's UID.
+func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, patch []byte, subresource ...string) (*corev1.Pod, error) {
+	patched, err := e.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: v1.ControllerName}, subresource...)
+	if err == nil {
+		e.trackWrite(key, patched)
+	}
+	return patched, err
 }
 
 // trackWrite makes the next sync wait until the cache shows this version of the pod. The cache never shows a pod without our labels.
@@ -166,5 +164,5 @@ func (e *Executor) trackWrite(key cache.ObjectName, pod *corev1.Pod) {
 	if !e.Scopes.Of(key.Namespace).Shard().IsIn(pod.Labels) {
 		return
 	}
-	e.Tracker.Wrote(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
+	e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 }

@@ -15,6 +15,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/memory"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/plan/history"
@@ -29,7 +30,7 @@ func TestRevisionOfNamesake(t *testing.T) {
 	}{
 		"a predecessor": {live: "ours", wantGone: true},
 		"a successor":   {live: "another"},
-		"nobody":        {live: ""},
+		"none is left":  {live: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ctx := ktesting.NewTestContext(t)
@@ -40,13 +41,13 @@ func TestRevisionOfNamesake(t *testing.T) {
 			}
 			namesake := metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "another", Controller: ptr.To(true)}
 			kube := kubefake.NewClientset(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", OwnerReferences: []metav1.OwnerReference{namesake}}})
-			e := New(Deps{Clients: source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, Tracker: consistency.NewTracker(), Memories: memory.New(), Clock: clock.RealClock{}}, NewLanes())
+			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, Tracker: consistency.NewTracker(), Memories: memory.New(), Clock: clock.RealClock{}})
 
-			done := &Outcome{Manager: manager}
+			done := &reconcile.Outcome{Manager: manager}
 			wanted := history.Store{Revision: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1"}}}
 			proceeds := e.storeRevisions(ctx, cache.MetaObjectToName(manager), []history.Store{wanted}, done)
-			if proceeds || !done.Outdated || done.Again.Never() || done.err != nil {
-				t.Errorf("proceeds: %v, outdated: %v, again: %+v, error: %v", proceeds, done.Outdated, done.Again, done.err)
+			if proceeds || !done.Outdated || done.Again.Never() == (done.Err == nil) || (done.Err == nil) != test.wantGone {
+				t.Errorf("proceeds: %v, outdated: %v, again: %+v, error: %v", proceeds, done.Outdated, done.Again, done.Err)
 			}
 			list, err := kube.AppsV1().ControllerRevisions("ns").List(ctx, metav1.ListOptions{})
 			if err != nil || (len(list.Items) == 0) != test.wantGone {

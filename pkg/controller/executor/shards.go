@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -41,9 +41,9 @@ func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) m
 }
 
 // bringIn puts the label of the shard on the PodManager's own pods and revisions that lack it: they are from before there were shards, or
-// somebody has changed the label. It tells whether there are any; then nothing else is done, because the cache shows own writes only to
+// somebody has changed the label. It reports whether there are any; then nothing else is done, because the cache shows own writes only to
 // objects that are in the shard.
-func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *plan.Observed, done *Outcome) bool {
+func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *plan.Observed, done *reconcile.Outcome) bool {
 	part := e.Scopes.Of(key.Namespace).Shard()
 	if part.Count == 0 || observed.Manager.DeletionTimestamp != nil {
 		return false
@@ -56,21 +56,24 @@ func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *
 	if len(pods)+len(revisions) == 0 {
 		return false
 	}
-	if hold, found := observed.Holds[claimHold]; found && observed.Now.Before(hold.Until) {
+	if hold, found := observed.Holds[requeue.HoldAdopt]; found && observed.Now.Before(hold.Until) {
 		done.Failure = &hold.Failure
 		done.LookAgain(requeue.LookAgain{At: hold.Until, Why: requeue.AgainHold})
 		return true
 	}
 	pods = pods[:min(len(pods), plan.MaxPerSync)]
-	results := InParallel(len(pods), e.Lanes.Of(len(pods)), func(i int) PodResult {
-		return e.patchPod(ctx, key, pods[i], map[string]any{"labels": map[string]any{v1.LabelShard: part.String()}})
+	results := InParallel(len(pods), func(i int) PodResult {
+		return e.patchMetadata(ctx, key, pods[i], map[string]any{"labels": map[string]any{v1.LabelShard: part.String()}})
 	})
 	for _, revision := range revisions {
-		results = append(results, PodResult{Err: e.bringInRevision(ctx, key, revision)})
+		if _, err := e.writeRevision(ctx, key, revision.DeepCopy(), true); err != nil {
+			err = changedUnlessInvalid(revision.Name, fmt.Errorf("labelling revision %s: %w", revision.Name, err))
+			results = append(results, PodResult{Err: err})
+		}
 	}
-	if _, all := e.collect(key, claimHold, results, done); all {
+	if _, all := e.collect(key, requeue.HoldAdopt, results, done); all {
 		done.Outdated = true
-		done.LookAgain(requeue.After(e.Clock.Now(), StaleRetry, requeue.AgainCache))
+		done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainCache))
 	}
 	klog.FromContext(ctx).V(2).Info("Brought pods and revisions into the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
 	return true
@@ -83,25 +86,11 @@ func (e *Executor) HandOver(ctx context.Context, pod *corev1.Pod) error {
 		return nil
 	}
 	part := shard.Of(owner.Namespace, owner.Name, e.Scopes.Of(owner.Namespace).Shard().Count)
-	r := e.patchPod(ctx, owner, pod, map[string]any{"labels": map[string]any{v1.LabelShard: part.String()}})
+	r := e.patchMetadata(ctx, owner, pod, map[string]any{"labels": map[string]any{v1.LabelShard: part.String()}})
 	if r.Pod != nil {
 		klog.FromContext(ctx).V(2).Info("Handed a pod over to its shard", "pod", klog.KObj(pod), "shard", part)
 	}
 	return r.Err
-}
-
-func (e *Executor) bringInRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision) error {
-	wanted := revision.DeepCopy()
-	e.stamp(wanted)
-	stamped, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: v1.ControllerName})
-	switch {
-	case isGoneOrChanged(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("labelling revision %s: %w", revision.Name, err)
-	}
-	e.Tracker.Wrote(key, source.RevisionsResource, stamped.ResourceVersion, e.Clock.Now())
-	return nil
 }
 
 func filter[T metav1.Object](objects []T, keep func(metav1.Object) bool) (kept []T) {

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
@@ -27,20 +26,22 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 	// The resize is a request of its own. The first patch announces the update, so that a pod found between the requests can be recognised.
 	begin, err := update.BeginPatch(e.Clock.Now())
 	if begin != nil || err != nil {
-		if r := e.patchInPlace(ctx, key, update, begin, err); r.Err != nil || r.Pod == nil {
+		if r := e.patchInPlace(ctx, key, update, begin, err); r.Err != nil {
 			return e.noteRefusal(ctx, key, update, false, r)
 		}
 	}
 	resize, err := update.ResizePatch()
 	if resize != nil || err != nil {
-		if r := e.resizePod(ctx, key, update, resize, err); r.Err != nil || r.Pod == nil || update.Step == inplace.StepResize {
+		r := e.resizePod(ctx, key, update, resize, err)
+		// The images wait until the kubelet has resized the pod, unless admission keeps its CPU and memory: then no kubelet ever will.
+		if r.Err != nil || update.Step == inplace.StepResize && !update.HasToResize(r.Pod, update.Diff()) {
 			return e.noteRefusal(ctx, key, update, false, r)
 		}
 	}
 	// The revision label comes last: it says that the update is complete.
 	patch, err := update.Patch(manager, e.Clock.Now())
 	r := e.patchInPlace(ctx, key, update, patch, err)
-	if r.Pod != nil && update.Step == inplace.StepUpdate {
+	if r.Err == nil && update.Step == inplace.StepUpdate {
 		metrics.PodsUpdatedInPlace.Inc()
 	}
 	return e.noteRefusal(ctx, key, update, resize != nil, r)
@@ -49,19 +50,16 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 // resizePod changes a pod's CPU and memory. An API server without pods/resize answers NotFound, as it does for a missing pod: a live read
 // of the pod tells the two apart.
 func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error) PodResult {
-	if err != nil {
-		return PodResult{Err: err}
+	r := e.patchInPlace(ctx, key, update, patch, err, "resize")
+	if !apierrors.IsNotFound(r.Err) {
+		return r
 	}
-	pod, err := e.sendPatch(ctx, key, update, patch, "resize")
-	if !apierrors.IsNotFound(err) {
-		return e.patchResult(ctx, key, update, pod, err, "resize")
-	}
-	live, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, update.Pod.Name, metav1.GetOptions{})
+	live, getErr := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, update.Pod.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err) || err == nil && live.UID != update.Pod.UID:
-		return PodResult{}
-	case err != nil:
-		return PodResult{Err: fmt.Errorf("looking whether pod %s is still there: %w", update.Pod.Name, err)}
+	case apierrors.IsNotFound(getErr) || getErr == nil && live.UID != update.Pod.UID:
+		return r
+	case getErr != nil:
+		return PodResult{Err: fmt.Errorf("looking whether pod %s is still there: %w", update.Pod.Name, getErr)}
 	case update.Step == inplace.StepRestore:
 		return PodResult{Pod: live} // without pods/resize the pod was never resized
 	default:
@@ -72,7 +70,7 @@ func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update i
 // errNoResize is the refusal of an API server without pods/resize.
 var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are updated in place with from Kubernetes 1.33 on")
 
-// openGate opens the readiness gate of a pod that is about to be released, if it is closed: nobody would open it later. A controller that
+// openGate opens the readiness gate of a pod that is about to be released, if it is closed: it would stay closed. A controller that
 // cannot open it releases the pod all the same.
 func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
 	if !inplace.MustOpenFirst(pod) || e.Means.PatchesOnly {
@@ -94,33 +92,19 @@ func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update
 	klog.FromContext(ctx).V(2).Info("Pod cannot be updated in place", "pod", klog.KObj(update.Pod), "err", failure.Message)
 	patch, err := update.RefusalPatch(failure, resized, e.Clock.Now())
 	noted := e.patchInPlace(ctx, key, update, patch, err)
-	noted.refused = noted.Pod != nil
+	noted.refused = noted.Err == nil
 	return noted
 }
 
-// patchInPlace patches the pod with this UID. It is no error if the pod is gone.
+// patchInPlace patches the pod with this UID, unless there was an error before.
 func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error, subresource ...string) PodResult {
 	if err != nil {
 		return PodResult{Err: err}
 	}
-	pod, err := e.sendPatch(ctx, key, update, patch, subresource...)
-	return e.patchResult(ctx, key, update, pod, err, subresource...)
-}
-
-func (e *Executor) sendPatch(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, subresource ...string) (*corev1.Pod, error) {
-	return e.Kube.CoreV1().Pods(key.Namespace).Patch(ctx, update.Pod.Name, types.StrategicMergePatchType, patch,
-		metav1.PatchOptions{FieldManager: v1.ControllerName}, subresource...)
-}
-
-// patchResult turns the answer to a patch into a result.
-func (e *Executor) patchResult(ctx context.Context, key cache.ObjectName, update inplace.Update, pod *corev1.Pod, err error, subresource ...string) PodResult {
-	switch {
-	case isGoneOrChanged(err):
-		return PodResult{}
-	case err != nil:
-		return PodResult{Err: fmt.Errorf("updating pod %s in place: %w", update.Pod.Name, err)}
+	pod, err := e.patchPod(ctx, key, update.Pod, patch, subresource...)
+	if err != nil {
+		return PodResult{Err: changedUnlessInvalid(string(update.Pod.UID), fmt.Errorf("updating pod %s in place: %w", update.Pod.Name, err))}
 	}
 	klog.FromContext(ctx).V(2).Info("Updated pod in place", "pod", klog.KObj(pod), "step", update.Step, "subresource", subresource)
-	e.trackWrite(key, pod)
 	return PodResult{Pod: pod}
 }

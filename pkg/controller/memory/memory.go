@@ -1,11 +1,12 @@
 package memory
 
 import (
+	"bytes"
+	"encoding/json"
 	rand "math/rand/v2"
 	"sync"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -20,16 +21,16 @@ import (
 type Memory struct {
 	// ReadLive makes the next sync read live: the cache was found to be wrong.
 	ReadLive bool
-	// LiveReads is how many syncs in a row have read live because the cache stays behind.
-	LiveReads int
+	// PodsAsOf is a time as of which the caches show the pods, or later: of the last live read, or of the last write that they have caught up with.
+	PodsAsOf time.Time
+	// Gone are pods that the last live read has found gone, and that the cache has shown at that time.
+	Gone map[types.UID]bool
 	// holds keep requests that the API server has refused from being repeated too soon. They are for one generation.
 	holds          map[requeue.HoldKey]requeue.Hold
 	holdGeneration int64
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
-	// CurrentRevision is the last good revision, to be stored again if somebody deletes it.
-	CurrentRevision *appsv1.ControllerRevision
 	// ReportedFailure is the failure in the last warning event. ReportedForeign are the names of foreign pods that events have warned about, ReportedStatus
 	// tells that an event has warned about a status that cannot be written.
 	ReportedFailure *requeue.Failure
@@ -39,11 +40,10 @@ type Memory struct {
 	Taken map[string]takenName
 	// Pace limits how often the status is written.
 	Pace status.Pace
-	// UncertainEnd is the end of a rollout that may have been written: the answer was lost.
-	UncertainEnd *status.End
-	// recentCreates is how many pods were created since the last failure, up to lastCreatesAt.
-	recentCreates int
-	lastCreatesAt time.Time
+	// written is the last status that was written, kept what the API server has kept of it, if that is less: the CRD may be older than the controller.
+	written, kept *v1.PodManagerStatus
+	// changed are the objects that the present plan has found changed, or gone; changedBefore are those of the plan before.
+	changed, changedBefore map[string]bool
 }
 
 // takenName is a name that a pod outside the cache uses.
@@ -96,26 +96,43 @@ func (m *Memory) Remembered(manager *v1.PodManager) []*history.Revision {
 	return m.revisions
 }
 
-// recentFor is how long successful creates let the next slow start begin with more than one pod. Syncs follow one another quickly
-// while there are more pods to create.
-const recentFor = 5 * time.Second
+// BeginPlan notes that another plan is carried out.
+func (m *Memory) BeginPlan() { m.changed, m.changedBefore = nil, m.changed }
 
-// SlowStartSize is how many creates a slow start begins with: one, and one more for each recent create.
-func (m *Memory) SlowStartSize(now time.Time) int {
-	if now.Sub(m.lastCreatesAt) > recentFor {
-		m.recentCreates = 0
+// FoundChanged notes that the plan has found an object changed, or gone, and reports whether the plan before has, too.
+func (m *Memory) FoundChanged(object string) bool {
+	if m.changed == nil {
+		m.changed = map[string]bool{}
 	}
-	return 1 + m.recentCreates
+	m.changed[object] = true
+	return m.changedBefore[object]
 }
 
-// NoteCreates notes how many pods were created, and whether all creates succeeded.
-func (m *Memory) NoteCreates(created int, allSucceeded bool, now time.Time) {
-	if allSucceeded {
-		m.recentCreates += created
-	} else {
-		m.recentCreates = 0
+// NoteStatus notes a status that was written, and what the API server has kept of it. It reports whether a part was lost, and that is new.
+func (m *Memory) NoteStatus(written, kept *v1.PodManagerStatus) bool {
+	wasLost := m.written != nil
+	if m.written, m.kept = written, kept; isSameJSON(written, kept) {
+		m.written, m.kept = nil, nil
 	}
-	m.lastCreatesAt = now
+	return m.written != nil && !wasLost
+}
+
+// isSameJSON compares statuses as they are sent: times, for example, lose their fractions of seconds.
+func isSameJSON(a, b *v1.PodManagerStatus) bool {
+	encodedA, errA := json.Marshal(a)
+	encodedB, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(encodedA, encodedB)
+}
+
+// WithWholeStatus returns a PodManager with the status that was written, if the API server has kept only a part of it. Otherwise the same status would
+// be written again and again.
+func (m *Memory) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
+	if m.written == nil || manager == nil || status.Differs(&manager.Status, m.kept) {
+		return manager
+	}
+	whole := *manager
+	whole.Status = *m.written.DeepCopy()
+	return &whole
 }
 
 // Refuse starts or prolongs the hold on requests of a kind. It returns when the hold ends.

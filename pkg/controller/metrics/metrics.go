@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
@@ -19,76 +18,56 @@ var (
 	reconciles = counters("reconcile_total", "result",
 		"Syncs of PodManagers by result: changed, unchanged, waiting (for the cache), conflict or error.")
 	Triggers = counters("triggers_total", "trigger",
-		"What PodManagers were synced for, by kind; echoes of the controller's own writes are not among them.")
+		"What PodManagers were synced for, by kind.")
 	PodFailures = counters("pod_request_failures_total", "operation",
 		"Requests to create or delete a pod that failed, by operation.")
 
 	rollouts = counters("rollouts_total", "result",
 		"Rollouts by result, each counted once: completed, halted, rolled_back, deadline or superseded.")
 
-	Namespaces = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Subsystem: subsystem, Name: "namespaces", StabilityLevel: metrics.ALPHA,
-		Help: "Namespaces that were asked for (all of them count as one), by state: starting, served, forbidden, missing or noCRD.",
-	}, []string{"state"})
+	Namespaces = gauges("namespaces", "state",
+		"Namespaces that were asked for (all of them count as one), by state: starting, served, forbidden, missing or noCRD.")
 
-	PolicyMissing = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Subsystem: subsystem, Name: "policy_missing", StabilityLevel: metrics.ALPHA,
-		Help: "Whether a rule that keeps users from gaining rights is not in force: 1 or 0, by policy. Without a right to read them there is no such series.",
-	}, []string{"policy"})
+	PolicyMissing = gauges("policy_missing", "policy",
+		"Whether a rule that keeps users from gaining rights is not in force: 1 or 0, by policy. Without a right to read them there is no such series.")
 
 	PodsCreated        = counter("pods_created_total", "Pods created.")
 	PodsDeleted        = counter("pods_deleted_total", "Pods deleted.")
 	PodsUpdatedInPlace = counter("pods_updated_in_place_total", "Pods given another revision in place.")
 	StatusWrites       = counter("status_writes_total", "Writes of a PodManager's status.")
-	EchoSkips          = counter("echo_skips_total",
-		"Syncs left out because the events showed nothing but the controller's own writes.")
-	StaleSkips = counter("stale_skips_total",
+	StaleSkips         = counter("stale_skips_total",
 		"Syncs put off because the cache had not seen the controller's own writes yet.")
 	LiveReads = counter("live_reads_total",
 		"Syncs that read from the API server because the cache was wrong or stayed behind.")
 	PodEvents = counter("pod_events_total",
 		"Pods that the caches were told of, in a list or by a watch: how much of the cluster this replica follows.")
 	Rewinds = counter("rewinds_total",
-		"Informers made to list anew because the API server had gone back in time, as after an etcd restore.")
+		"Times that all caches were thrown away because the API server had gone back in time, as after an etcd restore.")
 	Panics = counter("panics_total",
 		"Panics caught while syncing a PodManager. Each is a bug.")
 
-	ShardOwner = metrics.NewGaugeVec(&metrics.GaugeOpts{
-		Subsystem: subsystem, Name: "shard_owner", StabilityLevel: metrics.ALPHA,
-		Help: "Whether this replica works on a shard: 1 or 0, by shard. Without shards there is no such series.",
-	}, []string{"shard"})
+	ShardOwner = gauges("shard_owner", "shard",
+		"Whether this replica works on a shard: 1 or 0, by shard. Without shards there is no such series.")
 	ShardTakeovers       = counter("shard_takeovers_total", "Shards that this replica has taken.")
 	ShardTakeoverSeconds = histogram("shard_takeover_duration_seconds", "Time from holding a shard's Lease until its caches are filled.",
 		metrics.ExponentialBuckets(0.01, 2, 14))
 	ShardHandoverSeconds = histogram("shard_handover_duration_seconds", "Time from the decision to give up a shard until its Lease is released.",
 		metrics.ExponentialBuckets(0.01, 2, 14))
 
-	webhookRequests = metrics.NewCounterVec(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: "webhook_requests_total", StabilityLevel: metrics.ALPHA,
-		Help: "Requests to the webhooks, by path (none for a path that nobody serves) and HTTP code.",
-	}, []string{"path", "code"})
+	webhookRequests = counters("webhook_requests_total", "path",
+		"Requests to the webhooks, by path (none for a path that is not served) and HTTP code.", "code")
 	WebhookPanics         = counter("webhook_panics_total", "Panics caught while answering a webhook's request. Each is a bug.")
-	WebhookCertificateEnd = metrics.NewGauge(&metrics.GaugeOpts{
-		Subsystem: subsystem, Name: "webhook_certificate_expiration_timestamp_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Unix time at which the certificate ends that webhooks are served with, if the controller has made it; else 0.",
-	})
-	WebhookCertificateStart = metrics.NewGauge(&metrics.GaugeOpts{
-		Subsystem: subsystem, Name: "webhook_certificate_start_timestamp_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Unix time at which that certificate begins; else 0. With its end, that tells how much of its life is left.",
-	})
-	webhookSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
-		Subsystem: subsystem, Name: "webhook_duration_seconds", StabilityLevel: metrics.ALPHA,
-		Help:    "Time from a webhook's request until its answer, by path.",
-		Buckets: metrics.ExponentialBuckets(0.001, 2, 14),
-	}, []string{"path"})
+	WebhookCertificateEnd = gauge("webhook_certificate_expiration_timestamp_seconds",
+		"Unix time at which the certificate ends that webhooks are served with, if the controller has made it; else 0.")
+	WebhookCertificateStart = gauge("webhook_certificate_start_timestamp_seconds",
+		"Unix time at which that certificate begins; else 0. With its end, that tells how much of its life is left.")
+	webhookSeconds = histograms("webhook_duration_seconds", "path", "Time from a webhook's request until its answer, by path.",
+		metrics.ExponentialBuckets(0.001, 2, 14))
 
 	reconcileSeconds = histogram("reconcile_duration_seconds", "Duration of a sync.",
 		metrics.ExponentialBuckets(0.001, 2, 15))
-	rolloutSeconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
-		Subsystem: subsystem, Name: "rollout_duration_seconds", StabilityLevel: metrics.ALPHA,
-		Help:    "Time from a rollout's start until it was counted, by result; pauses, canaries and the bake time included.",
-		Buckets: metrics.ExponentialBuckets(5, 2, 14),
-	}, []string{"result"})
+	rolloutSeconds = histograms("rollout_duration_seconds", "result", "Time from a rollout's start until it was counted, by result; pauses, canaries and the bake time included.",
+		metrics.ExponentialBuckets(5, 2, 14))
 	PodReadySeconds = histogram("pod_ready_duration_seconds", "Time from a pod's creation until it became ready.",
 		metrics.ExponentialBuckets(1, 2, 12))
 )
@@ -97,16 +76,24 @@ func counter(name, help string) *metrics.Counter {
 	return metrics.NewCounter(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA})
 }
 
-func counters(name, label, help string) *metrics.CounterVec {
-	return metrics.NewCounterVec(&metrics.CounterOpts{
-		Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA,
-	}, []string{label})
+func counters(name, label, help string, more ...string) *metrics.CounterVec {
+	return metrics.NewCounterVec(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, append([]string{label}, more...))
+}
+
+func gauge(name, help string) *metrics.Gauge {
+	return metrics.NewGauge(&metrics.GaugeOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA})
+}
+
+func gauges(name, label, help string) *metrics.GaugeVec {
+	return metrics.NewGaugeVec(&metrics.GaugeOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, []string{label})
 }
 
 func histogram(name, help string, buckets []float64) *metrics.Histogram {
-	return metrics.NewHistogram(&metrics.HistogramOpts{
-		Subsystem: subsystem, Name: name, Help: help, Buckets: buckets, StabilityLevel: metrics.ALPHA,
-	})
+	return metrics.NewHistogram(&metrics.HistogramOpts{Subsystem: subsystem, Name: name, Help: help, Buckets: buckets, StabilityLevel: metrics.ALPHA})
+}
+
+func histograms(name, label, help string, buckets []float64) *metrics.HistogramVec {
+	return metrics.NewHistogramVec(&metrics.HistogramOpts{Subsystem: subsystem, Name: name, Help: help, Buckets: buckets, StabilityLevel: metrics.ALPHA}, []string{label})
 }
 
 var registerOnce, registerWebhooksOnce sync.Once
@@ -123,14 +110,14 @@ func RegisterWebhooks() {
 func Register() {
 	registerOnce.Do(func() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
-			Triggers, EchoSkips, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces, PolicyMissing,
+			Triggers, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces, PolicyMissing,
 			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds)
 		// A series that begins at 1 shows no increase.
 		for _, result := range status.Results {
 			rollouts.WithLabelValues(string(result))
 			rolloutSeconds.WithLabelValues(string(result))
 		}
-		for _, result := range []SyncResult{ResultChanged, ResultUnchanged, ResultWaiting, resultConflict, resultError} {
+		for _, result := range []SyncResult{ResultChanged, ResultUnchanged, ResultWaiting, ResultConflict, resultError} {
 			reconciles.WithLabelValues(string(result))
 		}
 		for _, operation := range []string{OperationCreate, OperationDelete} {
@@ -152,15 +139,13 @@ const (
 	ResultChanged   SyncResult = "changed"
 	ResultUnchanged SyncResult = "unchanged"
 	ResultWaiting   SyncResult = "waiting"
-	resultConflict  SyncResult = "conflict"
-	resultError     SyncResult = "error"
+	// ResultConflict: the plan was abandoned, because something had changed meanwhile.
+	ResultConflict SyncResult = "conflict"
+	resultError    SyncResult = "error"
 )
 
 func ObserveSync(duration time.Duration, result SyncResult, err error) {
-	switch {
-	case apierrors.IsConflict(err):
-		result = resultConflict
-	case err != nil:
+	if err != nil {
 		result = resultError
 	}
 	reconciles.WithLabelValues(string(result)).Inc()

@@ -48,54 +48,39 @@ func WriteObjects(out io.Writer, managers []*v1.PodManager) error {
 	slices.SortFunc(managers, func(a, b *v1.PodManager) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	w := objectWriter{out: bufio.NewWriterSize(out, 64<<10), labels: make([]string, len(managers))}
+	w := bufio.NewWriterSize(out, 64<<10)
+	labels := make([]string, len(managers)) // that tell the PodManagers apart
 	for i, m := range managers {
-		w.labels[i] = label("namespace", m.Namespace) + "," + label("podmanager", m.Name)
+		labels[i] = label("namespace", m.Namespace) + "," + label("podmanager", m.Name)
 	}
 	for _, family := range objectFamilies {
-		w.begin(family.name, family.help)
+		begin(w, family.name, family.help)
 		for i, m := range managers {
-			w.series(i, family.value(m))
+			series(w, family.name, labels[i], family.value(m))
 		}
 	}
-	w.begin("info", "The revision of the present template, as update_revision.")
+	begin(w, "info", "The revision of the present template, as update_revision.")
 	for i, m := range managers {
-		w.series(i, 1, label("update_revision", m.Status.UpdateRevision))
+		series(w, "info", labels[i]+","+label("update_revision", m.Status.UpdateRevision), 1)
 	}
-	w.begin("status_condition", "The conditions that the status has, each with its present status (true, false or unknown) and reason.")
+	begin(w, "status_condition", "The conditions that the status has, each with its present status (true, false or unknown) and reason.")
 	for i, m := range managers {
 		for _, c := range m.Status.Conditions {
-			w.series(i, 1, label("condition", c.Type), label("status", strings.ToLower(string(c.Status))), label("reason", c.Reason))
+			status := label("condition", c.Type) + "," + label("status", strings.ToLower(string(c.Status))) + "," + label("reason", c.Reason)
+			series(w, "status_condition", labels[i]+","+status, 1)
 		}
 	}
-	return w.out.Flush() // it has the first error of all writes
+	return w.Flush() // it has the first error of all writes
 }
 
-// objectWriter writes one family after the other.
-type objectWriter struct {
-	out *bufio.Writer
-	// labels are those that tell the PodManagers apart.
-	labels []string
-	name   string
+// begin writes what precedes the time series of a metric.
+func begin(w *bufio.Writer, name, help string) {
+	_, _ = w.WriteString("# HELP kube_podmanager_" + name + " " + help + "\n# TYPE kube_podmanager_" + name + " gauge\n")
 }
 
-func (w *objectWriter) begin(name, help string) {
-	w.name = "kube_podmanager_" + name
-	_, _ = w.out.WriteString("# HELP " + w.name + " " + help + "\n# TYPE " + w.name + " gauge\n") // Flush returns the error
-}
-
-// series writes a time series of the PodManager with this index: one line, made in the buffer.
-func (w *objectWriter) series(index int, value int64, more ...string) {
-	line := append(w.out.AvailableBuffer(), w.name...)
-	line = append(line, '{')
-	line = append(line, w.labels[index]...)
-	for _, label := range more {
-		line = append(line, ',')
-		line = append(line, label...)
-	}
-	line = append(line, "} "...)
-	line = strconv.AppendInt(line, value, 10)
-	_, _ = w.out.Write(append(line, '\n'))
+// series writes a time series.
+func series(w *bufio.Writer, name, labels string, value int64) {
+	_, _ = w.WriteString("kube_podmanager_" + name + "{" + labels + "} " + strconv.FormatInt(value, 10) + "\n")
 }
 
 var labelEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

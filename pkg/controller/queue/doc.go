@@ -4,5 +4,7 @@
 // Start with agenda.go. trigger.go names the reasons for which a key is queued. priority.go puts changes by users before changes of pods,
 // and both before the backlog: keys that a start or a resync has queued although nothing is known to have changed.
 //
+// workers.go divides the workers among namespaces.
+//
 // The handlers in pkg/controller decide which events enqueue a key; pkg/plan decides when to requeue it.
 package queue

@@ -22,18 +22,6 @@ const (
 // leastUrgentEvery makes every 16th key the least urgent one instead of the most urgent, so that no key starves.
 const leastUrgentEvery = 16
 
-// triggerPriority is the priority of one trigger.
-func triggerPriority(t Trigger) priority {
-	switch t {
-	case TriggerManagerAdded, TriggerManagerChanged, TriggerManagerDeleted:
-		return byUser
-	case TriggerStart, TriggerResync, TriggerStatusChanged:
-		return byBacklog
-	default:
-		return byEvent
-	}
-}
-
 // priorityQueue is the order in which keys leave the workqueue: by priority, and first in, first out within a priority.
 // The workqueue holds its lock whenever it calls.
 type priorityQueue struct {

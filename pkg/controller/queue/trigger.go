@@ -1,37 +1,35 @@
 package queue
 
-// Trigger is a reason for which a PodManager is synced.
-type Trigger uint
-
-const (
-	TriggerUnfinished Trigger = iota
-	TriggerStart
-	TriggerManagerAdded
-	TriggerManagerChanged
-	TriggerManagerDeleted
-	TriggerStatusChanged
-	TriggerResync
-	TriggerPodAdded
-	TriggerPodChanged
-	TriggerPodDeleted
-	TriggerPodOrphaned
-	TriggerRevision
-	triggerTime
-	triggerCount
+import (
+	"iter"
+	"maps"
 )
 
-// TriggerNames are the names of all triggers in logs and metrics.
-var TriggerNames = [triggerCount]string{
-	"unfinished", "start", "managerAdded", "managerChanged", "managerDeleted", "statusChanged", "resync",
-	"podAdded", "podChanged", "podDeleted", "podOrphaned", "revisionChanged", "time",
+// Trigger is a reason for which a PodManager is synced, as in logs and metrics.
+type Trigger string
+
+const (
+	TriggerUnfinished     Trigger = "unfinished"
+	TriggerStart          Trigger = "start"
+	TriggerManagerAdded   Trigger = "managerAdded"
+	TriggerManagerChanged Trigger = "managerChanged"
+	TriggerManagerDeleted Trigger = "managerDeleted"
+	TriggerStatusChanged  Trigger = "statusChanged"
+	TriggerResync         Trigger = "resync"
+	TriggerPodAdded       Trigger = "podAdded"
+	TriggerPodChanged     Trigger = "podChanged"
+	TriggerPodDeleted     Trigger = "podDeleted"
+	TriggerPodOrphaned    Trigger = "podOrphaned"
+	TriggerRevision       Trigger = "revisionChanged"
+	triggerTime           Trigger = "time"
+)
+
+var triggerPriority = map[Trigger]priority{
+	TriggerManagerAdded: byUser, TriggerManagerChanged: byUser, TriggerManagerDeleted: byUser,
+	TriggerUnfinished: byEvent, TriggerPodAdded: byEvent, TriggerPodChanged: byEvent, TriggerPodDeleted: byEvent, TriggerPodOrphaned: byEvent,
+	TriggerRevision: byEvent, triggerTime: byEvent,
+	TriggerStart: byBacklog, TriggerResync: byBacklog, TriggerStatusChanged: byBacklog,
 }
 
-func (t Trigger) String() string { return TriggerNames[t] }
-
-// MarshalText makes a log in JSON have the name.
-func (t Trigger) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// triggerSet has a bit for each trigger.
-type triggerSet uint
-
-func (s triggerSet) has(t Trigger) bool { return s&(1<<t) != 0 }
+// Triggers are all triggers.
+func Triggers() iter.Seq[Trigger] { return maps.Keys(triggerPriority) }

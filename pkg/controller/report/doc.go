@@ -1,8 +1,7 @@
 // Package report writes the status of a PodManager, and events about it.
 //
-// Start with report.go. status.go writes statuses, a few at a time, even if somebody else keeps changing the PodManager. rollouts.go
-// counts the rollouts that a status ends. events.go turns the outcome of a plan into events. recorder.go writes events, and flushes the last
-// ones when the process ends.
+// Start with report.go. status.go writes statuses, a few at a time, even if another client keeps changing the PodManager. events.go turns the
+// outcome of a plan into events. recorder.go writes events, and flushes the last ones when the process ends.
 //
 // pkg/plan/status decides what the status says.
 package report

@@ -13,7 +13,7 @@ import (
 	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/controller/executor"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
@@ -22,7 +22,7 @@ import (
 )
 
 // reportEvents sends the events of a sync: one for each kind of action or failure, however many pods it is about.
-func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *executor.Outcome) {
+func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *reconcile.Outcome) {
 	event := func(reason, action string, pods []*corev1.Pod, verb, why string) {
 		if len(pods) > 0 {
 			// client-go merges events about the same objects into a series. The first pod as the related object keeps batches apart.
@@ -52,7 +52,7 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 }
 
 // reportDisruptions warns about disrupted pods, such as evicted ones, once their replacements are created.
-func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.Outcome) {
+func (r *Reporter) reportDisruptions(creations []plan.Creation, done *reconcile.Outcome) {
 	created := make(map[string]bool, len(done.Created))
 	for _, pod := range done.Created {
 		created[pod.Name] = true
@@ -75,7 +75,7 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *executor.O
 }
 
 // reportForeign warns, once for each name, that a foreign pod has it.
-func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *executor.Outcome) {
+func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *reconcile.Outcome) {
 	memory := r.Memories.Of(key)
 	for _, name := range names {
 		if slices.Contains(memory.ReportedForeign, name) {
@@ -90,7 +90,7 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *exe
 }
 
 // reportFailure logs a failure, and sends a warning, if the failure differs from the one in the last warning.
-func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *executor.Outcome) {
+func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) {
 	memory := r.Memories.Of(key)
 	if done.Failure == nil {
 		memory.ReportedFailure = nil

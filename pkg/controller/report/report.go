@@ -2,12 +2,13 @@ package report
 
 import (
 	"context"
+	rand "math/rand/v2"
 	"sync/atomic"
 
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
-	"github.com/mycompany/podmanager/pkg/controller/executor"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/status"
@@ -15,13 +16,13 @@ import (
 
 // Reporter writes statuses and events.
 type Reporter struct {
-	executor.Deps
+	reconcile.Deps
 	recorder *recorder
 	// statusWrites is how many statuses are being written.
 	statusWrites atomic.Int32
 }
 
-func New(ctx context.Context, deps executor.Deps) (*Reporter, error) {
+func New(ctx context.Context, deps reconcile.Deps) (*Reporter, error) {
 	recorder, err := newRecorder(ctx, deps.Events)
 	if err != nil {
 		return nil, err
@@ -36,8 +37,7 @@ func (r *Reporter) Start(ctx context.Context) error { return r.recorder.start(ct
 func (r *Reporter) Stop() { r.recorder.stop() }
 
 // Report reports the outcome of a plan in events and in the status. It returns whether it has written the status, or tried to.
-func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) (bool, error) {
-	r.settleUncertainEnd(ctx, key, observed.Manager)
+func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) (bool, error) {
 	r.reportEvents(ctx, key, decided, done)
 	if done.Collided != "" {
 		return true, r.countCollision(ctx, key, done)
@@ -57,16 +57,14 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 		return false, nil
 	}
 	now := r.Clock.Now()
-	congestion, pace := r.WriteLatency.Congestion(now), &r.Memories.Of(key).Pace
-	isLate, isUrgent := pace.IsLate(now), status.IsUrgent(&done.Manager.Status, &wanted, done.Failure)
-	defer r.statusWrites.Add(-1)
-	if r.statusWrites.Add(1) > maxStatusWrites(isUrgent, isLate, congestion) {
-		done.LookAgain(requeue.After(now, statusRetry(congestion), requeue.AgainStatus))
-		return false, nil
-	}
-	if wait := pace.Wait(&done.Manager.Status, &wanted, changed, done.Failure, congestion, now); wait > 0 {
+	if wait := r.Memories.Of(key).Pace.Wait(&done.Manager.Status, &wanted, done.Failure, now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		done.LookAgain(requeue.After(now, wait, requeue.AgainStatus))
+		return false, nil
+	}
+	defer r.statusWrites.Add(-1)
+	if r.statusWrites.Add(1) > maxStatusWrites {
+		done.LookAgain(requeue.After(now, statusRetry+rand.N(statusRetry), requeue.AgainStatus))
 		return false, nil
 	}
 	before := done.Manager
@@ -85,7 +83,7 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 
 // ReportEarly writes the first status of a new PodManager before a plan that will take a while. A failure is only logged: Report writes
 // the status again after the plan.
-func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *executor.Outcome) {
+func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
 	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided.ForStatus(), Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
 	if err := r.writeStatus(ctx, key, done, status); err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.ErrorText(err))
@@ -95,15 +93,15 @@ func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observ
 // ReportBroken reports, in the conditions and in an event, that the controller cannot handle a PodManager. It leaves the rest of the
 // status as it is, because nothing new is known about the pods.
 func (r *Reporter) ReportBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
-	defer executor.RecoverTo(&err) // the PodManager may make this panic, too
-	manager, err := r.Scopes.Of(key.Namespace).PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
-	if err != nil {
-		return err
+	defer reconcile.RecoverTo(&err) // the PodManager may make this panic, too
+	manager := r.Memories.Of(key).WithWholeStatus(r.Scopes.Of(key.Namespace).ManagerNamed(key))
+	if manager == nil {
+		return nil // it is gone
 	}
 	broken := status.Broken(manager, reason, message, r.Clock.Now())
 	if !status.Differs(&manager.Status, &broken) {
 		return nil
 	}
 	r.recorder.warn(manager, nil, event, "Sync", message)
-	return r.writeStatus(ctx, key, &executor.Outcome{Manager: manager}, broken)
+	return r.writeStatus(ctx, key, &reconcile.Outcome{Manager: manager}, broken)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	rand "math/rand/v2"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,55 +14,38 @@ import (
 	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // countCollision increments collisionCount in the status, so that the next sync takes another name for the revision.
-func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, done *executor.Outcome) error {
+func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) error {
 	counted := *done.Manager.Status.DeepCopy()
 	counted.CollisionCount++
 	if err := r.writeStatus(ctx, key, done, counted); err != nil {
 		return err
 	}
-	done.LookAgain(requeue.After(r.Clock.Now(), executor.StaleRetry, requeue.AgainRevisionName))
+	done.LookAgain(requeue.After(r.Clock.Now(), reconcile.StaleRetry, requeue.AgainRevisionName))
 	return nil
 }
 
-// Pod requests come before statuses: few statuses are written at the same time, and fewer while the API server is busy, but for urgent and late
-// ones. A worker does not wait for its turn but requeues the key, because it has other pods to create and delete.
 const (
-	idleStatusWrites, lateStatusWrites, busyStatusWrites = 8, 4, 1
-	// busyCongestion is the congestion above which the API server counts as busy.
-	busyCongestion = 30 * time.Millisecond
+	// maxStatusWrites is how many statuses are written at the same time. Pod requests come before statuses, and a busy API server takes
+	// longer for each: the busier it is, the fewer statuses it gets.
+	maxStatusWrites = 8
+	// statusRetry, and up to twice that, is when a status is tried again that was one too many. A worker does not wait for its turn but
+	// requeues the key, because it has other pods to create and delete.
+	statusRetry = 500 * time.Millisecond
 )
-
-// maxStatusWrites is how many statuses may be written at the same time.
-func maxStatusWrites(isUrgent, isLate bool, congestion time.Duration) int32 {
-	switch {
-	case isUrgent || congestion <= busyCongestion:
-		return idleStatusWrites
-	case isLate:
-		return lateStatusWrites
-	default:
-		return busyStatusWrites
-	}
-}
-
-// statusRetry is when to try again to write a status: the later, the busier the API server.
-func statusRetry(congestion time.Duration) time.Duration {
-	wait := max(100*time.Millisecond, min(10*congestion, time.Second))
-	return wait + time.Duration(rand.Float64()*float64(wait))
-}
 
 // writeStatus updates the status. On a conflict somebody else has changed the PodManager. The status is still true for its
 // observedGeneration, so it is then patched without a resourceVersion: frequent writes by others could make each update fail. But if the
 // fields changed that remember rollouts, another controller has written the status, and this one is not written.
-func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *executor.Outcome, wanted v1.PodManagerStatus) error {
-	manager, began := done.Manager, r.Clock.Now()
+func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome, wanted v1.PodManagerStatus) error {
+	manager := done.Manager
 	client := r.Statuses.PodManagers(key.Namespace)
 	updated := manager.DeepCopy()
 	updated.Status = wanted
@@ -72,18 +54,23 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 		current, err = r.patchStatus(ctx, key, manager, wanted)
 	}
 	if apierrors.IsNotFound(err) {
-		return nil // the PodManager is gone: its delete event enqueues the key
+		// The PodManager is gone, as a live read will tell, or a webhook says so.
+		r.Memories.Of(key).ReadLive = true
+		return reconcile.Changed(key.String(), fmt.Errorf("writing the status: %w", err))
 	}
 	r.reportStatusFailure(key, manager, err)
 	if err != nil {
-		r.noteUncertainEnd(key, manager, &wanted, err)
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.WriteLatency.Took(r.Clock.Since(began), r.Clock.Now())
+	r.Memories.Of(key).Pace.Wrote(r.Clock.Now())
 	metrics.StatusWrites.Inc()
-	r.countRollout(ctx, key, manager, &wanted)
-	executor.WroteManager(r.Tracker, key, manager, current, r.Clock.Now())
-	done.Manager = current
+	r.Tracker.Saw(key, source.ManagersResource, current.ResourceVersion, r.Clock.Now())
+	memory := r.Memories.Of(key)
+	if memory.NoteStatus(&wanted, &current.Status) {
+		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus",
+			"The API server does not keep the whole status: the CRD is older than the controller, run kubectl apply -f artifacts/crd.yaml")
+	}
+	done.Manager = memory.WithWholeStatus(current)
 	klog.FromContext(ctx).V(2).Info("Status written", "reason", status.ReadyReason(&wanted), "replicas", wanted.Replicas, "ready", wanted.ReadyReplicas,
 		"available", wanted.AvailableReplicas, "terminating", wanted.TerminatingReplicas, "observedGeneration", wanted.ObservedGeneration)
 	return nil
@@ -98,6 +85,7 @@ func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manage
 	if err != nil {
 		return nil, err
 	}
+	live = r.Memories.Of(key).WithWholeStatus(live)
 	if !status.RemembersTheSame(&live.Status, &manager.Status) {
 		r.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, r.Clock.Now())
 		return nil, errOtherController

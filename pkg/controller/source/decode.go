@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,9 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/bounds"
@@ -34,19 +31,6 @@ func NewManagerClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
 	config.NegotiatedSerializer = tolerantCodecs{scheme.Codecs.WithoutConversion()}
 	client, err := rest.RESTClientFor(config)
 	return managersv1.New(client), err
-}
-
-func managerListWatch(client managersv1.AppsV1Interface, namespace, selector string) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
-			return client.PodManagers(namespace).List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = selector
-			return client.PodManagers(namespace).Watch(ctx, options)
-		},
-	}
 }
 
 // tolerantCodecs decode what the API server answers with tolerantDecoder.

@@ -2,18 +2,15 @@ package source
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
@@ -24,56 +21,26 @@ const (
 	ManagersResource  consistency.Resource = "podmanagers"
 )
 
-// IsManaged tells whether a PodManager controls a pod, or the pod is an orphan with the label of a PodManager.
-func IsManaged(obj any) bool {
-	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = tombstone.Obj
-	}
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return false
-	}
-	_, orphan := OrphanOf(pod)
-	return orphan || ControllerOf(pod) != nil
-}
-
 // byManager is the index of pods and revisions by the PodManager that they belong to: their controller, or, if they have none, the one
 // whose label they carry. A sync asks it for its own objects, so that it costs the same in a cluster of ten pods as in one of a hundred
 // thousand.
 const byManager = "podManager"
 
-func (s Scope) addIndexes() error {
-	indexers := cache.Indexers{byManager: func(obj any) ([]string, error) {
-		if key, found := ManagerKey(obj.(metav1.Object)); found {
-			return []string{key.String()}, nil
-		}
-		return nil, nil
-	}}
-	if err := s.Revisions.Informer().AddIndexers(indexers); err != nil {
-		return fmt.Errorf("adding an index to the revision informer: %w", err)
-	}
-	if err := s.Pods.Informer().AddIndexers(indexers); err != nil {
-		return fmt.Errorf("adding an index to the pod informer: %w", err)
-	}
-	if err := s.Pods.Informer().AddIndexers(cache.Indexers{misplaced: s.indexMisplaced}); err != nil {
-		return fmt.Errorf("adding the index of misplaced pods to the pod informer: %w", err)
-	}
-	return nil
-}
-
-// misplaced is the index, under this one value, of pods that carry the label of this shard and belong to a PodManager of another.
-const misplaced = "misplaced"
-
-func (s Scope) indexMisplaced(obj any) ([]string, error) {
-	if key, found := ManagerKey(obj.(metav1.Object)); found && !s.shard.Has(key) {
-		return []string{misplaced}, nil
+func indexManager(obj any) ([]string, error) {
+	if key, found := ManagerKey(obj.(metav1.Object)); found {
+		return []string{key.String()}, nil
 	}
 	return nil, nil
 }
 
 // Misplaced are the pods of this shard's cache that belong to a PodManager of another shard.
-func (s Scope) Misplaced() ([]*corev1.Pod, error) {
-	return byIndex[*corev1.Pod](s.Pods.Informer().GetIndexer(), misplaced, misplaced)
+func (s Scope) Misplaced() (misplaced []*corev1.Pod) {
+	for _, obj := range s.Pods[0].GetStore().List() {
+		if key, found := ManagerKey(obj.(metav1.Object)); found && !s.shard.Has(key) {
+			misplaced = append(misplaced, obj.(*corev1.Pod))
+		}
+	}
+	return misplaced
 }
 
 // ManagerKey is the key of the PodManager that a pod or revision belongs to: its controller or, if it has none, the one whose label it has.
@@ -109,72 +76,58 @@ func Claim[T metav1.Object](manager *v1.PodManager, objects []T) (claims Claims[
 }
 
 // PodsOf are the pods that bear the name of a PodManager, sorted, so that the same pods always give the same plan.
-func (s Scope) PodsOf(manager *v1.PodManager) (Claims[*corev1.Pod], error) {
-	pods, err := indexed[*corev1.Pod](s.Pods.Informer().GetIndexer(), manager)
-	if s.strays != nil && err == nil {
-		var strays []*corev1.Pod
-		strays, err = indexed[*corev1.Pod](s.strays.Pods.Informer().GetIndexer(), manager)
-		pods = withStrays(pods, strays)
-	}
+func (s Scope) PodsOf(manager *v1.PodManager) Claims[*corev1.Pod] {
+	pods := indexed[*corev1.Pod](s.Pods, manager)
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
-	return Claim(manager, pods), err
+	return Claim(manager, pods)
 }
 
 // RevisionsOf are the revisions that bear the name of a PodManager, the oldest first.
-func (s Scope) RevisionsOf(manager *v1.PodManager) (Claims[*appsv1.ControllerRevision], error) {
-	revisions, err := indexed[*appsv1.ControllerRevision](s.Revisions.Informer().GetIndexer(), manager)
-	if s.strays != nil && err == nil {
-		var strays []*appsv1.ControllerRevision
-		strays, err = indexed[*appsv1.ControllerRevision](s.strays.Revisions.Informer().GetIndexer(), manager)
-		revisions = withStrays(revisions, strays)
-	}
+func (s Scope) RevisionsOf(manager *v1.PodManager) Claims[*appsv1.ControllerRevision] {
+	revisions := indexed[*appsv1.ControllerRevision](s.Revisions, manager)
 	slices.SortFunc(revisions, func(a, b *appsv1.ControllerRevision) int { return cmp.Compare(a.Revision, b.Revision) })
-	return Claim(manager, revisions), err
+	return Claim(manager, revisions)
 }
 
-// withStrays adds the strays. An object that has just come into the shard may be in both caches; that of the shard has the later version.
-func withStrays[T metav1.Object](objects, strays []T) []T {
-	for _, stray := range strays {
-		isSame := func(object T) bool { return object.GetUID() == stray.GetUID() }
-		if !slices.ContainsFunc(objects, isSame) {
-			objects = append(objects, stray)
+// indexed are the objects that bear the name of a PodManager. An object that has just come into a shard may be in both caches; the one of the
+// shard, which is the first, has the later version.
+func indexed[T metav1.Object](informers []cache.SharedIndexInformer, manager *v1.PodManager) (objects []T) {
+	for _, informer := range informers {
+		found, _ := informer.GetIndexer().ByIndex(byManager, cache.MetaObjectToName(manager).String()) // fails only without the index
+		known := objects
+		for _, object := range found {
+			isSame := func(other T) bool { return other.GetUID() == object.(T).GetUID() }
+			if !slices.ContainsFunc(known, isSame) {
+				objects = append(objects, object.(T))
+			}
 		}
 	}
 	return objects
 }
 
-func indexed[T metav1.Object](indexer cache.Indexer, manager *v1.PodManager) ([]T, error) {
-	return byIndex[T](indexer, byManager, cache.MetaObjectToName(manager).String())
-}
-
-func byIndex[T metav1.Object](indexer cache.Indexer, index, value string) ([]T, error) {
-	found, err := indexer.ByIndex(index, value)
-	if err != nil {
-		return nil, err
-	}
-	objects := make([]T, 0, len(found))
-	for _, object := range found {
-		objects = append(objects, object.(T))
-	}
-	return objects, nil
-}
-
 // PodNamed is the pod of this name in the cache, which has all pods with the label of a PodManager; nil if there is none.
 func (s Scope) PodNamed(namespace, name string) *corev1.Pod {
-	object, found, err := s.Pods.Informer().GetIndexer().GetByKey(cache.NewObjectName(namespace, name).String())
-	switch {
-	case err == nil && found:
-		return object.(*corev1.Pod)
-	case s.strays != nil:
-		return s.strays.PodNamed(namespace, name)
+	for _, informer := range s.Pods {
+		if object, found, _ := informer.GetStore().GetByKey(cache.NewObjectName(namespace, name).String()); found {
+			return object.(*corev1.Pod)
+		}
 	}
 	return nil
+}
+
+// ManagerNamed is the PodManager with this key in the cache; nil if there is none.
+func (s Scope) ManagerNamed(key cache.ObjectName) *v1.PodManager {
+	manager, err := s.PodManagers.Lister().PodManagers(key.Namespace).Get(key.Name)
+	if err != nil { // it can only be that there is none
+		return nil
+	}
+	return manager
 }
 
 // Newer returns each pod as the cache shows it if the cache has a newer version, and leaves out pods that the cache has seen deleted:
 // carrying out a plan takes time, in which pods become ready or are deleted.
 func (s Scope) Newer(pods []*corev1.Pod) []*corev1.Pod {
-	store := s.Pods.Informer().GetStore().LastStoreSyncResourceVersion() // before reading the store: what is read is at least that new
+	store := s.Pods[0].GetStore().LastStoreSyncResourceVersion() // before reading the store: what is read is at least that new
 	newer := make([]*corev1.Pod, 0, len(pods))
 	for _, pod := range pods {
 		cached := s.PodNamed(pod.Namespace, pod.Name)
@@ -186,21 +139,6 @@ func (s Scope) Newer(pods []*corev1.Pod) []*corev1.Pod {
 		}
 	}
 	return newer
-}
-
-// IsUpToDate tells whether the cache has exactly the pods of a live read, in the same versions.
-func (s Scope) IsUpToDate(observed *plan.Observed) bool {
-	pods, err := s.PodsOf(observed.Manager)
-	if err != nil {
-		return false
-	}
-	cached := map[types.UID]string{}
-	for _, pod := range slices.Concat(pods.Own, pods.Orphans) {
-		cached[pod.UID] = pod.ResourceVersion
-	}
-	live := slices.Concat(observed.Pods, observed.Orphans)
-	differs := func(pod *corev1.Pod) bool { return cached[pod.UID] != pod.ResourceVersion }
-	return len(live) == len(cached) && !slices.ContainsFunc(live, differs)
 }
 
 // ControllerOf is the controllerRef of an object if it refers to a PodManager; nil otherwise.

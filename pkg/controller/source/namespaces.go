@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -14,16 +15,13 @@ import (
 // ByNamespace has the scopes by namespace.
 type ByNamespace map[string]Scope
 
-// NewByNamespace groups scopes by namespace, and adds the indexes for syncs to their informers.
-func NewByNamespace(scopes []Scope) (ByNamespace, error) {
+// NewByNamespace groups scopes by namespace.
+func NewByNamespace(scopes []Scope) ByNamespace {
 	byNamespace := make(ByNamespace, len(scopes))
 	for _, scope := range scopes {
 		byNamespace[scope.Namespace] = scope
-		if err := scope.addIndexes(); err != nil {
-			return nil, err
-		}
 	}
-	return byNamespace, nil
+	return byNamespace
 }
 
 // Of is the scope that a namespace belongs to.
@@ -37,7 +35,7 @@ func (b ByNamespace) Of(namespace string) Scope {
 // Live reads a PodManager live. A PodManager that the selector does not match counts as gone.
 func (b ByNamespace) Live(ctx context.Context, client managersv1.AppsV1Interface, key cache.ObjectName) (*v1.PodManager, error) {
 	manager, err := client.PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	if err == nil && !b.Of(key.Namespace).selects(manager) {
+	if selector := b.Of(key.Namespace).selector; err == nil && selector != nil && !selector.Matches(labels.Set(manager.Labels)) {
 		return nil, apierrors.NewNotFound(v1.Resource("podmanagers"), key.Name)
 	}
 	return manager, err

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -27,8 +26,7 @@ func newRelabelled() *relabelled { return &relabelled{busy: make(chan struct{}, 
 
 // Relabelled are the pods of the scope that have a PodManager as their controller, and not our label.
 func (s Scope) Relabelled(ctx context.Context, client metadata.Interface) ([]*metav1.PartialObjectMetadata, error) {
-	finder := cmp.Or(s.relabelled, newRelabelled())
-	return finder.find(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.Namespace))
+	return s.relabelled.find(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.Namespace))
 }
 
 func (r *relabelled) find(ctx context.Context, pods metadata.ResourceInterface) ([]*metav1.PartialObjectMetadata, error) {

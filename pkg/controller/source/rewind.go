@@ -2,16 +2,19 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
@@ -19,244 +22,237 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// rewindInterval is how often to check whether the API server has gone back in time. A check is a list of one object.
-const rewindInterval = 15 * time.Second
+// rewindInterval is how often a source is checked between the requests of its informer, rewindRetry how soon after a failure: versions may be
+// caught up before the first answer.
+const (
+	rewindInterval = 15 * time.Second
+	rewindRetry    = time.Second
+)
 
-// WatchForRewinds checks from time to time whether the API server has gone back in time, and makes informers relist if it has. The scope of
-// the whole checks for those of its shards. It does not notice a rewind whose versions were caught up since the last check; pkg/leader does,
-// by the Leases, and calls Relist.
-func (b ByNamespace) WatchForRewinds(ctx context.Context) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		for _, scope := range b {
-			if scope.strays != nil || !scope.hasSynced() {
-				continue
-			}
-			for source, store := range scope.sources() {
-				err := source.checkRewind(ctx, store)
-				if apierrors.IsForbidden(err) {
-					scope.runner.requestReview() // an open watch does not notice that its right was revoked
-				}
-				if err != nil && ctx.Err() == nil {
-					klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
-				}
-			}
-		}
-	}, rewindInterval)
-}
+// maxWitnesses is how many objects a source is checked by. A single one may have been written at the same version once more.
+const maxWitnesses = 3
 
-// relistable is the ListWatch of an informer that can be made to relist.
+var errRewound = errors.New("the API server has gone back in time")
+
+// checkedSource is the ListWatch of an informer. It notices that the API server has gone back in time, as after a restore of etcd.
 //
-// When etcd is restored from a backup, resourceVersions go back. An informer then resumes its watch at a resourceVersion that the API
-// server has yet to reach, gets no events until then, and keeps objects in its cache that no longer exist. A restart would help; so does
-// a watch error that makes the informer relist.
-type relistable struct {
-	resource  schema.GroupVersionResource
-	namespace string
-	client    metadata.Interface // reads how far the API server is
-	source    *cache.ListWatch
-	// answered, if not nil, is called after each request of the informer. It is set before the informer starts.
-	answered func(err error)
+// An informer would resume its watch at a version that the API server has yet to reach, and miss every change up to it. So the source checks
+// before each request whether the API server still has the history that it told before: the last objects that changed are the witnesses. It
+// compares them as of the version that the informer has reached, and not as of now: an event that is late is no evidence.
+type checkedSource struct {
+	resource            schema.GroupVersionResource
+	namespace, selector string
+	client              metadata.Interface // reads the witnesses
+	source              *cache.ListWatch
+	// isOfNow makes lists be of now. An informer asks for any version first, which may be older than what the last holder of a shard has
+	// written. A watch that begins with all objects is of now anyway.
+	isOfNow bool
+	// answered is called after each request of the informer, rewound if the API server has gone back in time. Both are set before the
+	// informer starts.
+	answered func(ctx context.Context, err error)
+	rewound  func(err error)
 
-	mu      sync.Mutex
-	watches map[*breakableWatch]bool
-	// isStale tells that the informer has seen what the API server no longer knows: the informer has to list, and must not resume a watch.
-	isStale bool
-	// parts are the ListWatches of shards, with the stores that they fill. They are of the same resource, so that one check is enough for all.
-	parts map[*relistable]cache.Store
+	mu sync.Mutex
+	// version is the version up to which the API server has told everything; empty until the first list is complete.
+	version   string
+	witnesses []witness   // the newest first
+	watch     *notedWatch // the present one: events of an earlier watch may be late
 }
 
-func newRelistable(resource schema.GroupVersionResource, namespace string, client metadata.Interface, source *cache.ListWatch) *relistable {
-	return &relistable{resource: resource, namespace: namespace, client: client, source: source,
-		watches: map[*breakableWatch]bool{}, parts: map[*relistable]cache.Store{}}
+// witness is an object as it was after its last change.
+type witness struct {
+	name    cache.ObjectName
+	uid     types.UID
+	version string
+	isGone  bool
 }
 
-// join makes the checks of the whole be about a part, too; leave ends that.
-func (r *relistable) join(part *relistable, store cache.Store) (leave func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.parts[part] = store
-	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.parts, part)
+// confirms reports whether a list of the objects with the witness's name shows what was told.
+func (w witness) confirms(list *metav1.PartialObjectMetadataList) bool {
+	if w.isGone || len(list.Items) == 0 {
+		return w.isGone && len(list.Items) == 0
 	}
+	return list.Items[0].UID == w.uid && list.Items[0].ResourceVersion == w.version
+}
+
+// isNewer reports whether a list shows an earlier version of the witness.
+func (w witness) isNewer(list *metav1.PartialObjectMetadataList) bool {
+	return len(list.Items) > 0 && list.Items[0].UID == w.uid && consistency.IsNewer(w.version, list.Items[0].ResourceVersion)
 }
 
 // listWatch is the ListWatch for the informer. Its objects are trimmed.
-func (r *relistable) listWatch() *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			if r.mustList() {
-				options.ResourceVersion = "" // the version that the informer knows is of another history
-			}
-			list, err := r.source.ListWithContextFunc(ctx, options)
-			r.answer(err)
-			if err != nil {
-				return nil, err
-			}
-			r.mu.Lock()
-			r.isStale = false
-			r.mu.Unlock()
-			return list, meta.EachListItem(list, func(object runtime.Object) error {
-				Trim(object)
-				return nil
-			})
-		},
-		WatchFuncWithContext: r.watch,
-	}
+func (s *checkedSource) listWatch() *cache.ListWatch {
+	return &cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.beginWatch}
 }
 
-// watch begins a watch that relist can break.
-func (r *relistable) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	lists := ptr.Deref(options.SendInitialEvents, false)
-	if lists && r.mustList() {
+func (s *checkedSource) list(ctx context.Context, options metav1.ListOptions) (list runtime.Object, err error) {
+	isFirstPage := options.Continue == ""
+	if isFirstPage {
+		err = s.check(ctx, maxWitnesses)
+	}
+	if s.isOfNow && options.ResourceVersion == "0" {
 		options.ResourceVersion = ""
 	}
-	inner, err := r.source.WatchFuncWithContext(ctx, options)
-	r.answer(err)
+	if err == nil {
+		list, err = s.source.ListWithContextFunc(ctx, options)
+	}
+	s.answered(ctx, err)
 	if err != nil {
 		return nil, err
 	}
-	w := &breakableWatch{inner: inner, events: make(chan watch.Event), broken: make(chan struct{}), stopped: make(chan struct{})}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.isStale && !lists {
-		inner.Stop()
-		return nil, errRewound
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if isFirstPage {
+		s.version, s.witnesses, s.watch = "", nil, nil
 	}
-	r.isStale = false
-	r.watches[w] = true
-	go func() {
-		w.forward()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.watches, w)
-	}()
-	return w, nil
-}
-
-// errRewound makes an informer list anew.
-var errRewound = apierrors.NewResourceExpired("the API server has gone back in time")
-
-func (r *relistable) mustList() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.isStale
-}
-
-func (r *relistable) answer(err error) {
-	if r.answered != nil {
-		r.answered(err)
+	err = meta.EachListItem(list, func(object runtime.Object) error {
+		Trim(object)
+		s.note(object.(metav1.Object), false)
+		return nil
+	})
+	if page, isList := list.(metav1.ListInterface); isList && page.GetContinue() == "" {
+		s.version = page.GetResourceVersion()
 	}
+	return list, err
 }
 
-// watchFailed handles the errors that make an informer relist. scopeRunner logs refusals and a missing CRD, so this logs them only at V(4).
+func (s *checkedSource) beginWatch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	err := s.check(ctx, maxWitnesses)
+	var inner watch.Interface
+	if err == nil {
+		inner, err = s.source.WatchFuncWithContext(ctx, options)
+	}
+	s.answered(ctx, err)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watch = &notedWatch{Interface: inner, source: s, events: make(chan watch.Event), stopped: make(chan struct{})}
+	if ptr.Deref(options.SendInitialEvents, false) { // it begins with a list
+		s.version, s.witnesses = "", nil
+	}
+	go s.watch.forward()
+	return s.watch, nil
+}
+
+// note makes an object a witness if it is one of the newest. The caller holds the lock.
+func (s *checkedSource) note(object metav1.Object, isGone bool) {
+	w := witness{cache.MetaObjectToName(object), object.GetUID(), object.GetResourceVersion(), isGone}
+	s.witnesses = slices.DeleteFunc(s.witnesses, func(other witness) bool { return other.name == w.name })
+	rank := 0
+	for rank < len(s.witnesses) && consistency.IsNewer(s.witnesses[rank].version, w.version) {
+		rank++
+	}
+	s.witnesses = slices.Insert(s.witnesses, rank, w)
+	s.witnesses = s.witnesses[:min(len(s.witnesses), maxWitnesses)]
+}
+
+// check fails if the API server has gone back in time, or does not answer. It asks for so many witnesses at the most.
+func (s *checkedSource) check(ctx context.Context, most int) (err error) {
+	s.mu.Lock()
+	version, witnesses := s.version, slices.Clone(s.witnesses[:min(most, len(s.witnesses))])
+	s.mu.Unlock()
+	if version == "" {
+		return nil
+	}
+	if len(witnesses) == 0 {
+		_, err = s.ask(ctx, version, s.namespace, metav1.ListOptions{Limit: 1}) // any object: to find a selected one may be a long search
+	}
+	for i := 0; err == nil && i < len(witnesses); i++ {
+		err = s.hear(ctx, version, witnesses[i])
+	}
+	if errors.Is(err, errRewound) {
+		s.rewound(err)
+	}
+	return err
+}
+
+// hear compares a witness with what the API server has now and, if that may be a later change, with what it had at the version.
+func (s *checkedSource) hear(ctx context.Context, version string, w witness) error {
+	named := metav1.ListOptions{LabelSelector: s.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", w.name.Name).String()}
+	list, err := s.ask(ctx, version, w.name.Namespace, named)
+	if err == nil && !w.confirms(list) && !w.isNewer(list) {
+		named.ResourceVersion, named.ResourceVersionMatch = version, metav1.ResourceVersionMatchExact
+		list, err = s.ask(ctx, version, w.name.Namespace, named)
+		if answer := apierrors.APIStatus(nil); errors.As(err, &answer) {
+			// Not known: the version may be compacted, and then the informer's watch is refused as well, so that it lists; or the object was stored
+			// in a version of the API that is not served any more. The informer must not wait for an answer that never comes.
+			return nil
+		}
+	}
+	if err != nil || w.confirms(list) {
+		return err
+	}
+	return fmt.Errorf("%w: %s %s is not what it was at version %s", errRewound, s.resource.Resource, w.name, version)
+}
+
+// ask lists metadata, and fails if the API server is not at the version yet.
+func (s *checkedSource) ask(ctx context.Context, version, namespace string, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+	list, err := s.client.Resource(s.resource).Namespace(namespace).List(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("looking whether the API server has gone back in time: %w", err)
+	}
+	if consistency.IsNewer(version, list.ResourceVersion) {
+		return nil, fmt.Errorf("%w: %s were at version %s, and are at %s", errRewound, s.resource.Resource, version, list.ResourceVersion)
+	}
+	return list, nil
+}
+
+// watchFailed handles the errors that make an informer relist. Others log refusals, a missing CRD and a rewind, so this does only at V(4).
 func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
-	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, errRewound) {
 		klog.FromContext(ctx).V(4).Info("Informer was refused", "type", r.TypeDescription(), "err", err)
 		return
 	}
 	cache.DefaultWatchErrorHandler(ctx, r, err)
 }
 
-// checkRewind makes the informers relist that have seen a newer resourceVersion than the API server is at. It asks for any object: one that
-// a selector matches may take the API server a search among all.
-func (r *relistable) checkRewind(ctx context.Context, store cache.Store) error {
-	// Ask the stores first: unless the API server has gone back, the list that follows is at least as new.
-	seen := r.seen(store)
-	list, err := r.client.Resource(r.resource).Namespace(r.namespace).List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return fmt.Errorf("asking for the version of %s: %w", r.resource.Resource, err)
-	}
-	for source, version := range seen {
-		if !consistency.IsNewer(version, list.ResourceVersion) {
-			continue
-		}
-		klog.FromContext(ctx).Info("The API server has gone back in time, listing anew", "resource", r.resource.Resource,
-			"seen", version, "now", list.ResourceVersion)
-		source.relist()
-	}
-	return nil
+// notedWatch forwards events, trimmed, and notes what they tell.
+type notedWatch struct {
+	watch.Interface
+	source   *checkedSource
+	events   chan watch.Event
+	stopped  chan struct{}
+	stopOnce sync.Once
 }
 
-// seen has the resourceVersion that the informer has seen, and those of the parts.
-func (r *relistable) seen(store cache.Store) map[*relistable]string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	seen := map[*relistable]string{r: store.LastStoreSyncResourceVersion()}
-	for part, store := range r.parts {
-		seen[part] = store.LastStoreSyncResourceVersion()
-	}
-	return seen
+func (w *notedWatch) ResultChan() <-chan watch.Event { return w.events }
+
+func (w *notedWatch) Stop() {
+	w.stopOnce.Do(func() { close(w.stopped) })
+	w.Interface.Stop()
 }
 
-// relistAll makes the informer and those of the parts list anew.
-func (r *relistable) relistAll() {
-	r.relist()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for part := range r.parts {
-		part.relist()
-	}
-}
-
-// relist makes the informer list anew: at once if it watches, and otherwise before it watches again.
-func (r *relistable) relist() {
-	metrics.Rewinds.Inc()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.isStale = true
-	for w := range r.watches {
-		w.breakOff()
-	}
-}
-
-// breakableWatch forwards events, trimmed, until breakOff ends it with the Expired error that makes an informer relist.
-type breakableWatch struct {
-	inner     watch.Interface
-	events    chan watch.Event
-	broken    chan struct{}
-	stopped   chan struct{}
-	breakOnce sync.Once
-	stopOnce  sync.Once
-}
-
-func (w *breakableWatch) ResultChan() <-chan watch.Event { return w.events }
-
-func (w *breakableWatch) Stop() { w.stopOnce.Do(func() { close(w.stopped) }) }
-
-func (w *breakableWatch) breakOff() { w.breakOnce.Do(func() { close(w.broken) }) }
-
-func (w *breakableWatch) forward() {
+func (w *notedWatch) forward() {
 	defer close(w.events)
-	defer w.inner.Stop()
-	for {
-		var event watch.Event
-		var more bool
-		select {
-		case <-w.stopped:
-			return
-		case <-w.broken:
-			status := errRewound.Status()
-			event = watch.Event{Type: watch.Error, Object: &status}
-		case event, more = <-w.inner.ResultChan():
-			if !more {
-				return
-			}
-			if event.Type != watch.Bookmark && event.Type != watch.Error {
-				Trim(event.Object)
-			}
+	for event := range w.Interface.ResultChan() {
+		if object, isObject := event.Object.(metav1.Object); isObject {
+			w.note(event.Type, object)
+		}
+		if event.Type != watch.Bookmark && event.Type != watch.Error {
+			Trim(event.Object)
 		}
 		select {
 		case w.events <- event:
 		case <-w.stopped:
 			return
 		}
-		if event.Type == watch.Error {
-			return
-		}
+	}
+}
+
+func (w *notedWatch) note(event watch.EventType, object metav1.Object) {
+	w.source.mu.Lock()
+	defer w.source.mu.Unlock()
+	if w.source.watch != w {
+		return
+	}
+	if event != watch.Bookmark {
+		w.source.note(object, event == watch.Deleted)
+	}
+	if event == watch.Bookmark || w.source.version != "" { // the first bookmark ends a list, whose objects come in any order
+		w.source.version = object.GetResourceVersion()
 	}
 }

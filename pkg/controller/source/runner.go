@@ -20,18 +20,10 @@ const (
 	maxReviewDelay = 25 * time.Second
 )
 
-// The first review of all rights waits for the caches for longestFill at the most, and for the first syncs for reviewAfterFill.
-const (
-	longestFill     = 3 * time.Second
-	reviewAfterFill = 300 * time.Millisecond
-)
-
 // scopeRunner starts the informers of one scope when the controller has the rights, and keeps the state of the scope.
 type scopeRunner struct {
-	scope  Scope
-	review func(ctx context.Context, namespace string, rights []access.Right) (access.Verdict, error)
-	// rights are all that the controller needs.
-	rights  []access.Right
+	scope   Scope
+	review  func(ctx context.Context) (access.Verdict, error)
 	changed func() // called after each change of State
 	// reviewNow asks run for a review before the delay is over.
 	reviewNow chan struct{}
@@ -39,32 +31,18 @@ type scopeRunner struct {
 	mu    sync.Mutex
 	facts facts
 	state ScopeState
-	// isPart tells that another runner reviews the rights, and logs what is wrong.
-	isPart bool
-	// hadProblem tells that the last logged state had a problem, so that its end is logged, too.
+	// hadProblem reports that the last logged state had a problem, so that its end is logged, too.
 	hadProblem bool
 }
 
-func newScopeRunner(scope Scope) *scopeRunner {
+func newScopeRunner(scope Scope, changed func(), review func(context.Context) (access.Verdict, error)) *scopeRunner {
 	start := facts{namespace: scope.Namespace, refused: map[string]bool{}}
-	return &scopeRunner{scope: scope, reviewNow: make(chan struct{}, 1), facts: start, state: start.state()}
-}
-
-// dependOn makes the runner of a part go by the rights that the runner of the whole has found.
-func (r *scopeRunner) dependOn(whole *scopeRunner) {
-	r.isPart, r.changed = true, func() {}
-	r.review = func(context.Context, string, []access.Right) (access.Verdict, error) {
-		whole.mu.Lock()
-		defer whole.mu.Unlock()
-		if !whole.facts.synced {
-			return access.Verdict{}, errNotServed
-		}
-		return whole.facts.verdict, whole.facts.err
+	r := &scopeRunner{scope: scope, review: review, changed: changed, reviewNow: make(chan struct{}, 1), facts: start, state: start.state()}
+	for _, source := range scope.sources {
+		source.answered = func(ctx context.Context, err error) { r.answered(ctx, source.resource.Resource, err) }
 	}
+	return r
 }
-
-// errNotServed is why no part of a scope is served.
-var errNotServed = errors.New("the caches of the namespace are not filled yet")
 
 // State is the state of the scope.
 func (r *scopeRunner) State() ScopeState {
@@ -75,26 +53,12 @@ func (r *scopeRunner) State() ScopeState {
 
 // run starts the informers of the scope once they have the rights to list and watch, and reviews the rights until ctx is done.
 func (r *scopeRunner) run(ctx context.Context) {
-	for source := range r.scope.sources() {
-		source.answered = func(err error) { r.answered(ctx, source.resource.Resource, err) }
-	}
-	defer r.scope.joinWhole()()
-	var starting sync.WaitGroup
-	defer func() {
-		starting.Wait()
-		for _, factory := range r.scope.factories {
-			factory.Shutdown()
-		}
-	}()
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { r.checkSources(ctx) })
 	started := false
 	for delay := time.Duration(0); ; {
-		if !started && r.mayRead(ctx) {
-			started = true
-			filled := make(chan struct{})
-			starting.Go(func() { defer close(filled); r.start(ctx) })
-			r.letFill(ctx, filled)
-		}
-		verdict, err := r.review(ctx, r.scope.Namespace, r.rights)
+		verdict, err := r.review(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -104,46 +68,28 @@ func (r *scopeRunner) run(ctx context.Context) {
 				f.verdict = verdict
 			}
 		})
-		isDone := started && err == nil && verdict.IsComplete()
+		if !started && err == nil && verdict.MayRead() {
+			started = true
+			running.Go(func() { r.scope.Run(ctx) })
+			running.Go(func() {
+				if cache.WaitFor(ctx, "", r.scope.SyncedCheckers()...) {
+					r.updateFacts(ctx, func(f *facts) { f.synced = true })
+				}
+			})
+		}
+		isDone := err == nil && verdict.IsComplete()
 		if delay = nextReviewDelay(delay, isDone); !r.awaitReview(ctx, delay) {
 			return
 		}
 	}
 }
 
-// letFill waits until the caches are filled and the first syncs are done, before the other rights are reviewed: many requests at once would
-// slow both down. It does not wait for long, in case there are problems that the review explains.
-func (r *scopeRunner) letFill(ctx context.Context, filled <-chan struct{}) {
-	limit := time.After(longestFill)
-	for {
-		select {
-		case <-filled:
-			filled, limit = nil, time.After(reviewAfterFill)
-		case <-limit:
-			return
-		case <-r.reviewNow:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// mayRead tells whether the informers have the rights to list and watch.
-func (r *scopeRunner) mayRead(ctx context.Context) bool {
-	verdict, err := r.review(ctx, r.scope.Namespace, access.ToRead)
-	return err == nil && verdict.MayRead()
-}
-
 // nextReviewDelay is how long to wait before the next review of the rights; 0 means until a request is refused.
 func nextReviewDelay(last time.Duration, isDone bool) time.Duration {
-	switch {
-	case isDone:
+	if isDone {
 		return 0
-	case last == 0:
-		return minReviewDelay
 	}
-	return min(2*last, maxReviewDelay)
+	return max(minReviewDelay, min(2*last, maxReviewDelay))
 }
 
 // awaitReview waits until the next review is due. It returns false when ctx is done.
@@ -161,13 +107,25 @@ func (r *scopeRunner) awaitReview(ctx context.Context, delay time.Duration) bool
 	return true
 }
 
-// start starts the informers, and waits until their caches have synced.
-func (r *scopeRunner) start(ctx context.Context) {
-	for _, factory := range r.scope.factories {
-		factory.StartWithContext(ctx)
-	}
-	if cache.WaitFor(ctx, "", r.scope.SyncedCheckers()...) {
-		r.updateFacts(ctx, func(f *facts) { f.synced = true })
+// checkSources checks the sources at times when their informers send no request: an open watch does not notice that its right was revoked,
+// nor always that the API server has gone back in time. What is true of them is true of the shards' own sources.
+func (r *scopeRunner) checkSources(ctx context.Context) {
+	for delay := rewindInterval; ; {
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return
+		}
+		delay = rewindInterval
+		for _, source := range r.scope.sources {
+			switch err := source.check(ctx, 1); {
+			case apierrors.IsForbidden(err):
+				r.requestReview()
+			case err != nil && !apierrors.IsNotFound(err):
+				klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
+				delay = rewindRetry
+			}
+		}
 	}
 }
 
@@ -219,8 +177,6 @@ func (r *scopeRunner) logState(logger klog.Logger) {
 	hadProblem := r.hadProblem
 	r.hadProblem = r.state.Why != ""
 	switch {
-	case r.isPart:
-		logger.V(4).Info("Part of a scope", "why", r.state.Why)
 	case r.state.Phase == ScopeStarting && r.facts.err != nil:
 		logger.Error(r.facts.err, "Not served yet", "why", r.state.Why)
 	case r.state.Phase == ScopeStarting:

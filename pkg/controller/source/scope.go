@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kubeinformers "k8s.io/client-go/informers"
-	appsinformers "k8s.io/client-go/informers/apps/v1"
-	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
@@ -43,199 +41,137 @@ type Clients struct {
 // Scope has the informers of one namespace, or of all namespaces (metav1.NamespaceAll).
 type Scope struct {
 	Namespace   string
-	Pods        coreinformers.PodInformer
-	Revisions   appsinformers.ControllerRevisionInformer
 	PodManagers podmanagerinformers.PodManagerInformer
+	// Pods and Revisions have one informer each. With shards, that is the one of the shard, and another one for all shards follows: of what is
+	// in no shard yet.
+	Pods, Revisions []cache.SharedIndexInformer
 
 	// selector selects the PodManagers that this controller syncs; nil for all.
 	selector labels.Selector
-	// shard is the shard whose pods and revisions the informers have. Those that are in no shard yet are in strays, which also has the
-	// PodManagers of all shards; nil without shards.
+	// shard is the shard whose pods and revisions the first informers have.
 	shard      shard.Shard
-	strays     *Scope
 	relabelled *relabelled
-	// The ListWatches of the informers; nil for the generated defaults.
-	podSource, revisionSource, managerSource *relistable
-
-	// runner starts the factories, and they the informers. Both are nil if the caller starts the informers.
+	// factories start the informers of this scope; sources are what these list and watch.
 	factories []informerFactory
-	runner    *scopeRunner
+	sources   []*checkedSource
 }
 
-// informerFactory is the part that the informer factories of both clients share.
+// informerFactory is what the SharedInformerFactories of both clients have in common.
 type informerFactory interface {
 	StartWithContext(ctx context.Context)
 	Shutdown()
 }
 
-// NewScope makes a scope with informers of the two factories. It replaces the generated informers by ones that tolerate an object that
-// cannot be decoded, and that relist after the API server has gone back in time. The informers have the pods and revisions that objects
-// selects, which leaves out those of others: the cost of the caches depends on our own objects only.
-func NewScope(clients Clients, kube kubeinformers.SharedInformerFactory, managers externalversions.SharedInformerFactory, namespace, objects string, selector labels.Selector) Scope {
-	s := Scope{
-		Namespace:     namespace,
-		selector:      selector,
-		PodManagers:   managers.Apps().V1().PodManagers(),
-		managerSource: newRelistable(managerResource, namespace, clients.Metadata, managerListWatch(clients.PodManagers, namespace, selector.String())),
-		relabelled:    newRelabelled(),
-		factories:     []informerFactory{kube, managers},
-	}
-	s.addObjects(clients, kube, objects)
-	managers.InformerFor(&v1.PodManager{}, func(_ versioned.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return newInformer(s.managerSource, clients.PodManagers, &v1.PodManager{}, resync)
+// NewScope makes a scope with informers that tolerate an object that cannot be decoded, and that notice it if the API server goes back in
+// time. They have the pods and revisions that objects selects, which leaves out those of others: the cost of the caches depends on our own
+// objects only.
+func NewScope(clients Clients, resync time.Duration, namespace, objects string, selector labels.Selector) Scope {
+	s := Scope{Namespace: namespace, selector: selector, relabelled: newRelabelled()}
+	s.addObjects(clients, resync, objects)
+	factory := externalversions.NewSharedInformerFactoryWithOptions(nil, resync, externalversions.WithNamespace(namespace))
+	factory.InformerFor(&v1.PodManager{}, func(versioned.Interface, time.Duration) cache.SharedIndexInformer {
+		return s.inform(clients.PodManagers, &v1.PodManager{}, resync, cache.Indexers{}, &checkedSource{
+			resource: managerResource, selector: selector.String(), client: clients.Metadata,
+			source: listWatch(clients.PodManagers.PodManagers(namespace), selector.String()),
+		})
 	})
-	s.runner = newScopeRunner(s)
+	s.PodManagers, s.factories = factory.Apps().V1().PodManagers(), append(s.factories, factory)
 	return s
 }
 
 // OfShard makes the scope of one shard. Its PodManagers are those of s, which has to be the scope of all that is in no shard; its pods
-// and revisions are the shard's own, in informers of the factory.
-func (s Scope) OfShard(clients Clients, kube kubeinformers.SharedInformerFactory, part shard.Shard) Scope {
-	own := Scope{
-		Namespace:   s.Namespace,
-		selector:    s.selector,
-		shard:       part,
-		strays:      &s,
-		PodManagers: s.PodManagers,
-		relabelled:  s.relabelled,
-		factories:   []informerFactory{kube},
+// and revisions are the shard's own. If the API server goes back in time, s is told.
+func (s Scope) OfShard(clients Clients, resync time.Duration, part shard.Shard) Scope {
+	own := Scope{Namespace: s.Namespace, selector: s.selector, shard: part, PodManagers: s.PodManagers, relabelled: s.relabelled}
+	own.addObjects(clients, resync, part.Selector())
+	for _, source := range own.sources {
+		source.isOfNow, source.rewound = true, s.sources[0].rewound
 	}
-	own.addObjects(clients, kube, part.Selector())
-	own.runner = newScopeRunner(own)
-	own.runner.dependOn(s.runner)
+	own.Pods, own.Revisions = append(own.Pods, s.Pods...), append(own.Revisions, s.Revisions...)
 	return own
 }
 
 // addObjects makes the informers of pods and revisions.
-func (s *Scope) addObjects(clients Clients, kube kubeinformers.SharedInformerFactory, selector string) {
-	podSource, revisionSource := podListWatch(clients.Kube, s.Namespace, selector), revisionListWatch(clients.Kube, s.Namespace, selector)
-	if s.strays != nil {
-		podSource, revisionSource = ofNow(podSource), ofNow(revisionSource)
-	}
-	pods := newRelistable(corev1.SchemeGroupVersion.WithResource("pods"), s.Namespace, clients.Metadata, podSource)
-	revisions := newRelistable(appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), s.Namespace, clients.Metadata, revisionSource)
-	s.podSource, s.revisionSource = pods, revisions
-	s.Pods, s.Revisions = kube.Core().V1().Pods(), kube.Apps().V1().ControllerRevisions()
-	kube.InformerFor(&corev1.Pod{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return newInformer(pods, clients.Kube, &corev1.Pod{}, resync)
+func (s *Scope) addObjects(clients Clients, resync time.Duration, selector string) {
+	factory := kubeinformers.NewSharedInformerFactoryWithOptions(clients.Kube, resync, kubeinformers.WithNamespace(s.Namespace))
+	pods := factory.InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+		return s.inform(clients.Kube, &corev1.Pod{}, resync, cache.Indexers{byManager: indexManager}, &checkedSource{
+			resource: corev1.SchemeGroupVersion.WithResource("pods"), selector: selector, client: clients.Metadata,
+			source: listWatch(clients.Kube.CoreV1().Pods(s.Namespace), selector),
+		})
 	})
-	kube.InformerFor(&appsv1.ControllerRevision{}, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-		return newInformer(revisions, clients.Kube, &appsv1.ControllerRevision{}, resync)
+	revisions := factory.InformerFor(&appsv1.ControllerRevision{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+		return s.inform(clients.Kube, &appsv1.ControllerRevision{}, resync, cache.Indexers{byManager: indexManager}, &checkedSource{
+			resource: appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), selector: selector, client: clients.Metadata,
+			source: listWatch(clients.Kube.AppsV1().ControllerRevisions(s.Namespace), selector),
+		})
 	})
+	s.Pods, s.Revisions = []cache.SharedIndexInformer{pods}, []cache.SharedIndexInformer{revisions}
+	s.factories = append(s.factories, factory)
 }
 
-func newInformer(source *relistable, client any, object runtime.Object, resync time.Duration) cache.SharedIndexInformer {
-	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync,
-		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+// inform makes the informer of a source.
+func (s *Scope) inform(client any, object runtime.Object, resync time.Duration, indexers cache.Indexers, source *checkedSource) cache.SharedIndexInformer {
+	source.namespace = s.Namespace
+	source.answered, source.rewound = func(context.Context, error) {}, func(error) {}
+	indexers[cache.NamespaceIndex] = cache.MetaNamespaceIndexFunc
+	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(source.listWatch(), client), object, resync, indexers)
 	_ = informer.SetWatchErrorHandlerWithContext(watchFailed) // fails only if the informer has started
+	s.sources = append(s.sources, source)
 	return informer
 }
 
-func podListWatch(client kubernetes.Interface, namespace, selector string) *cache.ListWatch {
+// listsAndWatches is a client of one type.
+type listsAndWatches[List runtime.Object] interface {
+	List(ctx context.Context, options metav1.ListOptions) (List, error)
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+func listWatch[List runtime.Object](client listsAndWatches[List], selector string) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector = selector
-			return client.CoreV1().Pods(namespace).List(ctx, options)
+			return client.List(ctx, options)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.LabelSelector = selector
-			return client.CoreV1().Pods(namespace).Watch(ctx, options)
+			return client.Watch(ctx, options)
 		},
 	}
 }
 
-func revisionListWatch(client kubernetes.Interface, namespace, selector string) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.LabelSelector = selector
-			return client.AppsV1().ControllerRevisions(namespace).List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.LabelSelector = selector
-			return client.AppsV1().ControllerRevisions(namespace).Watch(ctx, options)
-		},
+// Run runs the informers of this scope alone until ctx is done.
+func (s Scope) Run(ctx context.Context) {
+	for _, factory := range s.factories {
+		factory.StartWithContext(ctx)
 	}
-}
-
-// ofNow makes lists be of now. An informer asks for any version first, which may be older than what the last holder of the shard has
-// written. A watch that begins with all objects is of now anyway.
-func ofNow(source *cache.ListWatch) *cache.ListWatch {
-	list := source.ListWithContextFunc
-	source.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		if options.ResourceVersion == "0" {
-			options.ResourceVersion = ""
-		}
-		return list(ctx, options)
+	<-ctx.Done()
+	for _, factory := range s.factories {
+		factory.Shutdown()
 	}
-	return source
 }
 
 // Shard is the shard of the scope.
 func (s Scope) Shard() shard.Shard { return s.shard }
 
-// Strays is the scope of what is in no shard; false without shards.
-func (s Scope) Strays() (Scope, bool) {
-	if s.strays == nil {
-		return Scope{}, false
-	}
-	return *s.strays, true
-}
-
-// Shows tells whether the caches have, or will have, a pod or revision with these labels.
+// Shows reports whether the caches have, or will have, a pod or revision with these labels.
 func (s Scope) Shows(labels map[string]string) bool {
 	return s.shard.IsIn(labels) || s.shard.IsStray(labels)
 }
 
-// selects tells whether the selector matches a PodManager.
-func (s Scope) selects(manager *v1.PodManager) bool {
-	return s.selector == nil || s.selector.Matches(labels.Set(manager.Labels))
-}
-
-// sources are the ListWatches of the informers of this scope alone, with the stores that they fill.
-func (s Scope) sources() map[*relistable]cache.Store {
-	sources := map[*relistable]cache.Store{
-		s.podSource:      s.Pods.Informer().GetStore(),
-		s.revisionSource: s.Revisions.Informer().GetStore(),
-		s.managerSource:  s.PodManagers.Informer().GetStore(),
-	}
-	delete(sources, nil)
-	return sources
-}
-
-// joinWhole makes the scope of the whole check for the informers of a shard, too, whether the API server has gone back in time, until leave
-// is called. It does nothing without shards.
-func (s Scope) joinWhole() (leave func()) {
-	if s.strays == nil {
-		return func() {}
-	}
-	leavePods := s.strays.podSource.join(s.podSource, s.Pods.Informer().GetStore())
-	leaveRevisions := s.strays.revisionSource.join(s.revisionSource, s.Revisions.Informer().GetStore())
-	return func() {
-		leavePods()
-		leaveRevisions()
-	}
-}
-
-// Seen has the resourceVersion of each store.
+// Seen has the resourceVersion of each store that has what the controller writes.
 func (s Scope) Seen() map[consistency.Resource]string {
 	return map[consistency.Resource]string{
-		PodsResource:      s.Pods.Informer().GetStore().LastStoreSyncResourceVersion(),
-		RevisionsResource: s.Revisions.Informer().GetStore().LastStoreSyncResourceVersion(),
+		PodsResource:      s.Pods[0].GetStore().LastStoreSyncResourceVersion(),
+		RevisionsResource: s.Revisions[0].GetStore().LastStoreSyncResourceVersion(),
 		ManagersResource:  s.PodManagers.Informer().GetStore().LastStoreSyncResourceVersion(),
 	}
 }
 
 // SyncedCheckers returns a checker for each cache, which is done once the cache has synced.
-func (s Scope) SyncedCheckers() []cache.DoneChecker {
-	checkers := []cache.DoneChecker{
-		s.Pods.Informer().HasSyncedChecker(), s.Revisions.Informer().HasSyncedChecker(), s.PodManagers.Informer().HasSyncedChecker(),
-	}
-	if s.strays != nil {
-		checkers = append(checkers, s.strays.SyncedCheckers()...)
+func (s Scope) SyncedCheckers() (checkers []cache.DoneChecker) {
+	for _, informer := range slices.Concat(s.Pods, s.Revisions, []cache.SharedIndexInformer{s.PodManagers.Informer()}) {
+		checkers = append(checkers, informer.HasSyncedChecker())
 	}
 	return checkers
-}
-
-func (s Scope) hasSynced() bool {
-	return !slices.ContainsFunc(s.SyncedCheckers(), func(checker cache.DoneChecker) bool { return !cache.IsDone(checker) })
 }

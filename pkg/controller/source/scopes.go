@@ -2,10 +2,9 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -15,10 +14,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/access"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
-
-// freeMemoryAfter is how long after the first caches have synced the memory that this took is returned to the operating system. The first
-// syncs are over by then.
-const freeMemoryAfter = 30 * time.Second
 
 // ScopePhase is the phase of a scope, as in the label of the metric.
 type ScopePhase string
@@ -58,39 +53,41 @@ func (s ScopeState) Name() string {
 type Scopes struct {
 	runners []*scopeRunner
 	served  chan struct{}
+	serve   func() // closes served
 
-	mu        sync.Mutex // guards wasServed, and keeps an older count from overwriting a newer one in the metric
-	wasServed bool
+	mu sync.Mutex // keeps an older count from overwriting a newer one in the metric
 }
 
 // NewScopes returns the Scopes of scopes made by NewScope. rights are what the controller needs in each of them.
 func NewScopes(client kubernetes.Interface, scopes []Scope, rights []access.Right) *Scopes {
 	s := &Scopes{served: make(chan struct{})}
+	s.serve = sync.OnceFunc(func() { close(s.served) })
 	for _, scope := range scopes {
-		scope.runner.review, scope.runner.rights = access.Reviewer{Client: client}.Review, rights
-		scope.runner.changed = s.changed
-		s.runners = append(s.runners, scope.runner)
+		s.runners = append(s.runners, newScopeRunner(scope, s.changed, func(ctx context.Context) (access.Verdict, error) {
+			return access.Review(ctx, client, scope.Namespace, rights)
+		}))
 	}
 	return s
 }
 
-// NewShardScopes returns the Scopes of one shard: of scopes made by OfShard.
-func NewShardScopes(scopes []Scope) *Scopes {
-	s := &Scopes{served: make(chan struct{})}
-	for _, scope := range scopes {
-		s.runners = append(s.runners, scope.runner)
-	}
-	return s
-}
-
-// Run runs the scopes until ctx is done, and returns when all their informers have stopped.
-func (s *Scopes) Run(ctx context.Context) {
+// Run runs the scopes until ctx is done, and returns when all their informers have stopped. It returns an error if the API server has gone
+// back in time: the caches are wrong then, and stay so.
+func (s *Scopes) Run(ctx context.Context) error {
+	ctx, rewound := context.WithCancelCause(ctx)
+	defer rewound(nil)
 	var running sync.WaitGroup
 	for _, runner := range s.runners {
-		runner.changed()
+		for _, source := range runner.scope.sources {
+			source.rewound = rewound
+		}
 		running.Go(func() { runner.run(ctx) })
 	}
+	s.changed()
 	running.Wait()
+	if err := context.Cause(ctx); errors.Is(err, errRewound) {
+		return err
+	}
+	return nil
 }
 
 // Served is closed once the first scope is served.
@@ -108,22 +105,12 @@ func (s *Scopes) States() []ScopeState {
 }
 
 // PodManagers are all PodManagers in the caches.
-func (s *Scopes) PodManagers() []*v1.PodManager {
-	var all []*v1.PodManager
+func (s *Scopes) PodManagers() (all []*v1.PodManager) {
 	for _, runner := range s.runners {
-		managers, _ := runner.scope.PodManagers.Lister().List(labels.Everything()) // a cache does not fail
+		managers, _ := runner.scope.PodManagers.Lister().List(labels.Everything()) // a lister never fails
 		all = append(all, managers...)
 	}
 	return all
-}
-
-// Relist makes all informers list anew, those of shards included.
-func (s *Scopes) Relist() {
-	for _, runner := range s.runners {
-		for source := range runner.scope.sources() {
-			source.relistAll()
-		}
-	}
 }
 
 // changed counts the scopes by phase after a change of a state.
@@ -137,10 +124,8 @@ func (s *Scopes) changed() {
 	for _, phase := range scopePhases {
 		metrics.Namespaces.WithLabelValues(string(phase)).Set(float64(counts[phase]))
 	}
-	if counts[ScopeServed] > 0 && !s.wasServed {
-		s.wasServed = true
-		close(s.served)
-		time.AfterFunc(freeMemoryAfter, debug.FreeOSMemory) // filling the caches leaves more garbage than the caches hold
+	if counts[ScopeServed] > 0 {
+		s.serve()
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	kubeinformers "k8s.io/client-go/informers"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	klog "k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
@@ -24,7 +23,6 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/access"
 	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/generated/informers/externalversions"
 )
 
 func TestScopeState(t *testing.T) {
@@ -116,18 +114,15 @@ func runScopes(t *testing.T, verdicts map[string]access.Verdict) *testScopes {
 	s := &testScopes{kube: kubefake.NewClientset(), verdicts: verdicts, reviews: map[string]int{}}
 	var all []Scope
 	for _, namespace := range slices.Sorted(maps.Keys(verdicts)) {
-		kube := kubeinformers.NewSharedInformerFactoryWithOptions(s.kube, 0, kubeinformers.WithNamespace(namespace))
-		all = append(all, NewScope(Clients{Kube: s.kube, PodManagers: noManagers{}}, kube, externalversions.NewSharedInformerFactory(nil, 0), namespace, "podmanager", labels.Everything()))
+		all = append(all, NewScope(Clients{Kube: s.kube, PodManagers: noManagers{}, Metadata: testServer{version: "9999"}}, 0, namespace, "podmanager", labels.Everything()))
 	}
 	s.Scopes = NewScopes(s.kube, all, access.All)
 	for _, runner := range s.runners {
-		runner.review = func(_ context.Context, namespace string, asked []access.Right) (access.Verdict, error) {
+		runner.review = func(context.Context) (access.Verdict, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if len(asked) == len(access.All) {
-				s.reviews[namespace]++
-			}
-			return s.verdicts[namespace], nil
+			s.reviews[runner.scope.Namespace]++
+			return s.verdicts[runner.scope.Namespace], nil
 		}
 	}
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(0)))
@@ -137,7 +132,9 @@ func runScopes(t *testing.T, verdicts map[string]access.Verdict) *testScopes {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.Run(ctx)
+		if err := s.Run(ctx); err != nil {
+			t.Error(err)
+		}
 	}()
 	s.stop = func() {
 		stop()

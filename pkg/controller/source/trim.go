@@ -18,7 +18,7 @@ func Trim(object runtime.Object) {
 	case *corev1.Pod:
 		metrics.PodEvents.Inc()
 		podstate.Trim(object)
-		if !IsManaged(object) {
+		if _, isManaged := ManagerKey(object); !isManaged {
 			// A pod with our label that another controller controls: the plan needs its name, which is taken, and its labels and owners,
 			// which show that it is not ours.
 			object.Annotations = nil

@@ -93,12 +93,13 @@ func TestInformersGetTrimmedObjects(t *testing.T) {
 			Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 	}
 	events := watch.NewFake()
-	informer := newRelistable(corev1.SchemeGroupVersion.WithResource("pods"), "", nil, &cache.ListWatch{
+	source := &checkedSource{answered: func(context.Context, error) {}, source: &cache.ListWatch{
 		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			return &corev1.PodList{Items: []corev1.Pod{*newPod()}}, nil
 		},
 		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return events, nil },
-	}).listWatch()
+	}}
+	informer := source.listWatch()
 	list, err := informer.ListWithContext(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

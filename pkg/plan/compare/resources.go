@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // resizable are the resources that a resize can change.
@@ -48,17 +50,29 @@ func withDefaults(resources corev1.ResourceRequirements) corev1.ResourceRequirem
 	return complete
 }
 
-// RestartsWhenResized tells whether the kubelet restarts a container to resize it from its old resources: the amount of a resource
-// changes for which the container's resizePolicy is RestartContainer.
-func RestartsWhenResized(oldResources corev1.ResourceRequirements, container *corev1.Container) bool {
-	from, to := withDefaults(oldResources), withDefaults(container.Resources)
-	return slices.ContainsFunc(container.ResizePolicy, func(policy corev1.ContainerResizePolicy) bool {
-		differs := func(from, to corev1.ResourceList) bool {
-			amount, other := from[policy.ResourceName], to[policy.ResourceName]
-			return amount.Cmp(other) != 0
+// RestartAmounts are the CPU and memory that the kubelet restarts a container to change, by these resize policies.
+func RestartAmounts(resources corev1.ResourceRequirements, policies []corev1.ContainerResizePolicy) corev1.ResourceRequirements {
+	amounts := Resizable(resources)
+	for _, list := range []corev1.ResourceList{amounts.Requests, amounts.Limits} {
+		maps.DeleteFunc(list, func(name corev1.ResourceName, _ resource.Quantity) bool {
+			return !slices.Contains(policies, corev1.ContainerResizePolicy{ResourceName: name, RestartPolicy: corev1.RestartContainer})
+		})
+	}
+	return amounts
+}
+
+// HasOtherAmounts reports whether any of these amounts is another one in a container's resources.
+func HasOtherAmounts(resources, amounts corev1.ResourceRequirements) bool {
+	resources = withDefaults(resources)
+	differ := func(all, amounts corev1.ResourceList) bool {
+		for name, amount := range amounts {
+			if amount.Cmp(all[name]) != 0 {
+				return true
+			}
 		}
-		return policy.RestartPolicy == corev1.RestartContainer && (differs(from.Requests, to.Requests) || differs(from.Limits, to.Limits))
-	})
+		return false
+	}
+	return differ(resources.Requests, amounts.Requests) || differ(resources.Limits, amounts.Limits)
 }
 
 // Resizable are the CPU and memory in a container's resources, as the API server defaults them.

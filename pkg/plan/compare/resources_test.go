@@ -9,7 +9,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-func TestRestartsWhenResized(t *testing.T) {
+func TestRestartAmounts(t *testing.T) {
 	const no, yes = corev1.NotRequired, corev1.RestartContainer
 	limitOnly := func(limit string) func(*corev1.PodTemplateSpec) { return Needs(Amounts(corev1.ResourceCPU, "", limit)) }
 	tests := map[string]struct {
@@ -28,7 +28,8 @@ func TestRestartsWhenResized(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := RestartsWhenResized(test.from.Spec.Containers[0].Resources, &test.to.Spec.Containers[0]); got != test.want {
+			had, to := test.from.Spec.Containers[0].Resources, test.to.Spec.Containers[0]
+			if got := HasOtherAmounts(to.Resources, RestartAmounts(had, to.ResizePolicy)); got != test.want {
 				t.Errorf("restarts: %v", got)
 			}
 		})

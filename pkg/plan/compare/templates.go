@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -51,10 +52,58 @@ func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	if !equality.Semantic.DeepEqual(from.Spec, remaining.Spec) || !slices.Equal(from.Finalizers, remaining.Finalizers) {
 		return Diff{}, firstDifference(from, remaining) + " differs"
 	}
+	if why := restartNeeded(from, to, diff); why != "" {
+		return Diff{}, why
+	}
 	if len(diff.Resources) > 0 && qosOf(&from.Spec) != qosOf(&to.Spec) {
 		return Diff{}, fmt.Sprintf("the QoS class would change from %s to %s", qosOf(&from.Spec), qosOf(&to.Spec))
 	}
 	return diff, ""
+}
+
+// checksumPrefix is how annotations begin that change in order to restart the pods, as many charts have them for a ConfigMap.
+const checksumPrefix = "checksum/"
+
+// restartNeeded tells why the containers have to restart although the kubelet would not restart them: what they were started with has
+// changed. A container that gets another image restarts anyway.
+func restartNeeded(from, to *corev1.PodTemplateSpec, diff Diff) string {
+	for _, key := range changedKeys(from.Annotations, to.Annotations) {
+		if strings.HasPrefix(key, checksumPrefix) {
+			return fmt.Sprintf("the annotation %s has changed, which asks for a restart", key)
+		}
+	}
+	changed := map[string]string{}
+	for _, key := range changedKeys(from.Labels, to.Labels) {
+		changed[fmt.Sprintf("metadata.labels['%s']", key)] = "the label " + key
+	}
+	for _, key := range changedKeys(from.Annotations, to.Annotations) {
+		changed[fmt.Sprintf("metadata.annotations['%s']", key)] = "the annotation " + key
+	}
+	for _, container := range to.Spec.Containers {
+		for _, env := range container.Env {
+			if env.ValueFrom == nil || env.ValueFrom.FieldRef == nil || diff.Images[container.Name] != "" {
+				continue
+			}
+			if what, found := changed[env.ValueFrom.FieldRef.FieldPath]; found {
+				return fmt.Sprintf("container %s has %s in its environment, which only a restart changes", container.Name, what)
+			}
+		}
+	}
+	return ""
+}
+
+// changedKeys are the keys whose values differ, sorted.
+func changedKeys(from, to map[string]string) []string {
+	all := maps.Clone(from)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, to)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(key string) bool {
+		before, had := from[key]
+		after, has := to[key]
+		return had == has && before == after
+	})
 }
 
 // firstDifference is the path of the first field that differs.

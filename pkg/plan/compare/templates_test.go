@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/compare"
@@ -38,6 +39,27 @@ func TestTemplates(t *testing.T) {
 		"labels and annotations": {to: TemplateWith(func(t *corev1.PodTemplateSpec) { t.Labels, t.Annotations = nil, map[string]string{"a": "b"} })},
 		"an image":               {to: TemplateWith(images("app:2", "side:1")), images: []string{"app"}},
 		"two images":             {to: TemplateWith(images("app:2", "side:2")), images: []string{"app", "side"}},
+		"a label in the environment": {
+			from: TemplateWith(reads("metadata.labels['tier']")), to: TemplateWith(reads("metadata.labels['tier']"), labelled("tier", "back")),
+			why: "container app has the label tier in its environment, which only a restart changes",
+		},
+		"another label than the one in the environment": {
+			from: TemplateWith(reads("metadata.labels['tier']")), to: TemplateWith(reads("metadata.labels['tier']"), labelled("team", "shop")),
+		},
+		"a label in the environment, and another image": {
+			from:   TemplateWith(reads("metadata.labels['tier']")),
+			to:     TemplateWith(reads("metadata.labels['tier']"), labelled("tier", "back"), images("app:2", "side:1")),
+			images: []string{"app"},
+		},
+		"an annotation in the environment": {
+			from: TemplateWith(reads("metadata.annotations['a']")),
+			to:   TemplateWith(reads("metadata.annotations['a']"), func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"a": "b"} }),
+			why:  "container app has the annotation a in its environment, which only a restart changes",
+		},
+		"a checksum": {
+			to:  TemplateWith(func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"checksum/config": "1"} }),
+			why: "the annotation checksum/config has changed, which asks for a restart",
+		},
 		"a restart":              {to: TemplateWith(restart), why: "a restart was asked for"},
 		"a restart and an image": {to: TemplateWith(restart, images("app:2", "side:1")), why: "a restart was asked for"},
 		"a restart was asked for before": {
@@ -113,4 +135,15 @@ func TestTemplates(t *testing.T) {
 	if _, why := Templates(nil, TemplateWith()); why != "the template that the pod was made from is not known any more" {
 		t.Errorf("without the old template: %q", why)
 	}
+}
+
+// reads gives the first container an environment variable from a field of its pod.
+func reads(path string) func(*corev1.PodTemplateSpec) {
+	return func(t *corev1.PodTemplateSpec) {
+		t.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "FIELD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}}
+	}
+}
+
+func labelled(key, value string) func(*corev1.PodTemplateSpec) {
+	return func(t *corev1.PodTemplateSpec) { metav1.SetMetaDataLabel(&t.ObjectMeta, key, value) }
 }

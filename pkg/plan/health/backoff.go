@@ -44,32 +44,22 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
-	// A failed pod has been replaced if an active pod records the same number of failures before it. Pods with the same number of
-	// disruptions are matched first; the rest by failures alone, because rollout.State.Retries may raise the disruptions.
-	byBoth, byFailures := map[[2]int]int{}, map[int]int{}
+	// A failed pod has been replaced if an active pod records the same number of failures and disruptions before it. What a pod records that
+	// was updated in place since is about another revision.
+	replacements := map[[2]int]int{}
 	for _, pod := range active {
-		byBoth[[2]int{FailuresBefore(pod), DisruptionsBefore(pod)}]++
-		byFailures[FailuresBefore(pod)]++
-	}
-	var unmatched []Retry
-	for _, pod := range NewestFirst(finished, now) {
-		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
-		if pod.Labels[v1.LabelRevision] != revision.Hash {
-			continue
+		if inplace.CompletedRecord(pod).Revision == "" {
+			replacements[[2]int{FailuresBefore(pod), DisruptionsBefore(pod)}]++
 		}
-		if key := [2]int{retry.Failures, retry.Disruptions}; byBoth[key] > 0 {
-			byBoth[key]--
-			byFailures[retry.Failures]--
-			continue
-		}
-		retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures))
-		unmatched = append(unmatched, retry)
 	}
 	var found Retries
-	for _, retry := range unmatched {
-		switch {
-		case byFailures[retry.Failures] > 0:
-			byFailures[retry.Failures]--
+	for _, pod := range NewestFirst(finished, now) {
+		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
+		retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures))
+		switch key := [2]int{retry.Failures, retry.Disruptions}; {
+		case pod.Labels[v1.LabelRevision] != revision.Hash:
+		case replacements[key] > 0:
+			replacements[key]--
 		case now.Before(retry.Due):
 			found.Waiting = append(found.Waiting, retry)
 		default:
@@ -131,7 +121,7 @@ func disruptionsUpTo(pod *corev1.Pod, now time.Time) int {
 	if !IsOwnFailure(pod) {
 		count++
 	}
-	return count
+	return min(count, math.MaxInt32)
 }
 
 // IsOwnFailure tells whether a finished pod counts against its revision: it was not disrupted, and if it was updated in place to that

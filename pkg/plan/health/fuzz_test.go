@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func FuzzRetries(f *testing.F) {
 			}
 			// The replacement counts as one: otherwise there would be another in each sync.
 			next := Pod(1, After(retry.Failures))
+			next.Annotations[v1.AnnotationDisruptionsBefore] = strconv.Itoa(retry.Disruptions)
 			if again := FindRetries(revision, []*corev1.Pod{next}, []*corev1.Pod{failed}, Now); len(again.Waiting)+len(again.Due) > 0 {
 				t.Errorf("replaced, and still to be replaced: %d failures", retry.Failures)
 			}

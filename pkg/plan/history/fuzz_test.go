@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -65,7 +66,7 @@ func FuzzRevisions(f *testing.F) {
 		if found.Current != nil && slices.Contains(dropped, foreign) && found.Current.Name == foreign.Name {
 			t.Error("the current revision is dropped")
 		}
-		found.ToMark(false, true)
+		found.ToMark(true, time.Now())
 	})
 }
 

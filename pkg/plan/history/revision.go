@@ -23,7 +23,9 @@ type Revision struct {
 	Name string
 	Hash string
 	// stored is the ControllerRevision; nil for a revision that is not stored yet.
-	stored   *appsv1.ControllerRevision
+	stored *appsv1.ControllerRevision
+	// lost is the ControllerRevision that another client has deleted; nil if none has.
+	lost     *appsv1.ControllerRevision
 	template *corev1.PodTemplateSpec
 	// data is the encoded template.
 	data []byte
@@ -34,6 +36,11 @@ func (r *Revision) IsStored() bool { return r.stored != nil }
 
 // Stored notes that the revision was stored.
 func (r *Revision) Stored(stored *appsv1.ControllerRevision) { r.stored = stored }
+
+// HasFailed reports whether the revision carries the mark of one that has failed.
+func (r *Revision) HasFailed() bool {
+	return r.stored != nil && r.stored.Annotations[v1.AnnotationFailed] != ""
+}
 
 // Number orders revisions by age. A revision that is not stored is the newest.
 func (r *Revision) Number() int64 {

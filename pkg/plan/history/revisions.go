@@ -17,7 +17,7 @@ import (
 type Revisions struct {
 	// Update is the revision of the present template.
 	Update *Revision
-	// Current is the last revision with which all pods were available; nil if there was none, or it was lost.
+	// Current is the last good revision, by the status or, if that is lost, by its mark; nil if there was none, or it was lost.
 	Current *Revision
 	// byHash has the stored and the remembered revisions. Update may be missing.
 	byHash  map[string]*Revision
@@ -46,6 +46,12 @@ func (r Revisions) HashOf(pod *corev1.Pod) string {
 	return cmp.Or(r.Current, r.Update).Hash
 }
 
+// IsMarkedFailed reports whether the present template has the mark of a failed one. A template that is in use again loses it.
+func (r Revisions) IsMarkedFailed() bool {
+	isNewer := func(other *appsv1.ControllerRevision) bool { return other.Revision > r.Update.Number() }
+	return r.Update.HasFailed() && !slices.ContainsFunc(r.sources.all(), isNewer)
+}
+
 // WithHash is the revision with this hash; nil if no such revision is known.
 func (r Revisions) WithHash(hash string) *Revision {
 	if hash == r.Update.Hash {
@@ -64,6 +70,9 @@ func Find(s Sources) Revisions {
 			revisions.Current = revision
 		}
 	}
+	if s.Manager.Status.CurrentRevision == "" {
+		revisions.Current = revisions.lastGood()
+	}
 	update := s.encoded()
 	if found := find(revisions.byHash, update.template, update.data, hash(update.data, s.collisions())); found != nil {
 		found.template, found.data = update.template, update.data
@@ -71,13 +80,16 @@ func Find(s Sources) Revisions {
 	} else {
 		revisions.Update = s.name(update, revisions.byHash)
 	}
+	if revisions.Update.Name == s.Manager.Status.CurrentRevision { // also if another client has deleted its ControllerRevision
+		revisions.Current = revisions.Update
+	}
 	for _, remembered := range s.Remembered {
 		if remembered.Hash == revisions.Update.Hash || revisions.byHash[remembered.Hash] != nil {
 			continue
 		}
 		revision := remembered
 		if revision.stored != nil { // somebody has deleted the ControllerRevision
-			revision = &Revision{Name: revision.Name, Hash: revision.Hash, template: revision.Template(), data: revision.stored.Data.Raw}
+			revision = &Revision{Name: revision.Name, Hash: revision.Hash, template: revision.Template(), data: revision.stored.Data.Raw, lost: revision.stored}
 		}
 		revisions.byHash[revision.Hash] = revision
 		if revision.Name == s.Manager.Status.CurrentRevision && revision.Template() != nil {
@@ -85,6 +97,18 @@ func Find(s Sources) Revisions {
 		}
 	}
 	return revisions
+}
+
+// lastGood is the stored revision that became good last; nil if none has.
+func (r Revisions) lastGood() (last *Revision) {
+	for _, revision := range r.byHash {
+		since := goodSince(revision.stored)
+		if !since.IsZero() && revision.Template() != nil && (last == nil || since.After(goodSince(last.stored)) ||
+			since.Equal(goodSince(last.stored)) && revision.Number() > last.Number()) {
+			last = revision
+		}
+	}
+	return last
 }
 
 // encoded is the present template with its encoding. The encoding is reused while the template stays the same.

@@ -3,8 +3,10 @@ package history
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"math"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,10 +30,10 @@ type Store struct {
 func (s Store) Done(stored *appsv1.ControllerRevision) { s.origin.Stored(stored) }
 
 // ToStore returns the revisions to store before the plan is carried out, and the revisions that the controller remembers until the
-// next plan. A revision is stored when it first matters: when it has proven good, so that a rollback may return to it; when the
+// next plan. A revision is stored when it first matters: when all its pods are available, so that a rollback may return to it; when the
 // template has changed, so that there are two revisions to tell apart; or when pods may be updated in place, which needs the template
 // that they were created from. Until then it is not stored, so that the pods of a new PodManager do not wait for one more write.
-func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
+func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revision) {
 	s, newest := r.sources, int64(0)
 	for _, stored := range s.all() {
 		newest = max(newest, stored.Revision)
@@ -44,8 +46,12 @@ func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 		}
 		hasRevision := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == revision.Hash }
 		if revision == r.Current || slices.ContainsFunc(s.Pods, hasRevision) {
-			newest = after(newest)
-			stores = append(stores, Store{Revision: revision.ControllerRevision(s.Manager, newest), origin: revision})
+			stored := revision.ControllerRevision(s.Manager, after(newest))
+			if lost := revision.lost; lost != nil { // as it was
+				stored.Revision, stored.Annotations = lost.Revision, lost.Annotations
+			}
+			newest = max(newest, stored.Revision)
+			stores = append(stores, Store{Revision: stored, origin: revision})
 			remember = append(remember, revision)
 		}
 	}
@@ -56,7 +62,7 @@ func (r Revisions) ToStore(isGood bool) (stores []Store, remember []*Revision) {
 	switch {
 	case update.stored != nil:
 		stores = append(stores, renew(s.Manager, update, newest)...)
-	case newest > 0 || s.Manager.Status.CurrentRevision != "" || isGood || s.Manager.PodUpdatePolicy() != v1.RecreatePods ||
+	case newest > 0 || s.Manager.Status.CurrentRevision != "" || isAvailable || s.Manager.PodUpdatePolicy() != v1.RecreatePods ||
 		slices.ContainsFunc(s.Pods, hasOtherRevision) || slices.ContainsFunc(s.OrphanPods, hasOtherRevision):
 		revision := update.ControllerRevision(s.Manager, after(newest))
 		if cause := s.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
@@ -103,6 +109,7 @@ func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	if !isNewest {
 		renewed.Revision = after(newest)
 		delete(renewed.Annotations, v1.AnnotationFailed)
+		delete(renewed.Annotations, v1.AnnotationGood)
 	}
 	if !hasCause {
 		metav1.SetMetaDataAnnotation(&renewed.ObjectMeta, v1.AnnotationChangeCause, cause)
@@ -110,25 +117,34 @@ func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	return []Store{{Revision: renewed, Exists: true, origin: revision}}
 }
 
-// ToMark is the ControllerRevision of the present template with or without the mark of a failed one, if it is to have the other; else nil. The
-// mark is for people and for undo, so that no pod waits for it.
-func (r Revisions) ToMark(isGood, hasFailed bool) *appsv1.ControllerRevision {
-	stored := r.Update.stored
-	if stored == nil {
-		return nil
+// ToMark are the ControllerRevisions that get another mark. The marks are the record of what has failed and what was good: they are still
+// there if the status is lost. hasFailed tells that the revision of the present template has.
+func (r Revisions) ToMark(hasFailed bool, now time.Time) (marks []*appsv1.ControllerRevision) {
+	for _, revision := range slices.Compact([]*Revision{r.Update, r.Current}) {
+		if revision == nil || revision.stored == nil {
+			continue
+		}
+		marked := revision.stored.DeepCopy()
+		if revision == r.Current && goodSince(revision.stored).IsZero() {
+			metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1.AnnotationGood, now.UTC().Format(time.RFC3339))
+		}
+		switch isMarked := revision.HasFailed(); {
+		case isMarked && (revision == r.Current || !hasFailed) && revision == r.Update:
+			delete(marked.Annotations, v1.AnnotationFailed)
+		case !isMarked && hasFailed && revision == r.Update:
+			metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1.AnnotationFailed, "true")
+		}
+		if !maps.Equal(marked.Annotations, revision.stored.Annotations) {
+			marks = append(marks, marked)
+		}
 	}
-	isGood = isGood || r.Current != nil && r.Current.Name == r.Update.Name
-	isMarked := stored.Annotations[v1.AnnotationFailed] != ""
-	if isToBeMarked := hasFailed || isMarked && !isGood; isMarked == isToBeMarked {
-		return nil
-	}
-	marked := stored.DeepCopy()
-	if isMarked {
-		delete(marked.Annotations, v1.AnnotationFailed)
-	} else {
-		metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1.AnnotationFailed, "true")
-	}
-	return marked
+	return marks
+}
+
+// goodSince is since when a ControllerRevision has been good; zero if it is not marked so.
+func goodSince(stored *appsv1.ControllerRevision) time.Time {
+	since, _ := time.Parse(time.RFC3339, stored.Annotations[v1.AnnotationGood])
+	return since
 }
 
 // HaveSameTemplate tells whether two ControllerRevisions have the same template.

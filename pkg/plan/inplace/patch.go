@@ -28,16 +28,21 @@ func (u Update) BeginPatch(now time.Time) ([]byte, error) {
 
 // continuesInterrupted tells whether the pod's interrupted update was to the same revision as this update.
 func (u Update) continuesInterrupted() bool {
-	return IsInterrupted(u.Pod) && lastRecord(u.Pod).Revision == u.To.Hash
+	return begunRecord(u.Pod).Revision == u.To.Hash
 }
 
 // restartedByResize is the state of the containers that the resize, or one that it reverts, may restart.
 func (u Update) restartedByResize() map[string]ContainerBefore {
 	if u.continuesInterrupted() {
-		return lastRecord(u.Pod).Containers
+		return begunRecord(u.Pod).Containers
 	}
-	containers := u.newRecord(time.Time{}).Containers
-	maps.DeleteFunc(containers, func(_ string, before ContainerBefore) bool { return before.Had == nil })
+	containers := map[string]ContainerBefore{}
+	maps.Copy(containers, begunRecord(u.Pod).Containers)
+	for name, before := range u.newRecord(time.Time{}).Containers {
+		if before.Had != nil {
+			containers[name] = before
+		}
+	}
 	return containers
 }
 
@@ -105,10 +110,7 @@ func (u Update) RefusalPatch(failure requeue.Failure, resized bool, now time.Tim
 		refusal.RetryAt = now.Add(retryAfter).UTC().Truncate(time.Second)
 	}
 	if refusal.Begun = resized || IsInterrupted(u.Pod); refusal.Begun {
-		refusal.Containers = u.restartedByResize()
-	}
-	if IsInterrupted(u.Pod) {
-		refusal.At = lastRecord(u.Pod).At
+		refusal.At, refusal.Containers = begunRecord(u.Pod).At, u.restartedByResize()
 	}
 	return u.recordPatch(refusal)
 }

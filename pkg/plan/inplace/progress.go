@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
@@ -14,84 +13,57 @@ import (
 // UpdatedAt is when the pod was last updated in place, or when an interrupted update began, whichever is later.
 func UpdatedAt(pod *corev1.Pod) time.Time {
 	at := CompletedRecord(pod).At
-	if last := lastRecord(pod); last.Begun && last.At.After(at) {
-		return last.At
+	if begun := begunRecord(pod).At; begun.After(at) {
+		return begun
 	}
 	return at
 }
 
-// IsUpdating tells whether the kubelet has yet to carry out an update in place.
+// IsUpdating reports whether the kubelet has yet to carry out an update in place.
 func IsUpdating(pod *corev1.Pod) bool {
-	if !hasRecord(pod) {
-		return false
-	}
-	record := CompletedRecord(pod)
-	if record.Revision == "" && !IsInterrupted(pod) {
+	if !hasRecord(pod) || CompletedRecord(pod).Revision == "" && !IsInterrupted(pod) {
 		return false
 	}
 	return !podstate.HasObserved(pod) || podstate.IsResizing(pod) || AwaitsRestart(pod)
 }
 
-// AwaitsRestart tells whether the kubelet has yet to restart a container for the update by which the pod got its revision.
-func AwaitsRestart(pod *corev1.Pod) bool {
-	for name, before := range CompletedRecord(pod).Containers {
-		if !IsRestarted(pod, name, before) && !isResizeReverted(pod, name, before) {
+// AwaitsRestart reports whether the kubelet has yet to restart a container for the update by which the pod got its revision.
+func AwaitsRestart(pod *corev1.Pod) bool { return awaitsRestart(pod, CompletedRecord(pod)) }
+
+func awaitsRestart(pod *corev1.Pod, record Record) bool {
+	for name, before := range record.Containers {
+		if !IsRestarted(pod, name, before) {
 			return true
 		}
 	}
 	return false
 }
 
-// isResizeReverted tells whether a later update, which has begun, has reverted the container's CPU and memory in the pod's spec before
-// the kubelet resized the container: the kubelet then has no reason to restart it.
-func isResizeReverted(pod *corev1.Pod, name string, before ContainerBefore) bool {
-	last, container := lastRecord(pod), podstate.ContainerNamed(&pod.Spec, name)
-	had := last.Containers[name].Had
-	return last.Begun && before.From == "" && had != nil && !isUnknown(had) && container != nil &&
-		equality.Semantic.DeepEqual(compare.Resizable(container.Resources), *had)
-}
-
-// maxResizeTime is how long an update that has begun with a resize may wait for what usually takes seconds. It may wait for a restart: the
-// kubelet may report the resize as done before it reports the restart, but whether there is one at all, nobody can tell after interrupted
-// updates. And it may wait for another pod to become available, before the resize is reverted.
+// maxResizeTime is how long an update that has begun with a resize may wait for what usually takes seconds: for a restart, which the kubelet
+// may report later than the resize, and for another pod to become available, before the resize is reverted.
 const maxResizeTime = 30 * time.Second
 
-// isBeingResized tells whether the kubelet has yet to carry out a resize, and nothing holds it up. The duration is when to look again
-// without an event; zero for never.
+// isBeingResized reports whether the kubelet has yet to carry out a resize that it has seen, and nothing holds it up. The duration is when to
+// look again without an event; zero for never.
 func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
-	last := lastAccepted(pod)
-	switch {
-	case !podstate.HasObserved(pod):
-		return last.Begun || last.Resized, 0
-	case podstate.ResizeTrouble(pod) != "":
+	if podstate.ResizeTrouble(pod) != "" {
 		return false, 0
-	case podstate.IsResizing(pod):
-		return true, 0
 	}
-	if wait := untilResized(pod, now); wait > 0 {
-		return true, wait
+	wait := untilResized(pod, now)
+	if begun := begunRecord(pod); awaitsRestart(pod, begun) {
+		wait = max(0, begun.At.Add(maxResizeTime).Sub(now))
 	}
-	wait := last.At.Add(maxResizeTime).Sub(now)
-	for status := range podstate.ContainerStatuses(pod) {
-		before, found := last.Containers[status.Name]
-		if last.Begun && found && wait > 0 && !IsRestarted(pod, status.Name, before) {
-			return true, wait
-		}
-	}
-	return false, 0
-}
-
-// hasUnfinishedResize tells whether the kubelet has yet to carry out a resize, whether or not something holds it up.
-func hasUnfinishedResize(pod *corev1.Pod) bool {
-	last := lastAccepted(pod)
-	return podstate.IsResizing(pod) || !podstate.HasObserved(pod) && (last.Begun || last.Resized)
+	return podstate.IsResizing(pod) || wait > 0, wait
 }
 
 // untilResized is how long a pod that was resized may wait until its containers have the CPU and memory of its spec; zero if they have.
 // A kubelet may report that it has seen a resize before it reports that the resize is pending or in progress. maxResizeTime bounds what
 // container runtimes do that round amounts.
 func untilResized(pod *corev1.Pod, now time.Time) time.Duration {
-	last := lastAccepted(pod)
+	last := CompletedRecord(pod)
+	if IsInterrupted(pod) {
+		last = lastRecord(pod)
+	}
 	if !last.Begun && !last.Resized || podstate.ResizeTrouble(pod) != "" || !podstate.HasOtherResources(pod) {
 		return 0
 	}
@@ -101,8 +73,8 @@ func untilResized(pod *corev1.Pod, now time.Time) time.Duration {
 // UntilRestored is how long an update of the pod to this revision, which has begun, may wait before it is to be reverted; zero if the pod has
 // begun none.
 func UntilRestored(pod *corev1.Pod, revision string, now time.Time) time.Duration {
-	if last := lastRecord(pod); last.Begun && last.Refused == "" && last.Revision == revision {
-		return max(0, last.At.Add(maxResizeTime).Sub(now))
+	if begun := begunRecord(pod); begun.Refused == "" && begun.Revision == revision {
+		return max(0, begun.At.Add(maxResizeTime).Sub(now))
 	}
 	return 0
 }
@@ -114,7 +86,7 @@ func IsResizeHeldUp(pod *corev1.Pod) bool {
 		return false
 	}
 	for name, before := range CompletedRecord(pod).Containers {
-		if before.From != "" && !IsRestarted(pod, name, before) {
+		if before.hasOtherImage(podstate.ContainerNamed(&pod.Spec, name)) && !IsRestarted(pod, name, before) {
 			return false
 		}
 	}
@@ -122,8 +94,8 @@ func IsResizeHeldUp(pod *corev1.Pod) bool {
 }
 
 // startupLag is how much later than a container's start and the period of its startup probe the API server may get to know that the probe
-// has not succeeded: the kubelet needs a moment to see the new container, and another to send its status.
-const startupLag = 5 * time.Second
+// has not succeeded: the kubelet needs a moment to see the new container, and another to send its status; on a busy node, seconds each.
+const startupLag = 15 * time.Second
 
 // maxStartLag is how long after the update a container's start, as the kubelet tells it, is believed.
 const maxStartLag = 2 * time.Minute
@@ -164,7 +136,7 @@ func MayRestart(pod *corev1.Pod) bool {
 	if !hasRecord(pod) {
 		return false
 	}
-	if last := lastRecord(pod); last.Begun && len(last.Containers) > 0 {
+	if len(begunRecord(pod).Containers) > 0 {
 		return true
 	}
 	for name, before := range CompletedRecord(pod).Containers {
@@ -175,10 +147,13 @@ func MayRestart(pod *corev1.Pod) bool {
 	return false
 }
 
-// IsRestarted tells whether the kubelet has restarted the container for the update, or has no reason to. The kubelet restarts a container
+// IsRestarted reports whether the kubelet has restarted the container for the update, or has no reason to. The kubelet restarts a container
 // whenever the name of its image changes, even if both names stand for the same image. The name in the status does not help: container
 // runtimes normalise it.
 func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
+	if !before.Optional && !before.needsRestart(podstate.ContainerNamed(&pod.Spec, name)) {
+		return true
+	}
 	for status := range podstate.ContainerStatuses(pod) {
 		if status.Name != name {
 			continue
@@ -189,4 +164,14 @@ func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
 		return status.RestartCount > before.Restarts || (status.ImageID != before.ImageID && status.ImageID != "")
 	}
 	return false
+}
+
+// needsRestart reports whether the pod's spec gives the container something that takes a restart. What the update sent does not matter:
+// admission may have mapped the image to the one that the container runs, and may have kept its CPU and memory.
+func (b ContainerBefore) needsRestart(container *corev1.Container) bool {
+	return b.hasOtherImage(container) || container != nil && b.Had != nil && compare.HasOtherAmounts(container.Resources, *b.Had)
+}
+
+func (b ContainerBefore) hasOtherImage(container *corev1.Container) bool {
+	return container != nil && b.From != "" && container.Image != b.From
 }

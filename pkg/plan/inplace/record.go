@@ -52,33 +52,28 @@ type OtherBefore struct {
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// ContainerBefore is the state of a container before an update that restarts it. If the kubelet had not carried out earlier updates by
-// then, all fields but Trouble and Seen may describe the container before the first of those updates.
+// ContainerBefore is the state of a container before an update that restarts it. If the kubelet had seen an earlier update by then, and had
+// yet to restart the container for it, all fields but Trouble are the state before that earlier update.
 type ContainerBefore struct {
-	// ImageID is empty if the container had not been started, or if nobody can tell which image it ran.
+	// ImageID is empty if the container had not been started.
 	ImageID  string `json:"imageID,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
 	// Trouble is what kept the container from running, see podstate.TroubleKind.
 	Trouble string `json:"trouble,omitempty"`
-	// From is the old image, if the update changes the image. If the restart is Optional, From may be the image of a reverted update,
-	// which the container may run.
+	// From is the old image in the pod's spec, if the update changes the image. If the restart is Optional, it is the image that the update
+	// reverts.
 	From string `json:"from,omitempty"`
-	// Had is the old CPU and memory, if the resize restarts the container, or an earlier resize may have. It is empty, but not nil, if
-	// nobody can tell which of several resizes the kubelet has carried out.
+	// Had is the old CPU and memory, if the resize restarts the container. It is empty, but not nil, if the kubelet had not finished an
+	// earlier resize: then what the container had is not known.
 	Had *corev1.ResourceRequirements `json:"had,omitempty"`
 	// Generation is the pod's generation at that time. The kubelet may restart the container once for each generation since.
 	Generation int64 `json:"generation,omitempty"`
-	// Seen is the restart count at the time of the last update, if it differs from Restarts.
-	Seen int32 `json:"seen,omitempty"`
-	// Optional tells that the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet
-	// may never have carried out, or repeats one that it may have carried out already.
+	// Optional tells that the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet may
+	// never carry out.
 	Optional bool `json:"optional,omitempty"`
+	// Seen is only read. Earlier versions wrote the restart count of the last of several updates here, if it differed from Restarts.
+	Seen int32 `json:"seen,omitempty"`
 }
-
-// unknownResources is the Had of a container if nobody can tell which of several resizes the kubelet has carried out.
-var unknownResources = &corev1.ResourceRequirements{}
-
-func isUnknown(had *corev1.ResourceRequirements) bool { return len(had.Requests)+len(had.Limits) == 0 }
 
 // decoded caches Records by their annotation, because every plan reads each of them several times.
 var decoded = lru.New(1 << 14)
@@ -103,16 +98,6 @@ func lastRecord(pod *corev1.Pod) Record {
 	return record
 }
 
-// lastAccepted is the Record of the last update that the API server has accepted, if only in part: the kubelet may still be carrying it out
-// when a later update is refused.
-func lastAccepted(pod *corev1.Pod) Record {
-	last := lastRecord(pod)
-	if last.Refused != "" && !last.Begun {
-		return ptr.Deref(last.Before, Record{})
-	}
-	return last
-}
-
 // RefusalOf is why the API server refused to update the pod in place to a revision; empty if it did not.
 func RefusalOf(pod *corev1.Pod, revision string) string {
 	if last := lastRecord(pod); last.Revision == revision {
@@ -131,9 +116,17 @@ func UntilRetry(pod *corev1.Pod, now time.Time) (wait time.Duration, known bool)
 	return max(0, last.RetryAt.Sub(now)), last.Refused != "" && !last.RetryAt.IsZero()
 }
 
-// IsInterrupted tells whether an update of the pod has begun and is not complete, see Record: it waits for the kubelet, the controller died or
+// IsInterrupted reports whether an update of the pod has begun and is not complete, see Record: it waits for the kubelet, the controller died or
 // got no answer after BeginPatch, or the API server refused the final Patch.
-func IsInterrupted(pod *corev1.Pod) bool { return hasRecord(pod) && lastRecord(pod).Begun }
+func IsInterrupted(pod *corev1.Pod) bool { return begunRecord(pod).Begun }
+
+// begunRecord is the Record of an update that has begun and is not complete; empty if there is none.
+func begunRecord(pod *corev1.Pod) Record {
+	if last := lastRecord(pod); last.Begun {
+		return last
+	}
+	return Record{}
+}
 
 // CompletedRecord is the Record of the update by which the pod got its revision; empty if the pod was created from that revision.
 func CompletedRecord(pod *corev1.Pod) Record {

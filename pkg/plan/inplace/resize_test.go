@@ -122,6 +122,11 @@ func TestResizeIsDone(t *testing.T) {
 			observedWith("1")(p)
 			refuse(t, Update{Pod: p, Step: StepUpdate, From: RevisionFor(sizedManager("2", "1Gi")), To: RevisionFor(sizedManager("3", "1Gi"))})
 		}, want: 30 * time.Second},
+		"the old amount, and labels were changed since": {status: func(p *corev1.Pod) {
+			more := sizedManager("2", "1Gi", func(m *v1.PodManager) { m.Spec.Template.Labels = map[string]string{"tier": "back"} })
+			updateTo(t, p, RevisionFor(sizedManager("2", "1Gi")), RevisionFor(more))
+			observedWith("1")(p)
+		}, want: 30 * time.Second},
 		"the new amount":                            {status: observedWith("2")},
 		"the same amount in other words":            {status: observedWith("2000m")},
 		"a kubelet that does not report any amount": {status: func(p *corev1.Pod) { p.Status.ObservedGeneration = p.Generation }},

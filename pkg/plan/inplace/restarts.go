@@ -11,17 +11,19 @@ import (
 
 // beforeUpdate is the state of a container before the last update that may restart it, interrupted or not; false if there is none.
 func beforeUpdate(pod *corev1.Pod, container string) (ContainerBefore, bool) {
-	if last := lastRecord(pod); last.Begun {
-		if before, found := last.Containers[container]; found {
-			return before, true
-		}
+	if before, found := begunRecord(pod).Containers[container]; found {
+		return before, true
 	}
 	before, found := CompletedRecord(pod).Containers[container]
 	return before, found
 }
 
-// Crashes is how often a container was restarted since the last update in place, without the restarts that the update explains.
+// Crashes is how often a container was restarted since the last update in place, without the restarts that the update explains. If its last
+// end is excused, there are none to tell of: only the last end is known, and each one was the last once.
 func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
+	if podstate.IsExcused(pod, status, status.LastTerminationState.Terminated) {
+		return 0
+	}
 	other := CompletedRecord(pod).Others[status.Name]
 	explained := int64(other.Restarts)
 	if other.Trouble == podstate.TroubleCrash {
@@ -39,6 +41,9 @@ func (b ContainerBefore) explainedRestarts(pod *corev1.Pod) int64 {
 	count := int64(max(b.Restarts, b.Seen)) + min(max(1, pod.Generation-b.Generation), math.MaxInt32)
 	if b.Trouble == podstate.TroubleCrash {
 		count++
+	}
+	if b.Had != nil && len(b.Had.Requests)+len(b.Had.Limits) == 0 {
+		count++ // the kubelet had not finished an earlier resize, which may restart the container, too
 	}
 	return count
 }

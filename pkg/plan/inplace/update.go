@@ -4,7 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/compare"
@@ -63,9 +62,13 @@ func (u Update) NextStep(manager *v1.PodManager, means Means, diff compare.Diff,
 	if step, wait := means.drainStep(manager, u.Pod, now); step != "" || wait > 0 {
 		return step, wait
 	}
+	// One update at a time: the kubelet has to see the last one first. It soon has, even if that update is a broken one, unless it is gone.
+	if !podstate.HasObserved(u.Pod) {
+		return "", 0
+	}
 	// A kubelet that reports no observed generation does not tell either when it has resized a pod.
 	if len(diff.Images) > 0 && u.Pod.Status.ObservedGeneration > 0 {
-		if u.hasToResize(diff) {
+		if u.HasToResize(u.Pod, diff) {
 			return StepResize, 0
 		}
 		if isResizing, wait := isBeingResized(u.Pod, now); isResizing {
@@ -75,10 +78,10 @@ func (u Update) NextStep(manager *v1.PodManager, means Means, diff compare.Diff,
 	return StepUpdate, 0
 }
 
-// hasToResize tells whether the pod's spec has other CPU and memory than the new revision.
-func (u Update) hasToResize(diff compare.Diff) bool {
+// HasToResize reports whether the pod's spec has other CPU or memory than ResizePatch sets, diff being the Diff of the whole update.
+func (u Update) HasToResize(pod *corev1.Pod, diff compare.Diff) bool {
 	for name, amounts := range u.amounts(diff) {
-		if own := podstate.ContainerNamed(&u.Pod.Spec, name); own != nil && !equality.Semantic.DeepEqual(compare.Resizable(own.Resources), amounts) {
+		if own := podstate.ContainerNamed(&pod.Spec, name); own != nil && compare.HasOtherAmounts(own.Resources, compare.Resizable(amounts)) {
 			return true
 		}
 	}
@@ -88,7 +91,7 @@ func (u Update) hasToResize(diff compare.Diff) bool {
 // isResized tells whether StepResize has given the pod's spec the CPU and memory of the new revision.
 func (u Update) isResized() bool {
 	diff := u.Diff()
-	return u.Step == StepUpdate && u.continuesInterrupted() && len(diff.Images) > 0 && !u.hasToResize(diff)
+	return u.Step == StepUpdate && u.continuesInterrupted() && len(diff.Images) > 0 && !u.HasToResize(u.Pod, diff)
 }
 
 // amounts are the CPU and memory that ResizePatch sets, by container. After an interrupted update the pod's spec may have the CPU and memory

@@ -249,6 +249,16 @@ func Rolled(most int32, ago time.Duration, spent int32) func(*v1.PodManager) {
 	}
 }
 
+// Baking records for how long enough pods of the new revision have been available together.
+func Baking(ago time.Duration) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		if m.Status.Rollout == nil {
+			Rolled(0, 0, 0)(m)
+		}
+		m.Status.Rollout.BakingSince = ptr.To(metav1.NewTime(Now.Add(-ago)))
+	}
+}
+
 // FailedNow makes the new revision the failed one.
 func FailedNow(m *v1.PodManager) { m.Status.FailedRevision = RevisionFor(m).Name }
 

@@ -112,7 +112,7 @@ func Gated(status corev1.ConditionStatus, ago time.Duration) func(*corev1.Pod) {
 }
 
 func MaxFailed(value string) func(*v1.PodManager) {
-	return func(m *v1.PodManager) { m.Spec.FailurePolicy.MaxFailedPods = ptr.To(intstr.Parse(value)) }
+	return func(m *v1.PodManager) { m.Spec.FailurePolicy.FailureThreshold = ptr.To(intstr.Parse(value)) }
 }
 
 // FailedBefore makes another revision than the new one the failed one.

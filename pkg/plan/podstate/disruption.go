@@ -9,9 +9,10 @@ import (
 )
 
 // disruptions are the status reasons of pods that failed because of the state of their node. SysctlForbidden, PodOSNotSupported and
-// the like are not among them: no node of that kind can run such a pod, so the template is at fault.
+// the like are not among them: no node of that kind can run such a pod, so the template is at fault. Nor is Evicted: a kubelet that is
+// short of something marks the pods that it evicts with DisruptionTarget, and those without have exceeded a limit of their own.
 var disruptions = []string{
-	"Evicted", "Preempting", "NodeLost",
+	"Preempting", "NodeLost",
 	"Terminated", "NodeShutdown", "Shutdown", // node shutdown: running pods, pods rejected during it, and both before Kubernetes 1.22
 	// The kubelet rejected the pod for something that the scheduler did not know.
 	"NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "TopologyAffinityError",

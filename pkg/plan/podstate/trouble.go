@@ -23,12 +23,17 @@ func TroubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	if ContainerTrouble(status) == "" {
 		return ""
 	}
-	if status.State.Waiting == nil {
+	ended := status.State.Terminated
+	if ended == nil {
+		ended = status.LastTerminationState.Terminated
+	}
+	if status.State.Waiting == nil || status.State.Waiting.Reason == "CrashLoopBackOff" {
+		if IsExcused(pod, status, ended) {
+			return ""
+		}
 		return TroubleCrash
 	}
 	switch reason := status.State.Waiting.Reason; reason {
-	case "CrashLoopBackOff":
-		return TroubleCrash
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError", "RegistryUnavailable":
 		if container := ContainerNamed(&pod.Spec, status.Name); container != nil && Mentions(status.State.Waiting.Message, container.Image) {
 			return TroubleImage + " " + container.Image

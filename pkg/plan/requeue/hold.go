@@ -2,6 +2,8 @@ package requeue
 
 import (
 	"time"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
 // A refused request is retried after firstHold, then after ever longer holds up to lastHold, because each retry is likely to fail.
@@ -10,9 +12,21 @@ const (
 	lastHold  = time.Minute
 )
 
-// HoldKey names the requests that a hold delays: all requests of one kind, which Condition names by their ReplicaFailure reason.
-// Creates are held for each revision by its hash: the API server may accept pods of another revision.
-type HoldKey struct{ Condition, Revision string }
+// HoldKey names the requests that a hold delays: all requests of one kind, which Condition names by their ReplicaFailure reason. Of
+// divides them further: creates by the hash of the revision, because the API server may accept pods of another revision.
+type HoldKey struct{ Condition, Of string }
+
+// The holds on requests that have no further part.
+var (
+	HoldAdopt     = HoldKey{Condition: v1.ReasonFailedClaim, Of: "adopt"}
+	HoldRelease   = HoldKey{Condition: v1.ReasonFailedClaim, Of: "release"}
+	HoldStore     = HoldKey{Condition: v1.ReasonFailedStore, Of: "store"}
+	HoldMark      = HoldKey{Condition: v1.ReasonFailedStore, Of: "mark"}
+	HoldDrop      = HoldKey{Condition: v1.ReasonFailedStore, Of: "drop"}
+	HoldUpdate    = HoldKey{Condition: v1.ReasonFailedInPlaceUpdate}
+	HoldDelete    = HoldKey{Condition: v1.ReasonFailedDelete}
+	HoldFinalizer = HoldKey{Condition: v1.ReasonFailedFinal}
+)
 
 // Hold is the backoff of a refused request, which would otherwise be repeated with every event.
 type Hold struct {

@@ -9,7 +9,6 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
-	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
@@ -37,8 +36,8 @@ type mover struct {
 	available, mayRestart map[*corev1.Pod]bool
 	// unavailableUpdated counts the pods of the new revision that are unavailable, or that the kubelet is still updating in place.
 	unavailableUpdated int
-	// surplus is how many pods each revision has above its desired number; negative if pods are missing. nil stands for stray pods.
-	surplus map[*history.Revision]int
+	// surplus is how many pods each side has above its desired number; negative if pods are missing.
+	surplus map[side]int
 	// waitForTermination is set if podReplacementPolicy is TerminationComplete: terminating pods then count against maxSurge.
 	// terminating is how many pods were terminating before this plan.
 	waitForTermination bool
@@ -70,12 +69,13 @@ func newMover(r *State) *mover {
 	m := &mover{State: r, desired: r.Manager.DesiredReplicas(), mayRestart: map[*corev1.Pod]bool{}, updating: map[*corev1.Pod]bool{}}
 	m.active = slices.Concat(r.UpdatedPods, r.OldPods, r.StrayPods)
 	m.available = make(map[*corev1.Pod]bool, len(m.active))
-	m.surplus = map[*history.Revision]int{r.Old: len(r.OldPods) - r.desiredOld}
-	m.surplus[r.Revisions.Update] = len(r.UpdatedPods) - (m.desired - r.desiredOld)
-	m.surplus[nil] = len(r.StrayPods)
-	if m.surplus[nil] > 0 || m.surplus[r.Old] > 0 || m.surplus[r.Revisions.Update] > 0 || slices.ContainsFunc(m.active, podstate.IsMarked) {
+	m.surplus = map[side]int{
+		newSide: len(r.UpdatedPods) - (m.desired - r.desiredOld), oldSide: len(r.OldPods) - r.desiredOld, neither: len(r.StrayPods),
+	}
+	if m.surplus[neither] > 0 || m.surplus[oldSide] > 0 || m.surplus[newSide] > 0 || slices.ContainsFunc(m.active, podstate.IsMarked) {
 		// An update in place makes a pod ready anew, so readiness does not tell the pod's age.
 		m.active = podstate.RankForDeletion(m.active, r.Manager.PodUpdatePolicy() != v1.RecreatePods)
+		m.rankSupersededFirst()
 	} // else all pods stay, and their order does not matter
 	needsSurgePods := m.rankSurgePodsFirst()
 	m.minAvailable = m.desired - r.Manager.MaxUnavailable()
@@ -98,7 +98,7 @@ func newMover(r *State) *mover {
 
 // allowedSurge is maxSurge while pods have to move to another revision, or a frozen rollout keeps its surge pods; else 0.
 func (m *mover) allowedSurge(needed bool) int {
-	needed = needed || len(m.StrayPods) > 0 || m.surplus[m.Old] > 0 || m.missingOld() > 0 && m.surplus[m.Revisions.Update] > 0
+	needed = needed || len(m.StrayPods) > 0 || m.surplus[oldSide] > 0 || m.missingOld() > 0 && m.surplus[newSide] > 0
 	if m.Frozen != "" {
 		hasUpdated := len(m.UpdatedPods) > 0 || m.Frozen == v1.ReasonHalted && m.unreplaced > 0
 		needed = m.keepsSurge() && hasUpdated && len(m.OldPods)+len(m.StrayPods) > 0
@@ -118,17 +118,17 @@ func (r *State) keepsSurge() bool {
 		r.Frozen == v1.ReasonPaused && r.hasRolloutRecord() && r.Manager.DesiredReplicas() >= int(r.Manager.Status.Rollout.Replicas)
 }
 
-// missingUpdated and missingOld are how many pods the new and the old revision lack.
-func (m *mover) missingUpdated() int { return max(0, -m.surplus[m.Revisions.Update]) }
+// missingUpdated and missingOld are how many pods the new and the old side lack.
+func (m *mover) missingUpdated() int { return max(0, -m.surplus[newSide]) }
 
-func (m *mover) missingOld() int { return max(0, -m.surplus[m.Old]) }
+func (m *mover) missingOld() int { return max(0, -m.surplus[oldSide]) }
 
 // remaining is how many active pods stay.
 func (m *mover) remaining() int { return len(m.active) - m.terminated }
 
 // isUnavailableUpdated tells whether the pod is of the new revision and unavailable, or still being updated in place.
 func (m *mover) isUnavailableUpdated(pod *corev1.Pod) bool {
-	return m.countsAs(pod) == m.Revisions.Update && (!m.available[pod] || inplace.IsUpdating(pod))
+	return m.sideOf(pod) == newSide && (!m.available[pod] || inplace.IsUpdating(pod))
 }
 
 // makeUnavailable notes that this plan makes the pod unavailable.
@@ -145,7 +145,7 @@ func (m *mover) mayTakeDown(pod *corev1.Pod) bool {
 	case m.available[pod]:
 		// The plan does not rely on pods that the kubelet may restart at any time.
 		return len(m.available)-len(m.mayRestart) > m.minAvailable
-	case m.countsAs(pod) == m.Revisions.Update:
+	case m.sideOf(pod) == newSide:
 		return true // an unavailable pod of the new revision protects nothing
 	default:
 		// An unavailable pod of another revision may yet become available; updated pods that are unavailable are not relied on.
@@ -171,22 +171,22 @@ func (m *mover) blockingTerminations() int {
 	return m.terminating + len(m.deletions)
 }
 
-// shares is how many of the excess pods each revision gives up, in proportion to the pods it has. The pods that rounding leaves over are
-// given up by the revision that rounding favoured most.
-func (m *mover) shares(excess int) map[*history.Revision]int {
-	count, shares := map[*history.Revision]int{}, map[*history.Revision]int{}
+// shares is how many of the excess pods each side gives up, in proportion to the pods it has. The pods that rounding leaves over are
+// given up by the side that rounding favoured most.
+func (m *mover) shares(excess int) map[side]int {
+	count, shares := map[side]int{}, map[side]int{}
 	for _, pod := range m.active {
-		count[m.countsAs(pod)]++
+		count[m.sideOf(pod)]++
 	}
-	revisions := slices.Compact([]*history.Revision{nil, m.Old, m.Revisions.Update}) // in the same order every time
+	sides := []side{neither, oldSide, newSide} // in the same order every time
 	unassigned := excess
-	for _, revision := range revisions {
-		shares[revision] = excess * count[revision] / m.remaining()
-		unassigned -= shares[revision]
+	for _, side := range sides {
+		shares[side] = excess * count[side] / m.remaining()
+		unassigned -= shares[side]
 	}
-	roundedOff := func(revision *history.Revision) int { return excess*count[revision] - shares[revision]*m.remaining() }
+	roundedOff := func(s side) int { return excess*count[s] - shares[s]*m.remaining() }
 	for ; unassigned > 0; unassigned-- {
-		shares[slices.MaxFunc(revisions, func(a, b *history.Revision) int { return roundedOff(a) - roundedOff(b) })]++
+		shares[slices.MaxFunc(sides, func(a, b side) int { return roundedOff(a) - roundedOff(b) })]++
 	}
 	return shares
 }
@@ -207,7 +207,7 @@ func (m *mover) quota() int {
 // protectsOld tells whether the quota applies, which keeps pods of the old revision from being replaced by too many unavailable ones.
 // Where no pod of another revision runs, and no updated pod fails, there is nothing to protect.
 func (m *mover) protectsOld() bool {
-	return m.Old != nil && (len(m.OldPods)+len(m.StrayPods)+len(m.FailingPods) > 0 || m.refused)
+	return m.Old != nil && (len(m.OldPods)+len(m.StrayPods)+m.failing() > 0 || m.refused)
 }
 
 // enforceMaxSurge keeps the creations within a limit of pods, old revision first, and adds pods of the old revision where the new

@@ -1,13 +1,10 @@
 package rollout
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
@@ -16,15 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. The status keeps a
-// record of each failing pod, with times of the controller's clock: the clock of a node may be wrong, and the container statuses of a
-// recovered pod show its crashes for ever.
-
-// maxFailingPods bounds status.rollout.failing.
-const maxFailingPods = 100
-
-// minProbation is how long the replacement of a failed pod counts as failing at the least.
-const minProbation = time.Minute
+// A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. If it is gone before, its failure
+// counts until a replacement has been ready for as long. records.go has what the status remembers of it.
 
 // Judgement is the record of a pod that has failed, as the status keeps it.
 type Judgement struct {
@@ -36,6 +26,10 @@ type Judgement struct {
 // findFailing finds the failing pods of the new revision. A finished pod cannot recover: it counts until it is replaced, or finished
 // long ago, or all due pods are updated. A pod that its node has stopped does not count.
 func (r *State) findFailing(finished []*corev1.Pod) {
+	for _, record := range r.readRecords(finished) {
+		record.Condemned = record.Condemned || r.untilCondemned(record) <= 0
+		r.judged[record.UID], r.GonePods = Judgement{record, max(0, r.untilCondemned(record))}, append(r.GonePods, record.Name)
+	}
 	for _, pod := range r.UpdatedPods {
 		judged, found := r.Judge(pod)
 		if !found {
@@ -46,12 +40,16 @@ func (r *State) findFailing(finished []*corev1.Pod) {
 		}
 	}
 	retries := r.Retries(finished)
-	complete := len(r.UpdatedPods) >= r.Manager.DesiredReplicas()-r.Manager.Partition()
 	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
 		r.unreplaced++
-		if !complete && health.IsOwnFailure(retry.Pod) && untilForgotten(retry.Pod, r.Now) > 0 {
-			r.FailingPods, r.judged[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.judgeFinished(retry.Pod)
+		switch {
+		case r.isFailing(retry.Pod):
+		case r.countsAgainst(retry.Pod):
+			r.Unrecorded = append(r.Unrecorded, retry)
+		default:
+			continue
 		}
+		r.FailingPods, r.judged[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.judgeFinished(retry.Pod)
 	}
 }
 
@@ -75,8 +73,11 @@ func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
 		// The pod has outlived its crashes, or crashed before the rollout.
 		record.Crashes, record.Recovered = crashes, true
 		return Judgement{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
-	case !podstate.IsReady(pod) || recorded && crashes > record.Crashes:
+	case recorded && crashes > record.Crashes, !podstate.IsReady(pod) && hasOwnTrouble(pod): // it may be yet to be restarted
 		record.ReadySince = nil
+	case !podstate.IsReady(pod) && record.ReadySince != nil:
+		// It was ready after its crash, and has not crashed again: it has the time to recover anew.
+		record.ReadySince, record.Since = nil, *WholeSecond(r.Now)
 	}
 	record.Crashes = crashes
 	if podstate.IsReady(pod) && record.ReadySince == nil {
@@ -110,30 +111,6 @@ func (r *State) judgeFinished(pod *corev1.Pod) Judgement {
 	}
 	record.Condemned = r.untilCondemned(record) <= 0
 	return Judgement{record, max(0, r.untilCondemned(record))}
-}
-
-// recordOf is the record of a pod in the status; a new record, and false, if there is none.
-func (r *State) recordOf(pod *corev1.Pod) (v1.FailingPod, bool) {
-	if !r.hasRolloutRecord() {
-		return r.newRecord(pod), false
-	}
-	for _, record := range r.Manager.Status.Rollout.Failing {
-		// A record from before the pod was last updated in place is about another revision, and only left because no status was written since.
-		if record.UID == pod.UID && !inplace.UpdatedAt(pod).After(record.Since.Time) {
-			return record, true
-		}
-	}
-	return r.newRecord(pod), false
-}
-
-// hasRolloutRecord tells whether the status has a record of this rollout.
-func (r *State) hasRolloutRecord() bool {
-	record := r.Manager.Status.Rollout
-	return record != nil && record.Revision == r.Revisions.Update.Name
-}
-
-func (r *State) newRecord(pod *corev1.Pod) v1.FailingPod {
-	return v1.FailingPod{Name: pod.Name, UID: pod.UID, Since: *WholeSecond(r.Now)}
 }
 
 // untilCondemned is how long a failing pod may still take to become ready, and untilRecovered how long it has to stay ready to recover.
@@ -189,23 +166,15 @@ func hasOwnTrouble(pod *corev1.Pod) bool {
 	return false
 }
 
-// untilOutlived is how long it is until the pod has run for long enough after its own crashes and after a failed predecessor; zero if it
-// has, or had none. The clock of a node that is ahead makes it longer.
+// untilOutlived is how long it is until the pod has run for long enough after its own crashes; zero if it has, or had none. It is longer if
+// the node's clock is ahead.
 func (r *State) untilOutlived(pod *corev1.Pod, longEnough time.Duration) (wait time.Duration) {
-	if replacesFailed(pod) {
-		wait = max(0, pod.CreationTimestamp.Add(max(longEnough, minProbation)).Sub(r.Now))
-	}
 	for status := range podstate.ContainerStatuses(pod) {
 		if inplace.Crashes(pod, status) > 0 {
 			wait = max(wait, untilContainerOutlived(status, longEnough, r.Now))
 		}
 	}
 	return wait
-}
-
-// replacesFailed tells whether the pod was created in place of one that failed with the same revision.
-func replacesFailed(pod *corev1.Pod) bool {
-	return health.FailuresBefore(pod) > health.DisruptionsBefore(pod) && inplace.CompletedRecord(pod).Revision == ""
 }
 
 // untilContainerOutlived is how long the container still has to run, or to stay completed, until it has outlived its crashes.
@@ -222,39 +191,17 @@ func untilContainerOutlived(status *corev1.ContainerStatus, longEnough time.Dura
 	}
 }
 
-// WholeSecond is the time as the API server stores it, in whole seconds, rounded up.
-func WholeSecond(t time.Time) *metav1.Time {
-	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second)}
+// HasFailed reports whether the new revision has failed: it was rolled back, or is halted for good and will not be rolled back.
+func (r *State) HasFailed() bool {
+	return r.RolledBack || r.isHaltedForGood() && r.Manager.OnFailure() == v1.HaltOnFailure
 }
-
-// judgements are the judgements that the status keeps, pods that have been failing for longest first. They are kept also where onFailure
-// is Continue: the user may change that at any time.
-func (r *State) judgements() []Judgement {
-	judged := slices.SortedFunc(maps.Values(r.judged), func(a, b Judgement) int {
-		return cmp.Or(podstate.FalseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), podstate.ByIndex(a.Name, b.Name),
-			cmp.Compare(a.UID, b.UID))
-	})
-	return judged[:min(len(judged), maxFailingPods)]
-}
-
-// failingRecords are the judgements as the status has them.
-func (r *State) failingRecords() []v1.FailingPod {
-	var records []v1.FailingPod
-	for _, judged := range r.judgements() {
-		records = append(records, judged.FailingPod)
-	}
-	return records
-}
-
-// HasFailed tells whether the new revision has failed: it was rolled back, or is halted for good.
-func (r *State) HasFailed() bool { return r.RolledBack || r.isHaltedForGood() }
 
 // isHaltedForGood tells whether the rollout is halted, and the failing pods have not recovered in time.
 func (r *State) isHaltedForGood() bool {
 	return r.IsHalted() && r.isRevisionCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy
 }
 
-// isRevisionCondemned tells whether maxFailedPods pods have not recovered in time.
+// isRevisionCondemned reports whether failureThreshold pods have not recovered in time.
 func (r *State) isRevisionCondemned() bool {
 	condemned := 0
 	for _, judged := range r.judgements() {
@@ -262,31 +209,31 @@ func (r *State) isRevisionCondemned() bool {
 			condemned++
 		}
 	}
-	return condemned >= min(r.Manager.MaxFailedPods(), maxFailingPods)
+	return condemned >= min(r.Manager.FailureThreshold(), maxFailingPods)
 }
 
-// Retries are the finished pods of the new revision that have not been replaced. If a pod was disrupted and was not failing before, the
-// failures of its predecessors no longer count against the revision.
+// Retries are the finished pods of the new revision that have not been replaced. One that counts against the revision is replaced once the
+// status has a record of it: the record is what its replacement inherits.
 func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
-	for _, list := range [][]health.Retry{found.Waiting, found.Due} {
-		for i := range list {
-			record, recorded := r.recordOf(list[i].Pod)
-			if r.hasRolloutRecord() && !health.IsOwnFailure(list[i].Pod) && (!recorded || record.Recovered) {
-				list[i].Disruptions = list[i].Failures
-			}
+	due := found.Due
+	found.Due = nil
+	for _, retry := range due {
+		if !r.isFailing(retry.Pod) && r.isRolling() && r.countsAgainst(retry.Pod) {
+			retry.Due = r.Now.Add(recordLag)
+			found.Waiting = append(found.Waiting, retry)
+		} else {
+			found.Due = append(found.Due, retry)
 		}
 	}
-	if r.isRolling() && r.Revisions.Current != nil && !r.hasRolloutRecord() {
-		// A replacement would pass for one from before the rollout, and the failure would not count: the record comes first.
-		for i := range found.Due {
-			found.Due[i].Due = r.Now.Add(recordLag)
-		}
-		found.Waiting, found.Due = slices.Concat(found.Due, found.Waiting), nil
-		slices.SortStableFunc(found.Waiting, func(a, b health.Retry) int { return a.Due.Compare(b.Due) })
-	}
+	slices.SortStableFunc(found.Waiting, func(a, b health.Retry) int { return a.Due.Compare(b.Due) })
 	return found
 }
 
-// recordLag is how long to wait for the first record of a rollout, which the status of this sync has unless it cannot be written.
+// countsAgainst reports whether a finished pod counts against the new revision: it has failed by itself, not long ago, and a pod is missing.
+func (r *State) countsAgainst(finished *corev1.Pod) bool {
+	return !r.isComplete() && health.IsOwnFailure(finished) && untilForgotten(finished, r.Now) > 0
+}
+
+// recordLag is how long to wait for the record of a failure, which the status of this sync has unless it cannot be written.
 const recordLag = time.Second

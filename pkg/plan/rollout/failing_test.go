@@ -26,7 +26,6 @@ func TestShowsFailure(t *testing.T) {
 		NotReady(p)
 		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "init", RestartCount: 1}}
 	}
-	young := CreatedAgo(10 * time.Second)
 	ahead := func(p *corev1.Pod) { // the node's clock
 		p.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(Now.Add(time.Hour))
 	}
@@ -35,28 +34,25 @@ func TestShowsFailure(t *testing.T) {
 		pod     *corev1.Pod
 		want    bool
 	}{
-		"a pod that is ready":                                   {pod: Pod(0)},
-		"a pod that is not ready yet":                           {pod: Pod(0, NotReady)},
-		"a pod that is being started":                           {pod: Pod(0, starts)},
-		"pending":                                               {pod: Pod(0, Phase(corev1.PodPending))},
-		"crash loop":                                            {pod: Pod(0, Crashing), want: true},
-		"image cannot be pulled":                                {pod: Pod(0, Container(Waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
-		"missing configuration":                                 {pod: Pod(0, Container(Waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
-		"just ended with an error":                              {pod: Pod(0, Container(Terminated("Error", 1), corev1.ContainerState{})), want: true},
-		"an init container that crashes":                        {pod: Pod(0, initCrash), want: true},
-		"a young replacement of a failed pod":                   {pod: Pod(0, NotReady, After(1), young), want: true},
-		"an older replacement of a failed pod":                  {pod: Pod(0, NotReady, After(1))},
-		"a replacement of a failed pod, updated in place since": {pod: Pod(0, NotReady, After(1), young, InPlaceTo("v2", 0, time.Second), Crashed(1, time.Second))},
-		"up again, not for long enough":                         {pod: Pod(0, Crashed(1, 29*time.Second)), want: true},
-		"up again for long enough":                              {pod: Pod(0, Crashed(1, 30*time.Second))},
-		"long enough includes minReady":                         {manager: Manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: Pod(0, Crashed(1, 89*time.Second)), want: true},
-		"the grace period is the user's":                        {manager: Manager(3, graceOf(300)), pod: Pod(0, Crashed(1, 299*time.Second)), want: true},
-		"without a grace period, up is enough":                  {manager: Manager(3, graceOf(0)), pod: Pod(0, Crashed(1, 0))},
-		"up again, by a clock that is ahead":                    {pod: Pod(0, Crashed(1, time.Minute), ahead), want: true},
-		"unready ten days after a crash":                        {pod: Pod(0, Crashed(1, 240*time.Hour), NotReady)},
-		"the restart of an update in place":                     {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(1, time.Second))},
-		"one restart more than an update in place takes":        {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(2, time.Second)), want: true},
-		"restarts before an update in place":                    {pod: Pod(0, NotReady, InPlaceTo("v2", 5, time.Minute), Crashed(6, time.Second))},
+		"a pod that is ready":                            {pod: Pod(0)},
+		"a pod that is not ready yet":                    {pod: Pod(0, NotReady)},
+		"a pod that is being started":                    {pod: Pod(0, starts)},
+		"pending":                                        {pod: Pod(0, Phase(corev1.PodPending))},
+		"crash loop":                                     {pod: Pod(0, Crashing), want: true},
+		"image cannot be pulled":                         {pod: Pod(0, Container(Waiting("ImagePullBackOff", ""), corev1.ContainerState{})), want: true},
+		"missing configuration":                          {pod: Pod(0, Container(Waiting("CreateContainerConfigError", ""), corev1.ContainerState{})), want: true},
+		"just ended with an error":                       {pod: Pod(0, Container(Terminated("Error", 1), corev1.ContainerState{})), want: true},
+		"an init container that crashes":                 {pod: Pod(0, initCrash), want: true},
+		"up again, not for long enough":                  {pod: Pod(0, Crashed(1, 29*time.Second)), want: true},
+		"up again for long enough":                       {pod: Pod(0, Crashed(1, 30*time.Second))},
+		"long enough includes minReady":                  {manager: Manager(3, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), pod: Pod(0, Crashed(1, 89*time.Second)), want: true},
+		"the grace period is the user's":                 {manager: Manager(3, graceOf(300)), pod: Pod(0, Crashed(1, 299*time.Second)), want: true},
+		"without a grace period, up is enough":           {manager: Manager(3, graceOf(0)), pod: Pod(0, Crashed(1, 0))},
+		"up again, by a clock that is ahead":             {pod: Pod(0, Crashed(1, time.Minute), ahead), want: true},
+		"unready ten days after a crash":                 {pod: Pod(0, Crashed(1, 240*time.Hour), NotReady)},
+		"the restart of an update in place":              {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(1, time.Second))},
+		"one restart more than an update in place takes": {pod: Pod(0, NotReady, InPlaceTo("v2", 0, time.Minute), Crashed(2, time.Second)), want: true},
+		"restarts before an update in place":             {pod: Pod(0, NotReady, InPlaceTo("v2", 5, time.Minute), Crashed(6, time.Second))},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +135,7 @@ func TestRecordFromBeforeAnUpdate(t *testing.T) {
 			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{
 				Name: p.Name, UID: p.UID, Since: metav1.NewTime(Now.Add(-time.Minute)), Crashes: 3,
 			}}}
-			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), inplace.Means{}, nil, nil, Now).Judge(p)
+			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), inplace.Means{}, []*corev1.Pod{p}, nil, Now).Judge(p)
 			if !found || judged.Condemned != test.condemned {
 				t.Errorf("found %v, condemned %v", found, judged.Condemned)
 			}

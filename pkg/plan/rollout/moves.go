@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
@@ -41,6 +40,9 @@ func Decide(r *State, terminating []*corev1.Pod, refused, held bool) Moves {
 }
 
 func (m *mover) decide(terminating []*corev1.Pod) creations {
+	if m.Frozen == v1.ReasonRollingOut {
+		return m.createMissing() // the pods that prove the old revision stay until the status has named it
+	}
 	allowed := MayTerminate(m.Manager, m.remaining(), len(terminating))
 	m.terminateMarked(allowed)
 	m.terminateSurplus(allowed - len(m.deletions))
@@ -73,7 +75,10 @@ func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 			continue
 		}
 		count--
-		m.surplus[m.countsAs(pod)]--
+		if m.surplus[m.sideOf(pod)]--; m.surplus[oldSide] < 0 && m.Old == nil { // no pod can be made in its place on the old side
+			m.surplus[oldSide]++
+			m.surplus[newSide]--
+		}
 		if m.isUnavailableUpdated(pod) {
 			m.unavailableUpdated--
 		}
@@ -102,9 +107,9 @@ func (m *mover) surgeForMarked(create creations) creations {
 	}
 	marked := creations{}
 	for _, pod := range m.active {
-		switch revision := m.countsAs(pod); {
+		switch {
 		case !podstate.IsMarked(pod) || !m.available[pod]:
-		case revision != nil && revision == m.Old:
+		case m.sideOf(pod) == oldSide && m.Old != nil:
 			marked.old++
 		default:
 			marked.updated++
@@ -121,46 +126,55 @@ func (m *mover) surgeForMarked(create creations) creations {
 	return create
 }
 
-// terminateSurplus deletes the pods above desired + surge. While the rollout is frozen, each revision gives up its share of available
-// pods; unavailable pods go whatever their revision's share.
+// terminateSurplus deletes the pods above desired + surge. While the rollout is frozen, each side gives up its share of available pods;
+// unavailable pods go whatever their side's share.
 func (m *mover) terminateSurplus(allowed int) {
 	excess := m.remaining() - m.desired - m.surge
 	if excess <= 0 {
 		return
 	}
+	if m.Frozen == v1.ReasonNotInPlace { // what cannot be updated goes first
+		before := len(m.deletions)
+		m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) {
+			return WhySurplus, m.sideOf(pod) != newSide && m.mayTakeDown(pod) && m.WhyNotInPlace(pod, m.Revisions.Update) != ""
+		})
+		if excess, allowed = excess-(len(m.deletions)-before), allowed-(len(m.deletions)-before); excess == 0 {
+			return
+		}
+	}
 	shares := m.shares(excess)
 	m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) {
-		revision := m.countsAs(pod)
+		side := m.sideOf(pod)
 		if m.Frozen == "" {
-			return m.why(pod), m.mayTakeDown(pod) && m.surplus[revision] > 0
+			return m.why(pod), m.mayTakeDown(pod) && m.surplus[side] > 0
 		}
-		if !m.mayTakeDown(pod) || m.available[pod] && shares[revision] <= 0 {
+		if !m.mayTakeDown(pod) || m.available[pod] && shares[side] <= 0 {
 			return "", false
 		}
-		shares[revision]--
+		shares[side]--
 		return m.why(pod), true
 	})
 }
 
 // why is the reason that the event gives for the deletion of the pod.
 func (m *mover) why(pod *corev1.Pod) Why {
-	switch revision := m.countsAs(pod); {
+	switch side := m.sideOf(pod); {
 	case m.Frozen != "":
 		return WhySurplus
-	case revision == m.Revisions.Update && m.RolledBack:
+	case side == newSide && m.RolledBack:
 		return WhyRolledBack
-	case revision == m.Revisions.Update && m.missingOld() > 0:
+	case side == newSide && m.missingOld() > 0:
 		return WhyMovedBack
-	case revision == m.Revisions.Update:
+	case side == newSide:
 		return WhySurplus
-	case revision != nil && len(m.UpdatedPods) == 0 && m.missingUpdated() == 0:
+	case side == oldSide && len(m.UpdatedPods) == 0 && m.missingUpdated() == 0:
 		return WhySurplus
 	default:
 		return WhyOutdated
 	}
 }
 
-// creations is how many pods to create of the new and of the old revision.
+// creations is how many pods to create of the new revision and for the old side.
 type creations struct{ updated, old int }
 
 // createMissing creates missing pods and moves none to another revision. Its limit includes surge for finished pods that have not been
@@ -171,13 +185,14 @@ func (m *mover) createMissing() creations {
 
 // recreate deletes all pods of other revisions, and creates pods only when the last of the others is gone.
 func (m *mover) recreate(terminating []*corev1.Pod) creations {
-	to := m.Revisions.Update
+	stays := newSide
 	if m.Old != nil && m.desiredOld > 0 {
-		to = m.Old
+		stays = oldSide
 	}
 	if m.Frozen == "" {
-		m.terminate(m.remaining(), func(pod *corev1.Pod) (Why, bool) { return m.why(pod), m.countsAs(pod) != to })
+		m.terminate(m.remaining(), func(pod *corev1.Pod) (Why, bool) { return m.why(pod), m.sideOf(pod) != stays })
 	}
+	to := m.revisionAt(stays)
 	overlaps := func(pod *corev1.Pod) bool { return m.Revisions.HashOf(pod) != to.Hash && !podstate.IsFinished(pod) }
 	if slices.ContainsFunc(m.active, overlaps) || slices.ContainsFunc(terminating, overlaps) ||
 		slices.ContainsFunc(m.deletions, func(d Deletion) bool { return overlaps(d.Pod) }) {
@@ -199,17 +214,17 @@ func (m *mover) updateInPlaceAboveSurge() {
 func (m *mover) rollingUpdate() creations {
 	quota := m.quota()
 	inPlace, replaced := m.outdatedPods()
-	gained := map[*history.Revision]int{} // pods that each revision gains by updates in place: they need not be created
+	gained := map[side]int{} // pods that each side gains by updates in place: they need not be created
 	for _, pod := range inPlace {
 		gained[m.target(pod)]++
 	}
-	wanted := creations{old: max(0, m.missingOld()-gained[m.Old]), updated: max(0, min(m.missingUpdated()-gained[m.Revisions.Update], quota))}
+	wanted := creations{old: max(0, m.missingOld()-gained[oldSide]), updated: max(0, min(m.missingUpdated()-gained[newSide], quota))}
 	missing := max(0, m.desired-m.remaining())
 	quota -= m.updateInPlace(inPlace, quota-min(wanted.updated, missing))
 	wanted.updated = min(wanted.updated, quota)
 	if m.Manager.MaxUnavailable() == 0 {
-		wanted.old = max(wanted.old, m.missingSurgePods(m.Old, gained, replaced))
-		wanted.updated = max(wanted.updated, min(quota, m.missingSurgePods(m.Revisions.Update, gained, replaced)))
+		wanted.old = max(wanted.old, m.missingSurgePods(oldSide, gained, replaced))
+		wanted.updated = max(wanted.updated, min(quota, m.missingSurgePods(newSide, gained, replaced)))
 	}
 
 	replacements := wanted.old + wanted.updated - missing
@@ -244,3 +259,6 @@ const (
 	WhyMovedBack  Why = "the partition was raised"
 	WhyRolledBack Why = "the revision has failed"
 )
+
+// IsRollout reports whether a pod is deleted to be replaced by one of another revision.
+func (w Why) IsRollout() bool { return w == WhyOutdated || w == WhyMovedBack || w == WhyRolledBack }

@@ -35,7 +35,7 @@ func (r *State) findObstacle() string {
 		}
 	}
 	outdated := r.StrayPods
-	if r.Old == nil || len(r.OldPods) > r.Manager.Partition() { // otherwise all old pods stay as they are
+	if len(r.OldPods) > r.Manager.DesiredReplicas()-r.DesiredUpdated() { // otherwise all old pods stay as they are
 		outdated = slices.Concat(r.OldPods, r.StrayPods)
 	}
 	for _, pod := range outdated {

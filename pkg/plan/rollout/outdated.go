@@ -22,7 +22,7 @@ func (m *mover) rankSurgePodsFirst() (needed bool) {
 	}
 	// Pods that are marked for deletion rank with the surge pods: a surge pod may be there to replace one of them.
 	goesFirst := func(pod *corev1.Pod) bool {
-		return m.countsAs(pod) == m.Revisions.Update && !wasUpdated(pod) || podstate.IsMarked(pod)
+		return m.sideOf(pod) == newSide && !wasUpdated(pod) || podstate.IsMarked(pod)
 	}
 	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(goesFirst(a), goesFirst(b)) })
 	return slices.ContainsFunc(m.UpdatedPods, func(pod *corev1.Pod) bool {
@@ -30,21 +30,32 @@ func (m *mover) rankSurgePodsFirst() (needed bool) {
 	})
 }
 
+// rankSupersededFirst ranks ready pods of the current revision last: the next canary takes the place of the one before, and not of a pod that
+// has a good revision.
+func (m *mover) rankSupersededFirst() {
+	isCurrent := func(pod *corev1.Pod) bool {
+		return m.Revisions.Current != nil && podstate.IsReady(pod) && m.revisionOf(pod) == m.Revisions.Current
+	}
+	if m.isRolling() && slices.ContainsFunc(m.OldPods, func(pod *corev1.Pod) bool { return podstate.IsReady(pod) && !isCurrent(pod) }) {
+		slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return podstate.FalseFirst(isCurrent(a), isCurrent(b)) })
+	}
+}
+
 // outdatedPods are the pods to move to another revision: those to update in place, and those to replace.
 func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
 	policy := m.Manager.PodUpdatePolicy()
 	replaced = map[*corev1.Pod]bool{}
-	outdated := map[*history.Revision]int{}
+	outdated := map[side]int{}
 	for _, pod := range m.active {
-		revision := m.countsAs(pod)
-		if outdated[revision] >= m.surplus[revision] {
+		side := m.sideOf(pod)
+		if outdated[side] >= m.surplus[side] {
 			continue
 		}
-		outdated[revision]++
+		outdated[side]++
 		switch {
 		case !m.isNeededByTarget(pod):
 			replaced[pod] = true
-		case policy != v1.RecreatePods && m.WhyNotInPlace(pod, m.target(pod)) == "":
+		case policy != v1.RecreatePods && m.WhyNotInPlace(pod, m.revisionAt(m.target(pod))) == "":
 			inPlace = append(inPlace, pod)
 		case policy != v1.InPlaceOnly:
 			replaced[pod] = true
@@ -53,33 +64,33 @@ func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]
 	return inPlace, replaced
 }
 
-// isNeededByTarget tells whether the target revision of a surplus pod needs the pod. If no pod may be unavailable, the rollout begins
+// isNeededByTarget reports whether the side that a surplus pod moves to needs the pod. If no pod may be unavailable, the rollout begins
 // with surge pods of the new revision: in the end these are deleted, and not the pods that can be updated in place.
 func (m *mover) isNeededByTarget(pod *corev1.Pod) bool {
 	switch m.target(pod) {
-	case m.countsAs(pod):
+	case m.sideOf(pod):
 		return false
-	case m.Old:
+	case oldSide:
 		return m.missingOld() > 0
 	default:
 		return m.missingUpdated() > 0 || (m.Manager.MaxUnavailable() == 0 && m.desired > m.desiredOld)
 	}
 }
 
-// target is the revision that a surplus pod moves to.
-func (m *mover) target(pod *corev1.Pod) *history.Revision {
-	if m.Old != nil && (m.RolledBack || m.countsAs(pod) == m.Revisions.Update) {
-		return m.Old
+// target is the side that a surplus pod moves to.
+func (m *mover) target(pod *corev1.Pod) side {
+	if m.Old != nil && (m.RolledBack || m.sideOf(pod) == newSide) {
+		return oldSide
 	}
-	return m.Revisions.Update
+	return newSide
 }
 
-// missingSurgePods is how many surge pods of a revision to create so that gained[revision] pods can be updated to it in place although
-// no pod may be unavailable. Surge pods that exist are kept: missingSurgePods takes them out of replaced.
-func (m *mover) missingSurgePods(revision *history.Revision, gained map[*history.Revision]int, replaced map[*corev1.Pod]bool) int {
-	wanted := min(m.surge, gained[revision])
+// missingSurgePods is how many surge pods of a side to create so that gained[side] pods can be updated in place although no pod may be
+// unavailable. Surge pods that exist are kept: missingSurgePods takes them out of replaced.
+func (m *mover) missingSurgePods(of side, gained map[side]int, replaced map[*corev1.Pod]bool) int {
+	wanted := min(m.surge, gained[of])
 	for _, pod := range slices.Backward(m.active) { // the most useful first
-		if wanted > 0 && replaced[pod] && m.countsAs(pod) == revision {
+		if wanted > 0 && replaced[pod] && m.sideOf(pod) == of {
 			delete(replaced, pod)
 			wanted--
 		}
@@ -93,7 +104,7 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 	hasStarted := func(pod *corev1.Pod) bool { return podstate.IsDrained(pod) || inplace.IsInterrupted(pod) }
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(hasStarted(a), hasStarted(b)) })
 	for _, pod := range pods {
-		to := m.target(pod)
+		to := m.revisionAt(m.target(pod))
 		if !m.mayTakeDown(pod) || (to == m.Revisions.Update && used >= quota) {
 			m.delayRestoration(pod, to)
 			continue

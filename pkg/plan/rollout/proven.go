@@ -6,13 +6,15 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
-// A revision becomes the good one, to which later rollouts return, when all of its pods have been available together for as long as a
-// failing pod has to stay ready to recover. Until then the failure policy applies, also after the last pod was updated.
+// A revision becomes the good one, to which later rollouts return, when enough of its pods have been available together for the bake time.
+// Until then the failure policy applies, also after the last pod was updated.
 
 // IsProven tells whether the new revision has proved itself, so that later rollouts may return to it.
 func (r *State) IsProven() bool {
@@ -20,39 +22,75 @@ func (r *State) IsProven() bool {
 	return started && wait == 0
 }
 
-// UntilProven is how long all pods, once updated, still have to stay available together; false while that time has not begun.
+// UntilProven is how long enough pods still have to stay available together; false while that time has not begun.
 func (r *State) UntilProven() (time.Duration, bool) {
-	if !r.isRolling() || len(r.UpdatedPods) != r.Manager.DesiredReplicas() || r.desiredOld+len(r.OldPods)+len(r.StrayPods) > 0 ||
-		(len(r.FailingPods) > 0 && r.Manager.OnFailure() != v1.ContinueOnFailure) {
+	since := r.bakingSince()
+	if since == nil {
 		return 0, false
 	}
-	return r.untilPodsProven(r.UpdatedPods, r.jitter())
-}
-
-// UntilOldProven is how long the old pods still have to stay available together; false while they are not, or another revision has proved
-// itself. Pods that a partition or a halt leaves on the old revision can still prove it.
-func (r *State) UntilOldProven() (time.Duration, bool) {
-	if r.Old == nil || !r.Old.IsStored() || r.Manager.Status.CurrentRevision != "" || r.RolledBack || len(r.OldPods) < r.desiredOld {
-		return 0, false
+	bake := r.Manager.BakeTime() + r.jitter()
+	if bake == 0 {
+		return 0, true
 	}
-	return r.untilPodsProven(r.OldPods, 0)
+	return max(0, since.Add(bake).Sub(r.Now)), true
 }
 
-// untilPodsProven is how long these pods still have to stay available together, with a delay added; false if one is not available.
-func (r *State) untilPodsProven(pods []*corev1.Pod, delay time.Duration) (time.Duration, bool) {
-	var since time.Time
+// bakingSince is since when enough pods of the new revision have been seen available together, and nothing else was left to be done; nil if
+// that is not so. The times of nodes do not count.
+func (r *State) bakingSince() *metav1.Time {
+	switch {
+	case !r.isCarriedOut(), r.failing() >= r.Manager.FailureThreshold() && r.Manager.OnFailure() != v1.ContinueOnFailure,
+		r.countAvailable(r.UpdatedPods) < r.enough(), r.Manager.DesiredReplicas() == 0:
+		return nil
+	case r.hasRolloutRecord() && r.Manager.Status.Rollout.BakingSince != nil:
+		return r.Manager.Status.Rollout.BakingSince
+	default:
+		return WholeSecond(r.Now)
+	}
+}
+
+// isCarriedOut reports whether all pods are to have the new revision, and none of them has yet to get it. A pod that waits to be deleted by
+// its user has not.
+func (r *State) isCarriedOut() bool {
+	isLeft := len(r.OldPods)+len(r.StrayPods) > 0 && (r.Manager.Strategy() != v1.OnDeleteStrategy || r.Manager.Spec.Paused)
+	return r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas() && !isLeft && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)
+}
+
+// enough is how many available pods prove a revision: all but maxUnavailable, for which a quarter stands where the strategy has none.
+func (r *State) enough() int {
+	unavailable := r.Manager.MaxUnavailable()
+	if r.Manager.Strategy() != v1.RollingUpdateStrategy {
+		unavailable = r.Manager.DesiredReplicas() / 4
+	}
+	return max(1, r.Manager.DesiredReplicas()-unavailable)
+}
+
+func (r *State) countAvailable(pods []*corev1.Pod) (count int) {
 	for _, pod := range pods {
-		if !health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
-			return 0, false
-		}
-		if at := health.ServiceSince(pod); at.After(since) {
-			since = at
+		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
+			count++
 		}
 	}
-	return max(0, since.Add(r.Manager.MinReady()+r.Manager.FailureGrace()+delay).Sub(r.Now)), len(pods) > 0
+	return count
 }
 
-// jitter delays the first revision, so that many PodManagers created together do not all write their status at the same time. Nobody
+// IsWorthStoring reports whether the new revision is to be stored although no other one is there: all its pods are available, so that it will
+// be the one to return to.
+func (r *State) IsWorthStoring() bool {
+	return r.isRolling() && r.Manager.DesiredReplicas() > 0 && r.countAvailable(r.UpdatedPods) >= r.Manager.DesiredReplicas()
+}
+
+// IsOldProven reports whether the old revision becomes the one to return to: there is none, and enough of its pods are available. It was
+// superseded before its bake time was over, and without it a first release could not be returned to.
+func (r *State) IsOldProven() bool {
+	if r.Old == nil || r.Revisions.Current != nil || r.RolledBack {
+		return false
+	}
+	isOther := func(pod *corev1.Pod) bool { return r.revisionOf(pod) != r.Old }
+	return r.countAvailable(slices.DeleteFunc(slices.Clone(r.OldPods), isOther)) >= r.enough()
+}
+
+// jitter delays the first revision, so that many PodManagers created together do not all write their status at the same time. Nothing
 // waits for the first revision to prove itself.
 func (r *State) jitter() time.Duration {
 	if r.Old != nil || r.Manager.Status.CurrentRevision != "" {
@@ -60,11 +98,11 @@ func (r *State) jitter() time.Duration {
 	}
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(r.Manager.UID)) // never fails, says hash.Hash
-	return time.Duration(float64(r.Manager.FailureGrace()) * float64(hash.Sum32()) / (1 << 32))
+	return time.Duration(float64(r.Manager.BakeTime()) * float64(hash.Sum32()) / (1 << 32))
 }
 
-// canRollBack tells whether there is a revision to return to: the last good one, or one with an available pod.
-func (r *State) canRollBack() bool {
-	isAvailable := func(pod *corev1.Pod) bool { return health.IsAvailable(pod, r.Manager.MinReady(), r.Now) }
-	return r.Old != nil && r.Old.IsStored() && (r.Old == r.Revisions.Current || slices.ContainsFunc(r.OldPods, isAvailable))
+// mayRollBack reports whether the user asks for rollbacks, and there is a revision to return to.
+func (r *State) mayRollBack() bool {
+	return r.Manager.OnFailure() == v1.RollbackOnFailure && !r.Manager.Spec.Paused && r.Manager.Strategy() != v1.OnDeleteStrategy &&
+		r.Revisions.Current != nil && r.Revisions.Current.IsStored()
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
@@ -19,11 +21,11 @@ type State struct {
 	Revisions history.Revisions
 	Means     inplace.Means
 	Now       time.Time
-	// Old is the old revision, which pods are updated from or rolled back to; nil if there is none besides the new one.
+	// Old is the revision that missing pods of the old side are made from, and that pods move back to; nil if there is none.
 	Old *history.Revision
-	// UpdatedPods are the active pods of the new revision, OldPods those of the old one, StrayPods those of any other.
+	// UpdatedPods are the active pods of the new revision, OldPods those of the old side, StrayPods those that fit neither.
 	UpdatedPods, OldPods, StrayPods []*corev1.Pod
-	// desiredOld is how many pods of the old revision are desired; all others are to be of the new one.
+	// desiredOld is how many pods of the old side are desired; all others are to be of the new revision.
 	desiredOld int
 	// Frozen is the reason why no pod moves to another revision; empty if pods may move.
 	Frozen string
@@ -33,6 +35,11 @@ type State struct {
 	// pods that have recovered recently.
 	FailingPods []*corev1.Pod
 	judged      map[types.UID]Judgement
+	// GonePods are the names of pods that had failed, are gone, and have no replacement. records are the records of all others.
+	GonePods []string
+	records  map[types.UID]v1.FailingPod
+	// Unrecorded are the finished pods that count against the new revision, and stay until the status has a record of them.
+	Unrecorded []health.Retry
 	// unreplaced is how many finished pods of the new revision have not been replaced.
 	unreplaced int
 	// Obstacle is why pods cannot be updated in place although podUpdatePolicy is InPlaceOnly.
@@ -44,20 +51,19 @@ type State struct {
 // Assess sorts the active pods by revision, judges the failing pods, and finds what stops the rollout.
 func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Means, active, finished []*corev1.Pod, now time.Time) *State {
 	r := &State{Manager: manager, Revisions: revisions, Means: means, Now: now}
-	r.compared, r.judged = map[[2]*history.Revision]comparison{}, map[types.UID]Judgement{}
+	r.compared, r.judged, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]Judgement{}, map[types.UID]v1.FailingPod{}
+	r.RolledBack = r.wasRolledBack()
 	r.Old = r.findOld(active)
 	for _, pod := range active {
-		switch r.countsAs(pod) {
-		case nil:
-			r.StrayPods = append(r.StrayPods, pod)
-		case r.Old:
+		switch r.sideOf(pod) {
+		case newSide:
+			r.UpdatedPods = append(r.UpdatedPods, pod)
+		case oldSide:
 			r.OldPods = append(r.OldPods, pod)
 		default:
-			r.UpdatedPods = append(r.UpdatedPods, pod)
+			r.StrayPods = append(r.StrayPods, pod)
 		}
 	}
-	r.RolledBack = manager.Status.FailedRevision == revisions.Update.Name && manager.OnFailure() != v1.ContinueOnFailure &&
-		(revisions.Current == nil || revisions.Current.Name != revisions.Update.Name)
 	if r.isRolling() {
 		r.findFailing(finished)
 	}
@@ -67,42 +73,75 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.M
 	return r
 }
 
-// countsAs is the revision that an active pod counts for: the new or the old one; nil for a stray pod.
-func (r *State) countsAs(pod *corev1.Pod) *history.Revision {
+// side is where an active pod belongs.
+type side int
+
+const (
+	// newSide: the pod has the new revision.
+	newSide side = iota
+	// oldSide: the pod has another revision, whichever. A partition, a pause and a halt leave it as it is.
+	oldSide
+	// neither: the pod has to move whatever the partition says, because it has its revision in name only, or is neither of the revision
+	// that has failed nor of the one to return to.
+	neither
+)
+
+func (r *State) sideOf(pod *corev1.Pod) side {
 	switch hash := r.Revisions.HashOf(pod); {
 	case hash == r.Revisions.Update.Hash && !r.mustReplace(pod):
-		return r.Revisions.Update
-	case r.Old != nil && hash == r.Old.Hash:
-		return r.Old
+		return newSide
+	case hash == r.Revisions.Update.Hash, r.RolledBack && (r.Old == nil || hash != r.Old.Hash):
+		return neither
 	default:
-		return nil
+		return oldSide
 	}
 }
 
-// isRolling tells whether the new revision is not the current one yet, and was not rolled back.
-func (r *State) isRolling() bool {
-	return !r.RolledBack && (r.Revisions.Current == nil || r.Revisions.Current.Name != r.Revisions.Update.Name)
+// revisionAt is the revision that pods get which are made for a side, or move there.
+func (r *State) revisionAt(s side) *history.Revision {
+	if s == oldSide {
+		return r.Old
+	}
+	return r.Revisions.Update
 }
 
-// findOld finds the old revision: the last good one, or else the newest that a pod has.
+// wasRolledBack reports whether the new revision has failed and was rolled back. The status says so; where the status is lost, the mark of the
+// revision does.
+func (r *State) wasRolledBack() bool {
+	if r.isGood() || r.Manager.OnFailure() == v1.ContinueOnFailure {
+		return false
+	}
+	return r.Manager.Status.FailedRevision == r.Revisions.Update.Name || r.mayRollBack() && r.Revisions.IsMarkedFailed()
+}
+
+// isGood reports whether the new revision is the current one.
+func (r *State) isGood() bool {
+	return r.Revisions.Current != nil && r.Revisions.Current.Name == r.Revisions.Update.Name
+}
+
+// isRolling reports whether the new revision is not the current one yet, and was not rolled back.
+func (r *State) isRolling() bool { return !r.RolledBack && !r.isGood() }
+
+// findOld finds the revision that pods of the old side are made from: what runs there, the newest that has not failed. If no such pod is
+// left to go by, and in a rollback, it is the current one. No pod returns from a revision that is good.
 func (r *State) findOld(active []*corev1.Pod) *history.Revision {
-	if current := r.Revisions.Current; current != nil {
-		if current.Name == r.Revisions.Update.Name {
-			return nil
-		}
-		return current
+	switch {
+	case r.isGood():
+		return nil
+	case r.RolledBack:
+		return r.Revisions.Current
 	}
 	var newest *history.Revision
 	for _, pod := range active {
-		revision := r.Revisions.WithHash(r.Revisions.HashOf(pod))
-		if revision == nil || revision.Name == r.Revisions.Update.Name || revision.Template() == nil {
+		revision := r.revisionOf(pod)
+		if revision == nil || revision == r.Revisions.Update || revision.HasFailed() || revision.Template() == nil {
 			continue
 		}
 		if newest == nil || revision.Number() > newest.Number() {
 			newest = revision
 		}
 	}
-	return newest
+	return cmp.Or(newest, r.Revisions.Current)
 }
 
 // mustReplace tells whether the pod has the new revision in name only: the kubelet cannot resize it on this node.
@@ -110,10 +149,10 @@ func (r *State) mustReplace(pod *corev1.Pod) bool {
 	return podstate.IsInfeasible(pod) && r.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible
 }
 
-// IsHalted tells whether so many pods fail that no further pod is to be updated. Without pods or a revision other than the new one, a
-// halt would protect nothing.
+// IsHalted reports whether so many pods have failed that no further pod is to be updated. Without pods or a revision other than the new one, a
+// halt would protect nothing; where no pod is to be updated, there is nothing to halt.
 func (r *State) IsHalted() bool {
-	return (r.Old != nil || len(r.StrayPods) > 0) && len(r.FailingPods) >= r.Manager.MaxFailedPods() &&
+	return len(r.UpdatedPods)+r.DesiredUpdated() > 0 && (r.Old != nil || len(r.OldPods)+len(r.StrayPods) > 0) && r.failing() >= r.Manager.FailureThreshold() &&
 		r.Manager.OnFailure() != v1.ContinueOnFailure
 }
 
@@ -131,6 +170,8 @@ func (r *State) findFrozen() string {
 		return v1.ReasonHalted
 	case r.Obstacle != "":
 		return v1.ReasonNotInPlace
+	case r.IsOldProven():
+		return v1.ReasonRollingOut // the status names what to return to before the first pod leaves it
 	default:
 		return ""
 	}
@@ -141,12 +182,18 @@ func (r *State) revisionOf(pod *corev1.Pod) *history.Revision {
 	return r.Revisions.WithHash(r.Revisions.HashOf(pod))
 }
 
-// decideDesiredOld decides how many pods of the old revision are desired.
+// decideDesiredOld decides how many pods of the old side are desired: no more than there are if none can be made.
 func (r *State) decideDesiredOld() int {
+	if r.Old == nil {
+		return min(r.wantedOld(), len(r.OldPods))
+	}
+	return r.wantedOld()
+}
+
+// wantedOld is how many pods of the old side the strategy and what stops the rollout ask for.
+func (r *State) wantedOld() int {
 	desired := r.Manager.DesiredReplicas()
 	switch {
-	case r.Old == nil:
-		return 0
 	case r.RolledBack:
 		return desired
 	case r.Manager.Strategy() == v1.OnDeleteStrategy && !r.Manager.Spec.Paused:
@@ -165,7 +212,7 @@ func (r *State) decideDesiredOld() int {
 		}
 		return max(0, desired-updated)
 	default:
-		return r.Manager.Partition()
+		return r.Manager.DesiredReplicas() - r.DesiredUpdated()
 	}
 }
 
@@ -184,12 +231,17 @@ func (r *State) IsUnstarted() bool {
 	return len(active) < r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isOwn)
 }
 
-// DesiredUpdated is how many pods have the new revision once the rollout is complete: all but the partition.
+// DesiredUpdated is how many pods have the new revision once the rollout is complete: all but the partition. A partition holds back a
+// revision that has yet to prove itself: a good one, to which the user may have returned, all pods get.
 func (r *State) DesiredUpdated() int {
-	if r.Old == nil {
-		return r.Manager.DesiredReplicas()
+	partition := r.Manager.Partition()
+	switch {
+	case r.isGood():
+		partition = 0
+	case r.Old == nil:
+		partition = min(partition, len(r.OldPods))
 	}
-	return r.Manager.DesiredReplicas() - r.Manager.Partition()
+	return r.Manager.DesiredReplicas() - partition
 }
 
 // Outdated is how many active pods have yet to move to another revision, whether or not the rollout is frozen.

@@ -3,6 +3,7 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,6 +100,8 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) ve
 		return yes(v1.ReasonNotInPlace, in.rollout.Obstacle)
 	case in.rollout.IsHalted() && in.progress.Condemned:
 		return yes(v1.ReasonHalted, halted(counts, in))
+	case isStuck(r, counts):
+		return yes(v1.ReasonStuck, strings.TrimPrefix(overdueHint(r), "; "))
 	case in.progress.DeadlineExceeded:
 		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
 			counts.UpdateRevision, r.Manager.ProgressDeadline(), worstPod(in)))
@@ -162,16 +165,19 @@ func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled
 
 // misconfigured is the condition Misconfigured: the spec has a setting that cannot take effect. It has no reason if there is none.
 func misconfigured(manager *v1.PodManager) verdict {
-	maxFailed, maxUpdating := manager.MaxFailedPods(), manager.DesiredReplicas()
+	maxFailed, maxUpdating := manager.FailureThreshold(), manager.DesiredReplicas()-manager.Partition()
 	if manager.Strategy() == v1.RollingUpdateStrategy {
 		maxUpdating = min(maxUpdating, manager.MaxSurge()+manager.MaxUnavailable())
 	}
-	if manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || manager.DesiredReplicas() == 0 ||
-		maxFailed <= maxUpdating {
+	switch {
+	case manager.OnFailure() == v1.RollbackOnFailure && manager.Strategy() == v1.OnDeleteStrategy:
+		return verdict{metav1.ConditionTrue, v1.ReasonNoEffect,
+			"failurePolicy.onFailure is Rollback, but with OnDelete only you replace pods: nothing is rolled back, and no pod is updated that could be halted"}
+	case manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || maxUpdating == 0 || maxFailed <= maxUpdating:
 		return verdict{}
 	}
 	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
-		"failurePolicy.maxFailedPods is %s, but no more than %s are updated at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower maxFailedPods, or raise maxSurge or maxUnavailable",
+		"failurePolicy.failureThreshold is %s, but no more than %s are updated at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower failureThreshold or the partition, or raise maxSurge or maxUnavailable",
 		pods(maxFailed), pods(maxUpdating))}
 }
 

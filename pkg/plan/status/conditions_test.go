@@ -74,7 +74,7 @@ func TestRolloutConditions(t *testing.T) {
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolled out": {
-			observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2)),
+			observed: RollingOut(Next(3, one, Baking(time.Hour)), Pod(0, V2), Pod(1, V2), Pod(2, V2)),
 			ready:    "True/AllReplicasAvailable", message: "3 of 3 pods available",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
@@ -160,7 +160,7 @@ func TestRolloutConditions(t *testing.T) {
 			available: "True/EnoughReplicas", progressing: "True/Scaling", stalled: "-",
 		},
 		"OnDelete, and all were deleted": {
-			observed: RollingOut(Next(1, onDelete), Pod(0, V2)),
+			observed: RollingOut(Next(1, onDelete, Baking(time.Hour)), Pod(0, V2)),
 			ready:    "True/AllReplicasAvailable", message: "1 of 1 pod available",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
@@ -254,23 +254,28 @@ func TestMisconfigured(t *testing.T) {
 	tests := map[string]struct {
 		manager *v1.PodManager
 		want    bool
+		other   string // another reason than that
 	}{
-		"the default":                     {manager: Manager(3)},
-		"one pod":                         {manager: Manager(1)},
-		"maxFailedPods equals the quota":  {manager: Manager(10, Limits("1", "1"), MaxFailed("2"))},
-		"maxFailedPods exceeds the quota": {manager: Manager(10, Limits("1", "1"), MaxFailed("3")), want: true},
-		"maxFailedPods as a percentage exceeds the quota": {manager: Manager(10, Limits("1", "1"), MaxFailed("30%")), want: true},
-		"maxFailedPods exceeds replicas":                  {manager: Manager(2, Limits("100%", "100%"), MaxFailed("3")), want: true},
-		"Recreate":                                        {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("3"))},
-		"Recreate, maxFailedPods exceeds replicas":        {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("4")), want: true},
-		"onFailure Continue":                              {manager: Manager(10, Limits("1", "1"), MaxFailed("3"), OnFailure(v1.ContinueOnFailure))},
-		"OnDelete":                                        {manager: Manager(3, Strategy(v1.OnDeleteStrategy), MaxFailed("4"))},
-		"no pods":                                         {manager: Manager(0, MaxFailed("3"))},
+		"one canary, and a threshold of three":               {manager: Manager(10, Limits("3", "3"), Partition("90%"), MaxFailed("3")), want: true},
+		"a canary of three, and a threshold of three":        {manager: Manager(10, Limits("3", "3"), Partition("70%"), MaxFailed("3"))},
+		"no pod is to be updated":                            {manager: Manager(10, Partition("100%"), MaxFailed("3"))},
+		"OnDelete is never rolled back":                      {manager: Manager(3, Strategy(v1.OnDeleteStrategy), Rollback), other: v1.ReasonNoEffect},
+		"the default":                                        {manager: Manager(3)},
+		"one pod":                                            {manager: Manager(1)},
+		"failureThreshold equals the quota":                  {manager: Manager(10, Limits("1", "1"), MaxFailed("2"))},
+		"failureThreshold exceeds the quota":                 {manager: Manager(10, Limits("1", "1"), MaxFailed("3")), want: true},
+		"failureThreshold as a percentage exceeds the quota": {manager: Manager(10, Limits("1", "1"), MaxFailed("30%")), want: true},
+		"failureThreshold exceeds replicas":                  {manager: Manager(2, Limits("100%", "100%"), MaxFailed("3")), want: true},
+		"Recreate":                                           {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("3"))},
+		"Recreate, failureThreshold exceeds replicas":        {manager: Manager(3, Strategy(v1.RecreateStrategy), MaxFailed("4")), want: true},
+		"onFailure Continue":                                 {manager: Manager(10, Limits("1", "1"), MaxFailed("3"), OnFailure(v1.ContinueOnFailure))},
+		"OnDelete":                                           {manager: Manager(3, Strategy(v1.OnDeleteStrategy), MaxFailed("4"))},
+		"no pods":                                            {manager: Manager(0, MaxFailed("3"))},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			status, _ := Of(Reported(test.manager))
-			if got := ReasonIn(&status, v1.ConditionMisconfigured); (got == v1.ReasonUnreachable) != test.want {
+			if got := ReasonIn(&status, v1.ConditionMisconfigured); (got == v1.ReasonUnreachable) != test.want || test.other != "" && got != test.other {
 				t.Errorf("got %q", got)
 			}
 		})

@@ -3,8 +3,6 @@ package status
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -29,9 +27,7 @@ var Results = []Result{Completed, Halted, RolledBack, Deadline, Superseded}
 
 // End is the end of a rollout.
 type End struct {
-	// UID is that of the PodManager, Revision the one that was rolled out.
-	UID      types.UID
-	Revision string
+	Revision string // that was rolled out
 	Result   Result
 	Started  time.Time
 }
@@ -44,7 +40,7 @@ func EndBetween(manager *v1.PodManager, old, status *v1.PodManagerStatus) *End {
 	if record == nil || record.StartedAt == nil || record.CountedAs != "" || manager.DeletionTimestamp != nil {
 		return nil
 	}
-	end := &End{UID: manager.UID, Revision: record.Revision, Started: record.StartedAt.Time}
+	end := &End{Revision: record.Revision, Started: record.StartedAt.Time}
 	switch {
 	case status.UpdateRevision != record.Revision:
 		end.Result = Superseded
@@ -58,12 +54,6 @@ func EndBetween(manager *v1.PodManager, old, status *v1.PodManagerStatus) *End {
 		return nil
 	}
 	return end
-}
-
-// IsWritten tells whether a status is one of those after the end, so that the end will not be decided again.
-func (e *End) IsWritten(status *v1.PodManagerStatus) bool {
-	record := status.Rollout
-	return record == nil || record.Revision != e.Revision || record.StartedAt == nil || !record.StartedAt.Time.Equal(e.Started) || record.CountedAs != ""
 }
 
 // countEarly notes in a new status that a rollout is Stalled, and counts as such from now on. A paused rollout is not at its end, whatever

@@ -40,6 +40,12 @@ func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
 	return stuck, wait
 }
 
+// isStuck reports whether pods are missing because others do not go.
+func isStuck(r Report, counts v1.PodManagerStatus) bool {
+	stuck, _ := overdue(r)
+	return len(stuck) > 0 && int(counts.Replicas) < r.Manager.DesiredReplicas()
+}
+
 // untilOverdue is how long it is until the next pod is overdue; zero for never.
 func untilOverdue(r Report) time.Duration {
 	_, wait := overdue(r)

@@ -15,101 +15,73 @@ func TestStatusPace(t *testing.T) {
 	ready := func(generation int64, truth metav1.ConditionStatus) v1.PodManagerStatus {
 		return v1.PodManagerStatus{ObservedGeneration: generation, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Status: truth}}}
 	}
-	failed := ready(1, "False")
-	failed.FailedRevision = "web-1"
-	starting := ready(1, "False")
-	starting.Replicas = 3
-	waiting := func(ago time.Duration) Pace { return Pace{pending: now.Add(-ago)} }
+	with := func(status v1.PodManagerStatus, change func(*v1.PodManagerStatus)) v1.PodManagerStatus {
+		change(&status)
+		return status
+	}
+	available := func(truth metav1.ConditionStatus) v1.PodManagerStatus {
+		return with(ready(1, "False"), func(s *v1.PodManagerStatus) {
+			s.Conditions = append(s.Conditions, metav1.Condition{Type: v1.ConditionAvailable, Status: truth})
+		})
+	}
+	terminating := func(truth metav1.ConditionStatus, pods int32) v1.PodManagerStatus {
+		return with(ready(1, truth), func(s *v1.PodManagerStatus) { s.TerminatingReplicas = pods })
+	}
 	tests := map[string]struct {
-		pace        Pace
-		acted       bool
+		written     time.Duration // ago
 		failure     *requeue.Failure
-		congestion  time.Duration
 		old, status v1.PodManagerStatus
 		want        time.Duration
-		urgent      bool // more so than the statuses of other PodManagers
 	}{
-		"a user's change is answered at once": {
-			pace: Pace{written: now}, acted: true, old: ready(1, "True"), status: ready(2, "False"), urgent: true,
-		},
-		"a new object's first status waits for firstStatus": {
-			acted: true, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
-		},
-		"a new object's first status waits for the rest of firstStatus": {
-			pace: waiting(900 * time.Millisecond), old: ready(-1, ""), status: ready(1, "False"), want: 100 * time.Millisecond,
-		},
-		"a new object's first status waits no longer than firstStatus": {
-			pace: waiting(time.Second), acted: true, old: ready(-1, ""), status: ready(1, "False"),
-		},
-		"a new object's first status waits longer if the API server is busy": {
-			acted: true, congestion: 100 * time.Millisecond, old: ready(-1, ""), status: starting, want: 5 * time.Second,
-		},
-		"a new object's first status waits no longer if all its pods are ready": {
-			congestion: 100 * time.Millisecond, old: ready(-1, ""), status: ready(1, "False"), want: firstStatus,
-		},
-		"a new object that is Ready is written at once": {
-			pace: waiting(0), old: ready(-1, ""), status: ready(1, "True"),
-		},
-		"a failure is written at once": {
-			pace: Pace{written: now}, acted: true, failure: &requeue.Failure{}, old: ready(1, "True"), status: ready(1, "False"), urgent: true,
-		},
-		"a failed revision is written at once: no pod is rolled back before": {
-			pace: Pace{written: now}, acted: true, old: ready(1, "False"), status: failed, urgent: true,
-		},
-		"after acting on pods the status waits for statusSettle": {
-			acted: true, old: ready(1, "True"), status: ready(1, "False"), want: statusSettle,
-		},
-		"after acting on pods the status waits for the rest of statusSettle": {
-			pace: Pace{settling: now.Add(100 * time.Millisecond)}, old: ready(1, "True"), status: ready(1, "False"), want: 100 * time.Millisecond,
-		},
-		"after acting on pods again and again the status waits for statusInterval": {
-			pace: waiting(time.Second), acted: true, old: ready(1, "True"), status: ready(1, "False"),
-		},
-		"news are written at once": {
-			pace: Pace{written: now}, old: ready(1, "False"), status: ready(1, "True"),
-		},
-		"counts can wait": {
-			pace: Pace{written: now.Add(-400 * time.Millisecond)}, old: ready(1, "False"), status: ready(1, "False"), want: 600 * time.Millisecond,
-		},
-		"counts wait longer if the API server is busy": {
-			pace: Pace{written: now.Add(-500 * time.Millisecond)}, congestion: 50 * time.Millisecond, old: ready(1, "False"), status: ready(1, "False"), want: 2 * time.Second,
-		},
-		"counts wait for maxStatusInterval at the most": {
-			pace: Pace{written: now}, congestion: time.Minute, old: ready(1, "False"), status: ready(1, "False"), want: maxStatusInterval,
-		},
-		"counts that were written long ago need not wait": {
-			pace: Pace{written: now.Add(-time.Hour)}, old: ready(1, "False"), status: ready(1, "False"),
-		},
+		"a user's change":                              {old: ready(1, "True"), status: ready(2, "True")},
+		"a failure":                                    {failure: &requeue.Failure{}, old: ready(1, "False"), status: ready(1, "False")},
+		"a failed revision":                            {old: ready(1, "False"), status: with(ready(1, "False"), func(s *v1.PodManagerStatus) { s.FailedRevision = "web-1" })},
+		"a good revision":                              {old: ready(1, "False"), status: with(ready(1, "False"), func(s *v1.PodManagerStatus) { s.CurrentRevision = "web-1" })},
+		"becoming Ready":                               {old: ready(1, "False"), status: ready(1, "True")},
+		"another reason of not being Ready":            {old: ready(1, "False"), status: with(ready(1, "False"), func(s *v1.PodManagerStatus) { s.Conditions[0].Reason = v1.ReasonHalted })},
+		"not being available":                          {old: available("True"), status: available("False")},
+		"the last pod is gone":                         {old: terminating("True", 1), status: terminating("True", 0)},
+		"a pod is gone":                                {old: terminating("True", 2), status: terminating("True", 1), want: statusInterval},
+		"the last pod is gone, and not all done":       {old: terminating("False", 1), status: terminating("False", 0), want: statusInterval},
+		"enough pods are available, but not all":       {old: available("False"), status: available("True"), want: statusInterval},
+		"counts":                                       {written: time.Second, old: ready(1, "False"), status: ready(1, "False"), want: statusInterval - time.Second},
+		"counts, and the last status is from long ago": {written: statusInterval, old: ready(1, "False"), status: ready(1, "False")},
+		"counts, and the clock was set back":           {written: -time.Hour, old: ready(1, "False"), status: ready(1, "False")},
+		"a new object":                                 {old: ready(-1, ""), status: ready(1, "False"), want: statusInterval},
+		"a new object that does not become Ready":      {written: statusInterval, old: ready(-1, ""), status: ready(1, "False")},
+		"a new object that is Ready":                   {old: ready(-1, ""), status: ready(1, "True")},
+		"a new object that needs a user to be Ready": {old: ready(-1, ""), status: with(ready(1, "False"), func(s *v1.PodManagerStatus) {
+			s.Conditions[0] = metav1.Condition{Type: v1.ConditionStalled, Status: "True"}
+		})},
+		"a new object whose pods the API server refuses": {failure: &requeue.Failure{}, old: ready(-1, ""), status: ready(1, "False")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := IsUrgent(&test.old, &test.status, test.failure); got != test.urgent {
-				t.Errorf("urgent %v, want %v", got, test.urgent)
-			}
-			if got := test.pace.Wait(&test.old, &test.status, test.acted, test.failure, test.congestion, now); got != test.want {
+			var pace Pace
+			pace.Wrote(now.Add(-test.written))
+			if got := pace.Wait(&test.old, &test.status, test.failure, now); got != test.want {
 				t.Errorf("wait %v, want %v", got, test.want)
-			}
-			if isWritten := test.pace.written.Equal(now); test.want == 0 && !isWritten {
-				t.Error("the time of the write is not remembered")
 			}
 		})
 	}
 }
 
-// A status that was put off again and again is late in the end, and no longer so once it is written.
-func TestLateStatus(t *testing.T) {
-	now := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+// The wait of a new object begins when the controller first sees it, and is the same at each look.
+func TestFirstStatusComes(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	old, status := &v1.PodManagerStatus{ObservedGeneration: -1}, &v1.PodManagerStatus{ObservedGeneration: 1}
 	var pace Pace
-	for after, want := range map[time.Duration]bool{0: false, lateStatus - time.Millisecond: false, lateStatus: true} {
-		pace = Pace{pending: now}
-		if got := pace.IsLate(now.Add(after)); got != want {
-			t.Errorf("late after %v: %t, want %t", after, got, want)
+	for _, after := range []time.Duration{0, time.Second, statusInterval - 1, statusInterval} {
+		if got := pace.Wait(old, status, nil, now.Add(after)); got != statusInterval-after {
+			t.Errorf("wait %v after %v, want %v", got, after, statusInterval-after)
 		}
 	}
+}
+
+// A controller that has just started writes what the last one has left: the counts may be old.
+func TestCountsAfterStart(t *testing.T) {
 	old, status := &v1.PodManagerStatus{ObservedGeneration: 1}, &v1.PodManagerStatus{ObservedGeneration: 1, ReadyReplicas: 1}
-	pace = Pace{}
-	pace.IsLate(now) // the first look notes that there is something to write
-	if later := now.Add(time.Minute); !pace.IsLate(later) || pace.Wait(old, status, false, nil, 0, later) != 0 || pace.IsLate(later) {
-		t.Errorf("%+v is not late after a minute, or still late after the write", pace)
+	if got := new(Pace).Wait(old, status, nil, time.Now()); got != 0 {
+		t.Errorf("wait %v, want none", got)
 	}
 }

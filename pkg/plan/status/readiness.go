@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -114,13 +115,24 @@ func unstarted(counts v1.PodManagerStatus, desired int) string {
 
 // halted is the message of a halted rollout.
 func halted(counts v1.PodManagerStatus, in inputs) string {
-	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, health.DescribeFailure(in.rollout.FailingPods))
+	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(in.rollout))
 }
+
+// failure describes the failing pods; empty if there are none.
+func failure(r *rollout.State) string {
+	if text := health.DescribeFailure(r.FailingPods); text != "" || len(r.GonePods) == 0 {
+		return text
+	}
+	return strings.Join(r.GonePods[:min(len(r.GonePods), maxGoneNames)], ", ") + " failed, and was deleted before a replacement has shown that it can serve"
+}
+
+// maxGoneNames is how many deleted pods a message names.
+const maxGoneNames = 3
 
 // rolledBack is the message of a rollback. Its cause is known only when the revision fails: later the message of Progressing is kept.
 func rolledBack(manager *v1.PodManager, in inputs) string {
 	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
-	if in.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack {
+	if in.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack && in.rollout.Old != nil {
 		return before.Message
 	}
 	text := fmt.Sprintf("revision %s has failed", in.rollout.Revisions.Update.Name)
@@ -137,5 +149,5 @@ func rolledBack(manager *v1.PodManager, in inputs) string {
 
 // worstPod describes the pod that keeps the rollout from making progress.
 func worstPod(in inputs) string {
-	return cmp.Or(health.DescribeFailure(in.rollout.FailingPods), health.Diagnose(in.active, in.rollout.Now), health.DescribeHeldUp(in.active, in.rollout.Now), "all pods are ready")
+	return cmp.Or(failure(in.rollout), health.Diagnose(in.active, in.rollout.Now), health.DescribeHeldUp(in.active, in.rollout.Now), "all pods are ready")
 }

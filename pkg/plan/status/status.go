@@ -120,12 +120,14 @@ func statusOfRollout(
 		// The revision fails with this status: the conditions describe the rollback.
 		in.cause = "its pods did not become available in time"
 		if in.progress.Condemned {
-			in.cause = health.DescribeFailure(state.FailingPods)
+			in.cause = failure(state)
 		}
-		manager, revisions := *r.Manager, state.Revisions
-		manager.Status.FailedRevision, revisions.Current = status.FailedRevision, state.Old
-		status.CurrentRevision = state.Old.Name
-		in.rollout, in.progress.Record = rollout.Assess(&manager, revisions, r.Plan.Means, active, finished, r.Now), nil
+		manager := *r.Manager
+		manager.Status.FailedRevision = status.FailedRevision
+		in.rollout, in.progress.Record = rollout.Assess(&manager, state.Revisions, r.Plan.Means, active, finished, r.Now), nil
+	}
+	if current := state.Revisions.Current; current != nil {
+		status.CurrentRevision = current.Name
 	}
 	status.Rollout = in.progress.Record
 	again = again.Sooner(nameGood(&status, state))
@@ -141,11 +143,10 @@ func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
 	if started && wait == 0 && r.Revisions.Update.IsStored() {
 		status.CurrentRevision = r.Revisions.Update.Name
 	}
-	oldWait, oldStarted := r.UntilOldProven()
-	if oldStarted && oldWait == 0 && status.CurrentRevision == "" {
+	if r.IsOldProven() && r.Old.IsStored() {
 		status.CurrentRevision = r.Old.Name
 	}
-	return requeue.After(r.Now, requeue.Sooner(wait, oldWait), requeue.AgainProven)
+	return requeue.After(r.Now, wait, requeue.AgainProven)
 }
 
 // Differs tells whether a status is worth writing.

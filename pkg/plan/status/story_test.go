@@ -166,13 +166,14 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	m := Next(3, Rollback, FailedNow)
 	s := Tell(t, m, Pods3()...)
 	first := plan.Make(s.O)
+	lost := s.O.Revisions[0]
 	s.O.Revisions = s.O.Revisions[1:]
 	if status := s.After(time.Second); status.FailedRevision == "" || MovesOf(plan.Make(s.O)) != "" || ReasonIn(&status, v1.ConditionStalled) != v1.ReasonRolledBack {
 		t.Errorf("forgotten: failed %q, stalled %s, plans %q", status.FailedRevision, ReasonIn(&status, v1.ConditionStalled), MovesOf(plan.Make(s.O)))
 	}
 	s.O.Remembered = first.Remember
 	again := plan.Make(s.O)
-	if len(again.Store) == 0 || again.Store[0].Revision.Name != m.Status.CurrentRevision {
+	if len(again.Store) == 0 || again.Store[0].Revision.Name != m.Status.CurrentRevision || again.Store[0].Revision.Revision != lost.Revision {
 		t.Errorf("it is not stored again: %v", Digest(again))
 	}
 	s.O.Pods = s.O.Pods[1:]
@@ -191,6 +192,33 @@ func TestStuckWhilePaced(t *testing.T) {
 	status := s.After(time.Hour)
 	if message := MessageIn(&status, v1.ConditionReady); !strings.Contains(message, "web-3 should have been gone since") {
 		t.Errorf("Ready says %q", message)
+	}
+}
+
+// Pods that never go hold up their replacements: that is told as Stalled, not only as a hint.
+func TestStuckIsStalled(t *testing.T) {
+	for name, m := range map[string]*v1.PodManager{
+		"Recreate":            Next(1, Strategy(v1.RecreateStrategy)),
+		"TerminationComplete": Next(1, Limits("0", "1"), func(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }),
+	} {
+		s := Tell(t, m, Pod(0, Terminating))
+		if status := s.After(10 * time.Second); ReasonIn(&status, v1.ConditionStalled) != "" {
+			t.Errorf("%s: stalled at once: %s", name, MessageIn(&status, v1.ConditionStalled))
+		}
+		status := s.After(time.Minute)
+		if got := ReasonIn(&status, v1.ConditionStalled); got != v1.ReasonStuck || !strings.HasPrefix(MessageIn(&status, v1.ConditionStalled), "web-0 should have been gone since") {
+			t.Errorf("%s: stalled is %q: %s", name, got, MessageIn(&status, v1.ConditionStalled))
+		}
+	}
+}
+
+// What a rollback returned to is not named any more once it is lost.
+func TestRolledBackToWhatIsLost(t *testing.T) {
+	s := Tell(t, Next(3, Rollback, FailedNow), Pods3()...)
+	s.After(0)
+	s.O.Revisions = s.O.Revisions[1:]
+	if status := s.After(time.Second); !strings.Contains(MessageIn(&status, v1.ConditionStalled), "the one to return to is not known any more") {
+		t.Errorf("Stalled says %q", MessageIn(&status, v1.ConditionStalled))
 	}
 }
 
@@ -239,4 +267,29 @@ func TestBake(t *testing.T) {
 	if status = s.After(30 * time.Second); status.FailedRevision == "" {
 		t.Error("a revision that breaks during its bake is not rolled back")
 	}
+}
+
+// An outage that is over is not held against the next pod: the deadline starts anew when no pod is waited for.
+func TestDeadlineForgetsWhatIsOver(t *testing.T) {
+	s := Tell(t, Next(3, Rollback, Limits("0", "1"), Partition("2")), Pod(0), Pod(1), Pod(2, V2, NotReady))
+	s.HasNotFailed(s.After(9*time.Minute), "it is not over yet")
+	upAt(s.O.Now, 0)(s.Pods[2])
+	s.After(2 * time.Hour)
+	NotReady(s.Pods[2])
+	s.HasNotFailed(s.After(time.Second), "a blip two hours later")
+	s.HasNotFailed(s.After(9*time.Minute), "which lasts")
+	if status := s.After(2 * time.Minute); status.FailedRevision == "" {
+		t.Error("it is never too late")
+	}
+}
+
+// To raise minReadySeconds makes pods unavailable that serve: the deadline starts anew.
+func TestDeadlineAfterAnotherMinReady(t *testing.T) {
+	s := Tell(t, Next(3, Rollback, Limits("0", "1")), Pod(0), Pod(1, V2), Pod(2, V2, NotReady))
+	s.After(9 * time.Minute)
+	upAt(s.O.Now, 0)(s.Pods[2])
+	upAt(s.O.Now, 0)(s.Pods[1])
+	s.O.Manager.Spec.MinReadySeconds = 300
+	s.HasNotFailed(s.After(time.Second), "the pods are available later")
+	s.HasNotFailed(s.After(2*time.Minute), "they serve")
 }

@@ -70,17 +70,18 @@ func isDeadlineExceeded(manager *v1.PodManager, status *v1.PodManagerStatus) boo
 	return rollout != nil && rollout.Since == nil && int(rollout.SpentSeconds) >= int(manager.ProgressDeadline()/time.Second)
 }
 
-// isCompleted tells whether a rollout has just completed: all pods are updated and available. The first rollout of a new object needs no
-// event.
+// isCompleted reports whether a rollout has just completed: all pods are updated and available, or enough of them have made the revision the
+// one to return to. The first rollout of a new object needs no event.
 func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
 	isDone := func(s *v1.PodManagerStatus) bool {
 		reason := reasonOf(s, v1.ConditionReady)
-		return (reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking) && s.UpdateRevision == status.UpdateRevision
+		return (reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking || s.CurrentRevision == s.UpdateRevision) &&
+			s.UpdateRevision == status.UpdateRevision
 	}
 	if old.CurrentRevision == "" && manager.Generation == 1 {
 		return false
 	}
-	return isDone(status) && !isDone(old) && old.Rollout != nil && old.CurrentRevision != status.UpdateRevision
+	return isDone(status) && !isDone(old) && old.Rollout != nil
 }
 
 // ReadyReason is the reason of Ready, which tells the most in one word; empty if there is none yet.

@@ -22,14 +22,8 @@ func judgeShards(f Facts) Finding {
 	count := f.ShardCount()
 	held, holders := map[string]int{}, map[string]string{}
 	for _, lease := range f.ShardLeases {
-		holder := holderOf(lease, f.Now)
-		if holder == "" {
-			continue
-		}
 		if part, isShard := strings.CutPrefix(lease.Name, f.Lease.Name+"-shard-"); isShard {
-			holders[part] = holder
-		} else if strings.HasPrefix(lease.Name, f.Lease.Name+"-replica-") {
-			held[holder] += 0 // also a replica without a shard
+			holders[part] = holderOf(lease, f.Now)
 		}
 	}
 	var unheld []string

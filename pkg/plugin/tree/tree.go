@@ -182,7 +182,7 @@ func failurePolicy(manager *v1.PodManager) string {
 	if manager.OnFailure() == v1.ContinueOnFailure {
 		return string(v1.ContinueOnFailure)
 	}
-	return fmt.Sprintf("%s at %s, %v to recover", manager.OnFailure(), plural(manager.MaxFailedPods(), "failed pod"), manager.FailureGrace())
+	return fmt.Sprintf("%s at %s, %v to recover", manager.OnFailure(), plural(manager.FailureThreshold(), "failed pod"), manager.FailureGrace())
 }
 
 // images are the images of the new revision and, during a rollout, of the current one.

@@ -46,6 +46,8 @@ var causes = map[string]cause{
 	v1.ReasonFailedClaim:         {"Its pods cannot be adopted or released", verb("check")},
 	v1.ReasonNotEnough:           {"Not enough pods are available", lookAtPod},
 	v1.ReasonUnreachable:         {"A setting cannot take effect", none},
+	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
+	v1.ReasonStuck:               {"Pods do not go, and others wait for that", lookAtPod},
 	v1.ReasonFailedInPlaceUpdate: {"Pods cannot be updated in place", lookAtPod},
 }
 

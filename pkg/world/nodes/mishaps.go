@@ -45,12 +45,32 @@ func (n *Nodes) Finish(p *corev1.Pod) {
 	n.Failed(p)
 }
 
+// Exceed makes the pod fail because it has used more storage than its own limit: an eviction that is no disruption.
+func (n *Nodes) Exceed(p *corev1.Pod) {
+	n.Finish(p)
+	p.Status.Reason, p.Status.Message = "Evicted", "Pod ephemeral local storage usage exceeds the total limit of containers"
+}
+
+// Reboot ends all containers of a pod together with their node. The kubelet finds out later, and starts them again.
+func (n *Nodes) Reboot(p *corev1.Pod) {
+	if n.IsBehind(p) {
+		return // an update that is under way explains restarts, and cannot be told from a reboot
+	}
+	for status := range longRunningOf(p) {
+		if status.State.Running != nil {
+			n.terminateInBackOff(p, status)
+			status.LastTerminationState.Terminated.Reason, status.LastTerminationState.Terminated.ExitCode = "Unknown", 255
+		}
+	}
+	n.SetReady(p, false)
+}
+
 // Evict makes the pod fail, or succeed, for a reason of its node.
 func (n *Nodes) Evict(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodFailed
 	n.SetReady(p, false)
 	p.Status.Reason = dice.Pick(n.dice, "", "Evicted", "Terminated", "Preempting")
-	if p.Status.Reason == "" || n.dice.Chance(0.5) {
+	if p.Status.Reason == "" || p.Status.Reason == "Evicted" || n.dice.Chance(0.5) {
 		SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: n.kubeletTime(p)})
 	}
 	n.terminateAll(p, 137)

@@ -85,8 +85,9 @@ func (u *User) deadlineSeconds() *int32 { return ptr.To(dice.Pick[int32](u.dice,
 func (u *User) failurePolicy() v1.FailurePolicy {
 	return v1.FailurePolicy{
 		OnFailure:          dice.Pick(u.dice, v1.ContinueOnFailure, v1.HaltOnFailure, v1.HaltOnFailure, v1.RollbackOnFailure, v1.RollbackOnFailure),
-		MaxFailedPods:      ptr.To(dice.Pick(u.dice, intstr.FromInt32(1), intstr.FromInt32(1), intstr.FromInt32(2), intstr.FromString("30%"))),
+		FailureThreshold:   ptr.To(dice.Pick(u.dice, intstr.FromInt32(1), intstr.FromInt32(1), intstr.FromInt32(2), intstr.FromString("30%"))),
 		GracePeriodSeconds: ptr.To(dice.Pick[int32](u.dice, 0, 30, 30)),
+		BakeSeconds:        dice.Pick(u.dice, nil, nil, ptr.To[int32](0), ptr.To[int32](120)),
 	}
 }
 

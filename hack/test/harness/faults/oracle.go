@@ -36,10 +36,9 @@ type Oracle struct {
 	sightings []sighting
 	// gaps are the times in which versions may have been missed. asked has how many pods users have asked owners for, by
 	// namespace/name.
-	gaps   []time.Time
-	asked  map[string][]allowance
-	guards []*guard
-	err    error
+	gaps  []time.Time
+	asked map[string][]allowance
+	err   error
 }
 
 // sighting is one version of one object.
@@ -99,20 +98,6 @@ func (o *Oracle) Asked(owner string, most int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked[owner] = append(o.asked[owner], allowance{time.Now(), most})
-}
-
-// Guard tells the oracle that an owner must have that many ready pods at every version from now on, because nobody but the
-// controller deletes pods. The function that it returns ends the guard.
-func (o *Oracle) Guard(owner string, least int) (end func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	added := &guard{owner: owner, least: least, since: time.Now()}
-	o.guards = append(o.guards, added)
-	return func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		added.until = time.Now()
-	}
 }
 
 // listing has all objects at one version.

@@ -17,7 +17,6 @@ type replay struct {
 	active int
 	gaps   []time.Time
 	asked  map[string][]allowance
-	guards []guard
 	report *Report
 }
 
@@ -40,13 +39,6 @@ type owner struct {
 type allowance struct {
 	since time.Time
 	most  int
-}
-
-// guard is the time during which an owner, by namespace/name, must not have fewer ready pods; until is zero if it has no end.
-type guard struct {
-	owner        string
-	least        int
-	since, until time.Time
 }
 
 // count is how many pods there are.
@@ -85,7 +77,6 @@ func (r *replay) step(seen sighting) {
 	if seen.pod.owner != "" {
 		isNew := !found && !seen.gone && seen.pod.active
 		r.checkCount(seen.pod.owner, seen, isNew)
-		r.checkGuards(seen.pod.owner, seen)
 	}
 }
 
@@ -154,17 +145,6 @@ func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 	}
 	if seen.pod != nil && !seen.gone && seen.pod.index != "" && o.indices[seen.pod.index] > 1 {
 		r.violation("I1", o.name, seen, "%s has %d pods with index %s", o.name, o.indices[seen.pod.index], seen.pod.index)
-	}
-}
-
-// checkGuards checks whether enough pods of an owner are ready.
-func (r *replay) checkGuards(uid types.UID, seen sighting) {
-	o := r.owners[uid]
-	for _, g := range r.guards {
-		over := !g.until.IsZero() && seen.at.After(g.until)
-		if g.owner == o.name && !over && !seen.at.Before(g.since) && o.count.ready < g.least {
-			r.violation("I6", o.name, seen, "%s has %d ready pods, and must not have fewer than %d", o.name, o.count.ready, g.least)
-		}
 	}
 }
 

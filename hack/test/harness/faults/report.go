@@ -41,9 +41,6 @@ func (o *Oracle) Report(ctx context.Context, recent, blind time.Duration) (*Repo
 	sightings := slices.Clone(o.sightings)
 	r := newReplay(recent, blind)
 	r.gaps, r.asked = slices.Clone(o.gaps), maps.Clone(o.asked)
-	for _, g := range o.guards {
-		r.guards = append(r.guards, *g)
-	}
 	o.mu.Unlock()
 	slices.SortStableFunc(sightings, func(a, b sighting) int { return cmp.Compare(a.version, b.version) })
 

@@ -19,8 +19,8 @@ const (
 
 var (
 	// defaultBudget is that of a rolling update, in both directions.
-	defaultBudget        = intstr.FromString("25%")
-	defaultMaxFailedPods = intstr.FromInt32(1)
+	defaultBudget           = intstr.FromString("25%")
+	defaultFailureThreshold = intstr.FromInt32(1)
 )
 
 // DesiredReplicas is the number of pods wanted.
@@ -85,12 +85,12 @@ func (m *PodManager) MaxUnavailable() int {
 	return min(limit, m.DesiredReplicas())
 }
 
-// Partition is how many pods stay on the old revision.
+// Partition is how many pods stay on the old revision. A percentage below 100 lets one pod be updated at the least.
 func (m *PodManager) Partition() int {
 	if m.Strategy() != RollingUpdateStrategy {
 		return 0
 	}
-	return min(scaled(ptr.Deref(m.rolling().Partition, intstr.FromInt32(0)), m.DesiredReplicas(), true), m.DesiredReplicas())
+	return min(scaled(ptr.Deref(m.rolling().Partition, intstr.FromInt32(0)), m.DesiredReplicas(), false), m.DesiredReplicas())
 }
 
 // PodUpdatePolicy tells whether pods are replaced or updated in place.
@@ -117,14 +117,22 @@ func (m *PodManager) OnFailure() FailureAction {
 	return m.Spec.FailurePolicy.OnFailure
 }
 
-// MaxFailedPods is how many pods have to fail for that. A percentage is rounded down: it happens sooner rather than later.
-func (m *PodManager) MaxFailedPods() int {
-	return max(1, scaled(ptr.Deref(m.Spec.FailurePolicy.MaxFailedPods, defaultMaxFailedPods), m.DesiredReplicas(), false))
+// FailureThreshold is how many pods have to fail for that. A percentage is rounded down: it happens sooner rather than later.
+func (m *PodManager) FailureThreshold() int {
+	return max(1, scaled(ptr.Deref(m.Spec.FailurePolicy.FailureThreshold, defaultFailureThreshold), m.DesiredReplicas(), false))
 }
 
 // FailureGrace is how long failing pods have to recover.
 func (m *PodManager) FailureGrace() time.Duration {
 	return seconds(ptr.Deref(m.Spec.FailurePolicy.GracePeriodSeconds, DefaultGracePeriodSeconds))
+}
+
+// BakeTime is how long the pods of a revision have to be available together for it to become the one to return to.
+func (m *PodManager) BakeTime() time.Duration {
+	if bake := m.Spec.FailurePolicy.BakeSeconds; bake != nil {
+		return seconds(*bake)
+	}
+	return m.FailureGrace()
 }
 
 // PacesScaleDown tells whether not all pods may go away at the same time. A number of pods is a limit, however high.

@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func TestMaxFailedPods(t *testing.T) {
+func TestFailureThreshold(t *testing.T) {
 	tests := map[string]struct {
 		limit    *intstr.IntOrString
 		replicas int32
@@ -26,8 +26,8 @@ func TestMaxFailedPods(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			m := &PodManager{Spec: PodManagerSpec{Replicas: &test.replicas, FailurePolicy: FailurePolicy{MaxFailedPods: test.limit}}}
-			if got := m.MaxFailedPods(); got != test.want {
+			m := &PodManager{Spec: PodManagerSpec{Replicas: &test.replicas, FailurePolicy: FailurePolicy{FailureThreshold: test.limit}}}
+			if got := m.FailureThreshold(); got != test.want {
 				t.Errorf("%d pods have to fail, want %d", got, test.want)
 			}
 		})

@@ -22,7 +22,7 @@ func FuzzLimits(f *testing.F) {
 		limits := &RollingUpdate{MaxSurge: parsed(surge), MaxUnavailable: parsed(unavailable), Partition: parsed(partition)}
 		m := &PodManager{Spec: PodManagerSpec{
 			Replicas: &replicas, UpdateStrategy: UpdateStrategy{RollingUpdate: limits}, RevisionHistoryLimit: &replicas, FailedPodsHistoryLimit: &replicas,
-			FailurePolicy: FailurePolicy{MaxFailedPods: parsed(failed), GracePeriodSeconds: &replicas}, MinReadySeconds: replicas,
+			FailurePolicy: FailurePolicy{FailureThreshold: parsed(failed), GracePeriodSeconds: &replicas}, MinReadySeconds: replicas,
 			ScaleDown: &ScaleDown{MaxTerminating: parsed(terminating)},
 		}}
 		desired := m.DesiredReplicas()
@@ -35,7 +35,7 @@ func FuzzLimits(f *testing.F) {
 		within("maxSurge", m.MaxSurge(), 0, math.MaxInt32)
 		within("maxUnavailable", m.MaxUnavailable(), 0, desired)
 		within("partition", m.Partition(), 0, desired)
-		within("maxFailedPods", m.MaxFailedPods(), 1, math.MaxInt32)
+		within("failureThreshold", m.FailureThreshold(), 1, math.MaxInt32)
 		within("revisionHistoryLimit", m.RevisionsKept(), 0, math.MaxInt32)
 		within("failedPodsHistoryLimit", m.FailedPodsKept(), 0, math.MaxInt32)
 		if m.MinReady() < 0 || m.FailureGrace() < 0 {

@@ -40,9 +40,10 @@ const (
 	AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 	// AnnotationChangeCause, on a PodManager, says why its template was changed. It is copied to the revision.
 	AnnotationChangeCause = "kubernetes.io/change-cause"
-	// AnnotationFailed, on a ControllerRevision, tells that the revision has failed and not proven itself since: it was rolled back, or
-	// halted for good. It is for people and for undo; the controller goes by the status.
+	// AnnotationFailed, on a ControllerRevision, tells that the revision has failed: it was rolled back, or is halted for good.
+	// AnnotationGood is since when it has been a revision to return to. The status says the same; if that is lost, the controller goes by these.
 	AnnotationFailed = "apps.mycompany.com/failed"
+	AnnotationGood   = "apps.mycompany.com/good-since"
 
 	// InPlaceReady is the readiness gate, and the condition, that keeps a pod out of its Services while it is changed.
 	InPlaceReady = "apps.mycompany.com/in-place-ready"
@@ -101,7 +102,9 @@ const (
 	ReasonFailedFinal         = "FailedFinalizer"
 	ReasonInvalidPod          = "InvalidPod"
 	ReasonForbidden           = "Forbidden"
-	ReasonUnreachable         = "MaxFailedPodsUnreachable"
+	ReasonUnreachable         = "FailureThresholdUnreachable"
+	ReasonNoEffect            = "FailurePolicyHasNoEffect"
+	ReasonStuck               = "PodsStuckTerminating"
 	ReasonBackOff             = "FailedPodsBackOff"
 	ReasonInternalError       = "InternalError"
 	ReasonUndecodable         = "Undecodable"

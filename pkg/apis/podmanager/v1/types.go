@@ -157,7 +157,7 @@ type RollingUpdate struct {
 	// +optional
 	// +kubebuilder:default="25%"
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxSurge must be a number of at least 0 or a percentage from 0% to 100%"
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^(0|[1-9][0-9]{0,3})%$')",message="maxSurge must be a number of at least 0 or a percentage from 0% to 9999%"
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// MaxUnavailable is how many of the replicas may be unavailable because of the update: a number, or a percentage of
@@ -168,8 +168,8 @@ type RollingUpdate struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxUnavailable must be a number of at least 0 or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// Partition is how many pods stay on the old revision: a number, or a percentage of replicas, rounded up. Lowering
-	// it updates more pods, raising it moves pods back.
+	// Partition is how many pods stay as they are, of whatever revision: a number, or a percentage of replicas, rounded down,
+	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it moves pods back.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:XIntOrString
@@ -209,21 +209,26 @@ type FailurePolicy struct {
 	// +kubebuilder:default=Halt
 	OnFailure FailureAction `json:"onFailure,omitempty"`
 
-	// MaxFailedPods is how many pods have to fail for that: a number, or a percentage of replicas, rounded down, but never
-	// below 1.
+	// FailureThreshold is how many pods have to fail for that: with 1, the first one. A number, or a percentage of replicas,
+	// rounded down, but never below 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self.matches('^([1-9][0-9]?|100)%$')",message="failurePolicy.maxFailedPods must be a number of at least 1 or a percentage from 1% to 100%"
-	MaxFailedPods *intstr.IntOrString `json:"maxFailedPods,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self.matches('^([1-9][0-9]?|100)%$')",message="failurePolicy.failureThreshold must be a number of at least 1 or a percentage from 1% to 100%"
+	FailureThreshold *intstr.IntOrString `json:"failureThreshold,omitempty"`
 
 	// GracePeriodSeconds is how long a pod has to recover, from its own first failure on. It has recovered when it has been
-	// available for as long; what it does later counts anew. A revision is the one to return to when all of its pods have been
-	// available together for as long (its bake time); until then this policy judges it.
+	// available for as long; what it does later counts anew.
 	// +optional
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=0
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
+
+	// BakeSeconds is how long enough pods of a revision, all but maxUnavailable, have to be available together for it to
+	// become the one to return to; gracePeriodSeconds unless set. Until then this policy judges the revision.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	BakeSeconds *int32 `json:"bakeSeconds,omitempty"`
 }
 
 // FailureAction is what happens when pods of a new template fail.

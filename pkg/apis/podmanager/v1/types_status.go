@@ -51,8 +51,8 @@ type PodManagerStatus struct {
 	// +listType=atomic
 	PodNames []string `json:"podNames,omitempty"`
 
-	// CurrentRevision names the ControllerRevision of the last template that all pods were available with; empty until
-	// there was one.
+	// CurrentRevision names the ControllerRevision of the last good template, to which a rollback returns: enough of its pods
+	// were available together for failurePolicy.bakeSeconds. It is empty until there was one.
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty"`
 
@@ -81,7 +81,7 @@ type PodManagerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 }
 
-// RolloutStatus is what the controller has to remember of a rollout for its deadlines.
+// RolloutStatus is what the controller has to remember of a rollout to judge it.
 type RolloutStatus struct {
 	// Revision names the revision that is being rolled out.
 	Revision string `json:"revision"`
@@ -103,16 +103,26 @@ type RolloutStatus struct {
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
+	// MinReadySeconds is a copy of spec.minReadySeconds. The clock of progressDeadlineSeconds starts anew when it changes.
+	// +optional
+	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
+
 	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
 	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress.
+	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress, and when no pod is waited for.
 	// +optional
 	SpentSeconds int32 `json:"spentSeconds,omitempty"`
 
-	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them.
+	// BakingSince is since when enough of its pods have been available together to make it the revision to return to, once
+	// failurePolicy.bakeSeconds have passed.
+	// +optional
+	BakingSince *metav1.Time `json:"bakingSince,omitempty"`
+
+	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them. If one is
+	// gone, its replacement takes its place here: the failure stays until that has been available for long enough.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid

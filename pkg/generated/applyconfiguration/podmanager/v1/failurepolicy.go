@@ -32,13 +32,15 @@ type FailurePolicyApplyConfiguration struct {
 	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback
 	// (they get the time to recover, then all pods return to the last good revision; the spec stays as it is).
 	OnFailure *podmanagerv1.FailureAction `json:"onFailure,omitempty"`
-	// MaxFailedPods is how many pods have to fail for that: a number, or a percentage of replicas, rounded down, but never
-	// below 1.
-	MaxFailedPods *intstr.IntOrString `json:"maxFailedPods,omitempty"`
+	// FailureThreshold is how many pods have to fail for that: with 1, the first one. A number, or a percentage of replicas,
+	// rounded down, but never below 1.
+	FailureThreshold *intstr.IntOrString `json:"failureThreshold,omitempty"`
 	// GracePeriodSeconds is how long a pod has to recover, from its own first failure on. It has recovered when it has been
-	// available for as long; what it does later counts anew. A revision is the one to return to when all of its pods have been
-	// available together for as long (its bake time); until then this policy judges it.
+	// available for as long; what it does later counts anew.
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
+	// BakeSeconds is how long enough pods of a revision, all but maxUnavailable, have to be available together for it to
+	// become the one to return to; gracePeriodSeconds unless set. Until then this policy judges the revision.
+	BakeSeconds *int32 `json:"bakeSeconds,omitempty"`
 }
 
 // FailurePolicyApplyConfiguration constructs a declarative configuration of the FailurePolicy type for use with
@@ -55,11 +57,11 @@ func (b *FailurePolicyApplyConfiguration) WithOnFailure(value podmanagerv1.Failu
 	return b
 }
 
-// WithMaxFailedPods sets the MaxFailedPods field in the declarative configuration to the given value
+// WithFailureThreshold sets the FailureThreshold field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the MaxFailedPods field is set to the value of the last call.
-func (b *FailurePolicyApplyConfiguration) WithMaxFailedPods(value intstr.IntOrString) *FailurePolicyApplyConfiguration {
-	b.MaxFailedPods = &value
+// If called multiple times, the FailureThreshold field is set to the value of the last call.
+func (b *FailurePolicyApplyConfiguration) WithFailureThreshold(value intstr.IntOrString) *FailurePolicyApplyConfiguration {
+	b.FailureThreshold = &value
 	return b
 }
 
@@ -68,5 +70,13 @@ func (b *FailurePolicyApplyConfiguration) WithMaxFailedPods(value intstr.IntOrSt
 // If called multiple times, the GracePeriodSeconds field is set to the value of the last call.
 func (b *FailurePolicyApplyConfiguration) WithGracePeriodSeconds(value int32) *FailurePolicyApplyConfiguration {
 	b.GracePeriodSeconds = &value
+	return b
+}
+
+// WithBakeSeconds sets the BakeSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BakeSeconds field is set to the value of the last call.
+func (b *FailurePolicyApplyConfiguration) WithBakeSeconds(value int32) *FailurePolicyApplyConfiguration {
+	b.BakeSeconds = &value
 	return b
 }

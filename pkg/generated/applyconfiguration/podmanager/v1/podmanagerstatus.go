@@ -49,8 +49,8 @@ type PodManagerStatusApplyConfiguration struct {
 	Selector *string `json:"selector,omitempty"`
 	// PodNames are the names of the active pods, sorted; the first 100 of them.
 	PodNames []string `json:"podNames,omitempty"`
-	// CurrentRevision names the ControllerRevision of the last template that all pods were available with; empty until
-	// there was one.
+	// CurrentRevision names the ControllerRevision of the last good template, to which a rollback returns: enough of its pods
+	// were available together for failurePolicy.bakeSeconds. It is empty until there was one.
 	CurrentRevision *string `json:"currentRevision,omitempty"`
 	// UpdateRevision names the ControllerRevision of the present template.
 	UpdateRevision *string `json:"updateRevision,omitempty"`

@@ -33,8 +33,8 @@ type RollingUpdateApplyConfiguration struct {
 	// MaxUnavailable is how many of the replicas may be unavailable because of the update: a number, or a percentage of
 	// replicas, rounded down. If it and maxSurge come out as 0, it is 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// Partition is how many pods stay on the old revision: a number, or a percentage of replicas, rounded up. Lowering
-	// it updates more pods, raising it moves pods back.
+	// Partition is how many pods stay as they are, of whatever revision: a number, or a percentage of replicas, rounded down,
+	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it moves pods back.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 	// PodUpdatePolicy tells whether pods are replaced (Recreate), or updated in place where only images, labels,
 	// annotations, CPU or memory differ, and replaced otherwise (InPlaceIfPossible) or not at all (InPlaceOnly).

@@ -25,7 +25,7 @@ import (
 // RolloutStatusApplyConfiguration represents a declarative configuration of the RolloutStatus type for use
 // with apply.
 //
-// RolloutStatus is what the controller has to remember of a rollout for its deadlines.
+// RolloutStatus is what the controller has to remember of a rollout to judge it.
 type RolloutStatusApplyConfiguration struct {
 	// Revision names the revision that is being rolled out.
 	Revision *string `json:"revision,omitempty"`
@@ -39,12 +39,18 @@ type RolloutStatusApplyConfiguration struct {
 	// Replicas is how many pods were wanted when the rollout last went on, or the most since. If it is paused and fewer are
 	// wanted by now, none stays beside them.
 	Replicas *int32 `json:"replicas,omitempty"`
+	// MinReadySeconds is a copy of spec.minReadySeconds. The clock of progressDeadlineSeconds starts anew when it changes.
+	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
 	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
 	Since *metav1.Time `json:"since,omitempty"`
-	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress.
+	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress, and when no pod is waited for.
 	SpentSeconds *int32 `json:"spentSeconds,omitempty"`
-	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them.
+	// BakingSince is since when enough of its pods have been available together to make it the revision to return to, once
+	// failurePolicy.bakeSeconds have passed.
+	BakingSince *metav1.Time `json:"bakingSince,omitempty"`
+	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them. If one is
+	// gone, its replacement takes its place here: the failure stays until that has been available for long enough.
 	Failing []FailingPodApplyConfiguration `json:"failing,omitempty"`
 }
 
@@ -94,6 +100,14 @@ func (b *RolloutStatusApplyConfiguration) WithReplicas(value int32) *RolloutStat
 	return b
 }
 
+// WithMinReadySeconds sets the MinReadySeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MinReadySeconds field is set to the value of the last call.
+func (b *RolloutStatusApplyConfiguration) WithMinReadySeconds(value int32) *RolloutStatusApplyConfiguration {
+	b.MinReadySeconds = &value
+	return b
+}
+
 // WithSince sets the Since field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Since field is set to the value of the last call.
@@ -107,6 +121,14 @@ func (b *RolloutStatusApplyConfiguration) WithSince(value metav1.Time) *RolloutS
 // If called multiple times, the SpentSeconds field is set to the value of the last call.
 func (b *RolloutStatusApplyConfiguration) WithSpentSeconds(value int32) *RolloutStatusApplyConfiguration {
 	b.SpentSeconds = &value
+	return b
+}
+
+// WithBakingSince sets the BakingSince field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the BakingSince field is set to the value of the last call.
+func (b *RolloutStatusApplyConfiguration) WithBakingSince(value metav1.Time) *RolloutStatusApplyConfiguration {
+	b.BakingSince = &value
 	return b
 }
 

@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+
+	"github.com/mycompany/podmanager/pkg/controller/source"
+)
+
+// A process whose caches are thrown away stops its controller at once, and starts another on new caches. It keeps its Lease.
+func TestRewound(t *testing.T) {
+	for name, server := range map[string]*kubefake.Clientset{"alone": nil, "elected": kubefake.NewClientset()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := testContext(t)
+				p, _, _ := testProcess(ctx, t, server)
+				role := p.role.(*controllerRole)
+				var made []*fakeScopes
+				role.caches = newCaches(func() (scopes, []source.Scope) {
+					made = append(made, newFakeScopes())
+					return made[len(made)-1], nil
+				})
+				var workers []*fakeController
+				role.newController = func(context.Context, []source.Scope) (reconciler, error) {
+					workers = append(workers, &fakeController{})
+					return workers[len(workers)-1], nil
+				}
+				releases := 0
+				if server != nil {
+					server.PrependReactor("update", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+						if isRelease(action) {
+							releases++
+						}
+						return false, nil, nil
+					})
+				}
+				ended := make(chan error)
+				go func() { ended <- p.Run(ctx) }()
+				made[0].serve()
+				pass(time.Minute)
+				made[0].rewound <- errors.New("rewound")
+				rewound := time.Now()
+				pass(5 * time.Second)
+				if len(workers) != 2 || workers[0].ended != rewound || workers[1].started != rewound || !workers[1].ended.IsZero() {
+					t.Fatalf("at %v the caches were thrown away; the controllers are %+v", rewound, workers)
+				}
+				if len(made) != 2 || made[0].ended != rewound || made[1].started.IsZero() {
+					t.Errorf("the informers are %+v", made)
+				}
+				if releases > 0 {
+					t.Error("the Lease was released")
+				}
+				stop()
+				if err := <-ended; err != nil || workers[1].ended.IsZero() || made[1].ended.Before(workers[1].ended) {
+					t.Errorf("ended with %v, the workers at %v, the informers at %v", err, workers[1].ended, made[1].ended)
+				}
+			})
+		})
+	}
+}
+
+// Caches that are thrown away again and again are made ever later, and as soon as ever when there was peace for a while.
+func TestRewoundAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		var made []time.Time
+		peace := make(chan error)
+		c := newCaches(func() (scopes, []source.Scope) {
+			made = append(made, time.Now())
+			fake := newFakeScopes()
+			if fake.rewound <- errors.New("rewound"); len(made) == 9 {
+				fake.rewound = peace
+			}
+			return fake, nil
+		})
+		began := time.Now()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.run(ctx)
+		}()
+		pass(10 * time.Minute)
+		if took := made[8].Sub(began); len(made) != 9 || took < 2*time.Minute || took > 5*time.Minute {
+			t.Errorf("made %d times in %v", len(made), took)
+		}
+		peace <- errors.New("rewound")
+		pass(2 * time.Second)
+		if len(made) != 11 {
+			t.Errorf("made %d times after a while of peace", len(made)-9)
+		}
+		stop()
+		<-ended
+	})
+}
+
+// A candidate waits for caches that are served, also if the first ones were thrown away before.
+func TestRewoundBeforeServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := testContext(t)
+		p, worker, _ := testProcess(ctx, t, kubefake.NewClientset())
+		var made []*fakeScopes
+		p.role.(*controllerRole).caches = newCaches(func() (scopes, []source.Scope) {
+			made = append(made, newFakeScopes())
+			return made[len(made)-1], nil
+		})
+		ended := make(chan error)
+		go func() { ended <- p.Run(ctx) }()
+		made[0].rewound <- errors.New("rewound")
+		pass(time.Minute)
+		made[1].serve()
+		pass(time.Second)
+		if worker.started.IsZero() {
+			t.Error("it does not lead")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func isRelease(action clienttesting.Action) bool {
+	lease, isLease := action.(clienttesting.UpdateAction).GetObject().(*coordinationv1.Lease)
+	return isLease && ptr.Deref(lease.Spec.HolderIdentity, "") == ""
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package luck
+
+// Undisturbed has no effect here.
+func Undisturbed() {}

@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/sim/apiserver"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+const (
+	// aftermath is how long a trouble may be felt when it is over.
+	aftermath = time.Minute
+	// observedWithin is how long a user's edit may wait while nothing is wrong.
+	observedWithin = 8 * time.Second
+	// heardWithin is how long the event of what was done may take.
+	heardWithin = 2 * time.Minute
+)
+
+// stopping is the trouble of a process that is told to stop: its PodManagers wait for the next one, but no event is lost.
+const stopping = "stopping"
+
+// timely is what is due, and what may keep it from being in time.
+type timely struct {
+	// troubles is until when there is trouble in a namespace; "" is for all.
+	troubles map[string]time.Time
+	// heard is when an event has last told that a pod was created; of more pods than an event names, it is the whole namespace.
+	heard map[string]time.Time
+}
+
+func newTimely() timely { return timely{map[string]time.Time{}, map[string]time.Time{}} }
+
+// trouble notes that something is wrong in a namespace, or in all of them for "".
+func (j *judge) trouble(where string, until time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if until.After(j.timely.troubles[where]) {
+		j.timely.troubles[where] = until
+	}
+}
+
+// isTroubled reports whether there has been trouble since a time.
+func (t *timely) isTroubled(since time.Time, where ...string) bool {
+	for _, place := range where {
+		if until, found := t.troubles[place]; found && !until.Before(since) {
+			return true
+		}
+	}
+	return false
+}
+
+// expectObserved expects that an edit of a user is soon taken note of. The caller holds the lock.
+func (j *judge) expectObserved(known *managed, manager *v1.PodManager) {
+	edited := time.Now()
+	j.c.running.Go(func() {
+		if !pause(j.c.ctx, observedWithin) {
+			return
+		}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if known.isGone || known.latest == nil || known.latest.DeletionTimestamp != nil || known.latest.Status.ObservedGeneration >= manager.Generation ||
+			j.timely.isTroubled(edited.Add(-aftermath), "", stopping, manager.Namespace) {
+			return
+		}
+		j.violate("%s: generation %d is not observed after %v, although nothing was wrong for %v", known.key, manager.Generation, observedWithin, aftermath)
+	})
+}
+
+// answered takes the answer that a process gets.
+func (j *judge) answered(by *line, r *apiserver.Request, status int) {
+	switch {
+	case r.Resource == nil || r.Verb != "create" || r.Subresource != "":
+	case r.Resource.Name == "events" && (status == http.StatusCreated || status == http.StatusConflict):
+		// Names of events have the time in them, which stands still here while a process acts: two get the same name, and one is refused.
+		j.hearEvent(r)
+	case r.Resource.Name == "pods" && status == http.StatusCreated:
+		j.expectEvent(by, r)
+	}
+}
+
+// expectEvent expects an event about a pod that a process has created and knows of.
+func (j *judge) expectEvent(by *line, r *apiserver.Request) {
+	began, pod := time.Now(), r.Namespace+nameIn(r)
+	j.c.running.Go(func() {
+		if !pause(j.c.ctx, heardWithin) {
+			return
+		}
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		isHeard := !j.timely.heard[pod].Before(began) || !j.timely.heard[r.Namespace].Before(began)
+		if isHeard || j.wasRewound || j.timely.isTroubled(began.Add(-aftermath), "") {
+			return
+		}
+		j.violate("no event tells that %s has created %s", by.name, pod)
+	})
+}
+
+// hearEvent takes an event.
+func (j *judge) hearEvent(r *apiserver.Request) {
+	event, isEvent := r.Sent().(*eventsv1.Event)
+	if !isEvent {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	namespace := event.Regarding.Namespace
+	j.pace.hear(namespace+"/"+event.Regarding.Name, event.Note)
+	if event.Reason != v1.EventCreated {
+		return
+	}
+	for _, word := range strings.FieldsFunc(event.Note, func(r rune) bool { return strings.ContainsRune(" ,:", r) }) {
+		j.timely.heard[namespace+"/"+word] = time.Now()
+	}
+	if strings.HasSuffix(event.Note, " more") {
+		j.timely.heard[namespace] = time.Now()
+	}
+}
+
+// hearConditions takes the conditions of a status. The caller holds the lock.
+func (j *judge) hearConditions(key string, conditions []metav1.Condition) {
+	for _, condition := range conditions {
+		j.pace.hear(key, condition.Message)
+	}
+}

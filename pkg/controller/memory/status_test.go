@@ -1,0 +1,40 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// A status counts as kept if it comes back as it was sent, and as lost in part once.
+func TestNoteStatus(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
+	condition := func(at time.Time) []metav1.Condition {
+		return []metav1.Condition{{Type: v1.ConditionReady, LastTransitionTime: metav1.NewTime(at)}}
+	}
+	written := &v1.PodManagerStatus{Image: "app:1", Replicas: 3, Conditions: condition(at), PodNames: []string{}}
+	kept := &v1.PodManagerStatus{Image: "app:1", Replicas: 3, Conditions: condition(at.Truncate(time.Second))}
+	var m Memory
+	if m.NoteStatus(written, kept) {
+		t.Error("fractions of a second count as lost")
+	}
+	if whole := m.WithWholeStatus(&v1.PodManager{Status: *kept}); whole.Status.Image != "app:1" {
+		t.Errorf("got %+v", whole.Status)
+	}
+	pruned := &v1.PodManagerStatus{Replicas: 3, Conditions: kept.Conditions}
+	if !m.NoteStatus(written, pruned) {
+		t.Error("the image that is lost is not noticed")
+	}
+	if m.NoteStatus(written, pruned) {
+		t.Error("it is noticed twice")
+	}
+	if whole := m.WithWholeStatus(&v1.PodManager{Status: *pruned}); whole.Status.Image != "app:1" {
+		t.Errorf("the status is written again and again: %+v", whole.Status)
+	}
+	if other := m.WithWholeStatus(&v1.PodManager{Status: v1.PodManagerStatus{Replicas: 4}}); other.Status.Image != "" {
+		t.Errorf("a status that others have written is replaced: %+v", other.Status)
+	}
+}

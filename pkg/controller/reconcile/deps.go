@@ -1,0 +1,30 @@
+package reconcile
+
+import (
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/mycompany/podmanager/pkg/consistency"
+	"github.com/mycompany/podmanager/pkg/controller/memory"
+	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+)
+
+// Deps are the dependencies that the parts of a sync share.
+type Deps struct {
+	source.Clients
+	Scopes   source.ByNamespace
+	Tracker  *consistency.Tracker
+	Memories *memory.Memories
+	Means    inplace.Means
+	Clock    clock.PassiveClock
+}
+
+const (
+	// StaleRetry is how soon to requeue a key whose cache is behind. Watch events take milliseconds.
+	StaleRetry = 20 * time.Millisecond
+	// StaleLimit is how long a cache may stay behind before a sync reads live. A busy API server sends its events sooner, and users
+	// would not wait much longer.
+	StaleLimit = 10 * time.Second
+)

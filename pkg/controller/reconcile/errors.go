@@ -1,0 +1,37 @@
+package reconcile
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
+)
+
+// ChangedError is the error of a request that found its object gone, or not as the plan has it. Nothing has failed: the plan is outdated. But a
+// policy or a webhook may refuse a request with the same words, and goes on doing so; see the executor.
+type ChangedError struct {
+	error
+	// Object is the object that the request was about.
+	Object string
+}
+
+// Changed is the error of a request that found an object gone, or not as the plan has it.
+func Changed(object string, err error) error { return &ChangedError{err, object} }
+
+func (e *ChangedError) Unwrap() error { return e.error }
+
+// PanicError is a recovered panic.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// RecoverTo recovers a panic and sets err to a PanicError. Call it deferred.
+func RecoverTo(err *error) {
+	if value := recover(); value != nil {
+		metrics.Panics.Inc()
+		*err = &PanicError{value, debug.Stack()}
+	}
+}

@@ -1,0 +1,102 @@
+package reconcile
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// Outcome is the outcome of a plan.
+type Outcome struct {
+	// Manager is the PodManager after the last write.
+	Manager *v1.PodManager
+	// Created, Deleted, Adopted and Released have the pods as the API server returned them.
+	Created  []*corev1.Pod
+	Deleted  []*corev1.Pod
+	Adopted  []*corev1.Pod
+	Released []*corev1.Pod
+	// Updated has the pods by the step of their update in place.
+	Updated map[inplace.Step][]*corev1.Pod
+	// Collided is the name of a revision whose hash collides with that of another template.
+	Collided string
+	// Outdated tells that the plan was abandoned, because the cluster is not as the plan has it.
+	Outdated bool
+	// Finalized tells that the finalizer was removed from a PodManager that is being deleted: there is no status to write any more.
+	Finalized bool
+	// Failure is the failure to report in the status.
+	Failure *requeue.Failure
+	// Err is the first error, which requeues the key with backoff, and errors counts all of them. A refusal is not an error: it has a
+	// hold instead.
+	Err    error
+	errors int
+	// Again is when to requeue the key.
+	Again requeue.LookAgain
+}
+
+// LookAgain requeues the key at a time, if it is not requeued sooner.
+func (o *Outcome) LookAgain(again requeue.LookAgain) { o.Again = o.Again.Sooner(again) }
+
+// AddFailure adds a failed request. The status reports the first failure, or rather the first refusal. A refusal is not an error.
+func (o *Outcome) AddFailure(failure requeue.Failure, err error) {
+	if o.Failure == nil || (failure.Refused() && !o.Failure.Refused()) {
+		o.Failure = &failure
+	}
+	if !failure.Refused() && err != nil {
+		o.AddError(err)
+	}
+}
+
+// AddError adds an error of the sync.
+func (o *Outcome) AddError(err error) {
+	if o.Err == nil {
+		o.Err = err
+	}
+	o.errors++
+}
+
+// Failed is the error of the whole sync: the first error, and the number of further errors.
+func (o *Outcome) Failed(reporting error) error {
+	if reporting != nil {
+		o.AddError(reporting)
+	}
+	if o.errors > 1 {
+		return fmt.Errorf("%w (and %d more)", o.Err, o.errors-1)
+	}
+	return o.Err
+}
+
+// HasActed reports whether the sync has changed pods.
+func (o *Outcome) HasActed() bool {
+	return len(o.Created)+len(o.Deleted)+len(o.Updated)+len(o.Adopted)+len(o.Released) > 0
+}
+
+// Pods are the pods after this sync: the observed pods with the changes of the sync.
+func (o *Outcome) Pods(observed []*corev1.Pod) []*corev1.Pod {
+	changed := map[types.UID]*corev1.Pod{}
+	for _, pod := range o.Deleted {
+		changed[pod.UID] = pod
+	}
+	for _, pod := range o.Released {
+		changed[pod.UID] = nil
+	}
+	for _, pods := range o.Updated {
+		for _, pod := range pods {
+			changed[pod.UID] = pod
+		}
+	}
+	after := make([]*corev1.Pod, 0, len(observed)+len(o.Created))
+	for _, pod := range observed {
+		if now, found := changed[pod.UID]; !found {
+			after = append(after, pod)
+		} else if now != nil {
+			after = append(after, now)
+		}
+	}
+	after = append(after, o.Adopted...)
+	return append(after, o.Created...)
+}

@@ -1,0 +1,54 @@
+package inplace_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan/inplace"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+// The kubelet has to see an update before the next one is sent: it soon does, also if the update is a broken one. So a fix does not wait for
+// a crash loop, nor for an image that cannot be pulled.
+func TestNextUpdateWaitsForTheKubelet(t *testing.T) {
+	observed := func(state corev1.ContainerState) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			IsIn(state, 3)(p)
+			p.Status.ObservedGeneration = p.Generation
+		}
+	}
+	unobserved := func(*corev1.Pod) {}
+	image := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:3" }
+	labels := func(m *v1.PodManager) { m.Spec.Template.Labels = map[string]string{"tier": "back"} }
+	tests := map[string]struct {
+		kubelet func(*corev1.Pod)
+		next    func(*v1.PodManager)
+		want    Step
+	}{
+		"it has not seen the last one":      {kubelet: unobserved, next: image},
+		"it has seen nothing, labels":       {kubelet: unobserved, next: labels, want: StepUpdate},
+		"it has seen it":                    {kubelet: observed(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}), next: image, want: StepUpdate},
+		"a crash loop":                      {kubelet: observed(Waiting("CrashLoopBackOff", "back-off 5m0s")), next: image, want: StepUpdate},
+		"a missing image":                   {kubelet: observed(Waiting("ImagePullBackOff", `Back-off pulling image "app:2"`)), next: image, want: StepUpdate},
+		"it reports no observed generation": {kubelet: func(p *corev1.Pod) { p.Status.ObservedGeneration = 0 }, next: image, want: StepUpdate},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			one, two := sizedManager("1", "1Gi"), sizedManager("1", "1Gi", func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" })
+			p := Pod(0, Runs("app:1", "id-1", 0), Labelled(v1.LabelRevision, RevisionFor(one).Hash))
+			p.Spec.Containers = one.Spec.Template.DeepCopy().Spec.Containers
+			p.Generation, p.Status.ObservedGeneration = 1, 1
+			updateTo(t, p, RevisionFor(one), RevisionFor(two))
+			test.kubelet(p)
+			three := two.DeepCopy()
+			test.next(three)
+			update := Update{Pod: p, From: RevisionFor(two), To: RevisionFor(three)}
+			if step, wait := update.NextStep(three, Means{}, update.Diff(), Now.Add(time.Second)); step != test.want || wait != 0 {
+				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
+			}
+		})
+	}
+}
